@@ -55,12 +55,12 @@ func (s *Set) accesses(name string) func(json.RawMessage, call.Place) ([]permiss
 		if p == nil {
 			return nil, nil
 		}
-		return p.about.accesses(in, at)
+		return p.about.Touches(in, at)
 	}
 }
 
-// accesses are those of a call. Where none are declared it is the tool itself, which asks unless a rule allows it.
-func (d *Description) accesses(in json.RawMessage, at call.Place) ([]permission.Access, error) {
+// Touches are the accesses of a call. Where none are declared it is the tool itself, which asks unless a rule allows it.
+func (d *Description) Touches(in json.RawMessage, at call.Place) ([]permission.Access, error) {
 	if d.Accesses == nil {
 		return []permission.Access{{Kind: permission.Tool, Target: d.Name}}, nil
 	}
@@ -116,7 +116,7 @@ func (a Access) access(value string, at call.Place) permission.Access {
 // plan is a call of a program.
 func (s *Set) plan(p *program, seat Seat, c llm.ToolCall, in json.RawMessage) (*agent.Plan, error) {
 	at := seat.Place()
-	accesses, err := p.about.accesses(in, at)
+	accesses, err := p.about.Touches(in, at)
 	if err != nil {
 		return nil, err
 	}
@@ -139,7 +139,7 @@ func (s *Set) run(ctx context.Context, p *program, seat Seat, dir string, c llm.
 	if sum, err := config.SumOf(p.Path); err != nil || p.Sum != "" && sum != p.Sum {
 		return nil, fmt.Errorf("The tool %s did not run: %w", p.about.Name, errors.Join(err, errChanged))
 	}
-	limit := p.about.timeout()
+	limit := p.about.Limit()
 	timed, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %v, its timeout", limit))
 	defer cancel()
 	out := &live{ctx: ctx}

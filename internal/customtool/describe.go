@@ -27,22 +27,22 @@ const (
 	maxTimeout     = 30 * time.Minute
 )
 
-// Description is the JSON that PROGRAM --describe prints.
+// Description is the JSON that PROGRAM --describe prints, and the tool of a plugin process.
 type Description struct {
-	Name        string          `json:"name"`
-	Description string          `json:"description"`
-	InputSchema json.RawMessage `json:"input_schema"`
-	Accesses    []Access        `json:"accesses"` // nil: not declared, so that each call asks; empty: nothing outside of the session
-	Timeout     float64         `json:"timeout"`  // seconds of a call; 0: two minutes
-	AlwaysLoad  bool            `json:"always_load"`
-	Parallel    bool            `json:"parallel"` // calls may run beside others
+	Name        string          `json:"name" jsonschema:"up to 64 letters, digits, _ and -, with a letter first"`
+	Description string          `json:"description" jsonschema:"the text that the model chooses the tool by"`
+	InputSchema json.RawMessage `json:"input_schema,omitempty" jsonschema:"JSON Schema of the input, of the type object"`
+	Accesses    []Access        `json:"accesses,omitempty" jsonschema:"the files and hosts that a call touches; missing: each call asks; empty: nothing outside of the session"`
+	Timeout     float64         `json:"timeout,omitempty" jsonschema:"seconds of a call; 0 is two minutes"`
+	AlwaysLoad  bool            `json:"always_load,omitempty" jsonschema:"each request has the tool's schema; otherwise ToolSearch finds it"`
+	Parallel    bool            `json:"parallel,omitempty" jsonschema:"calls may run beside others"`
 }
 
 // Access declares one thing that a call touches: a literal value, or the value of a parameter of the input.
 type Access struct {
-	Kind  string `json:"kind"`            // read, write or net
-	Value string `json:"value,omitempty"` // a path from the working folder, a host or URL
-	Param string `json:"param,omitempty"` // the parameter that holds it: a text, or a list of texts
+	Kind  string `json:"kind" jsonschema:"read, write or net"`
+	Value string `json:"value,omitempty" jsonschema:"a path from the working folder, a host or URL"`
+	Param string `json:"param,omitempty" jsonschema:"the parameter that holds it: a text, or a list of texts"`
 }
 
 var (
@@ -55,29 +55,34 @@ func parse(text []byte) (d Description, err error) {
 	if err := json.Unmarshal(text, &d); err != nil {
 		return d, fmt.Errorf("--describe printed no JSON object: %w", err)
 	}
+	return d, d.Check()
+}
+
+// Check refuses a description that cannot be used, and brings the others into form.
+func (d *Description) Check() (err error) {
 	d.Description = strings.TrimSpace(d.Description)
 	switch {
 	case !goodName().MatchString(d.Name):
-		return d, fmt.Errorf("the name %q is not up to 64 letters, digits, _ and -, with a letter first", d.Name)
+		return fmt.Errorf("the name %q is not up to 64 letters, digits, _ and -, with a letter first", d.Name)
 	case strings.HasPrefix(strings.ToLower(d.Name), "mcp__"):
-		return d, fmt.Errorf("the name %q imitates the tool of an MCP server", d.Name)
+		return fmt.Errorf("the name %q imitates the tool of an MCP server", d.Name)
 	case d.Description == "":
-		return d, errors.New(`the description is empty; the model chooses the tool by it`)
+		return errors.New(`the description is empty; the model chooses the tool by it`)
 	case d.Timeout < 0:
-		return d, fmt.Errorf("the timeout is %v seconds", d.Timeout)
+		return fmt.Errorf("the timeout is %v seconds", d.Timeout)
 	}
 	if len(d.Description) > maxDescription {
 		d.Description = strings.ToValidUTF8(d.Description[:maxDescription], "") + "…"
 	}
 	if d.InputSchema, err = schema(d.InputSchema); err != nil {
-		return d, err
+		return err
 	}
 	for _, a := range d.Accesses {
 		if err := a.check(); err != nil {
-			return d, err
+			return err
 		}
 	}
-	return d, nil
+	return nil
 }
 
 // schema checks the schema of an input.
@@ -109,7 +114,8 @@ func (a Access) check() error {
 	return nil
 }
 
-func (d *Description) timeout() time.Duration {
+// Limit is how long a call may take.
+func (d *Description) Limit() time.Duration {
 	if d.Timeout == 0 {
 		return defaultTimeout
 	}

@@ -77,7 +77,9 @@ func (a *Agent) Hooks() hook.Scope {
 func (a *Agent) Choose(resumed bool) error {
 	name := a.f.o.Agent
 	if name == "" && !resumed {
-		name = a.f.o.Config().Settings.Agent
+		if name = a.f.o.Config().Settings.Agent; name == "" && a.main {
+			name = a.f.pluginAgent()
+		}
 	}
 	if !a.main || name == "" {
 		return nil

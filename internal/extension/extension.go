@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/plugin"
+	"github.com/lathe-dev/lathe/internal/plugin/process"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/skill"
@@ -43,14 +44,20 @@ type Options struct {
 
 // Folder holds the skills, commands and output styles for work in one folder.
 type Folder struct {
-	Skills  *skill.Library // and the commands
-	Styles  style.Choice
-	Agents  *subagent.Library
-	Plugins *plugin.Set
-	Customs *customtool.Set // the programs that are tools
-	o       Options
-	inline  inlineAgents
-	root    func() string // the topmost folder of the project; found once, since it is asked for at every look at the folders
+	Skills    *skill.Library // and the commands
+	Styles    style.Choice
+	Agents    *subagent.Library
+	Plugins   *plugin.Set
+	Customs   *customtool.Set // the programs that are tools
+	Processes *process.Set    // the plugin processes
+	o         Options
+	inline    inlineAgents
+	procs     struct {
+		sync.Mutex
+		of    *config.Config
+		count uint64 // changes of the setting
+	}
+	root func() string // the topmost folder of the project; found once, since it is asked for at every look at the folders
 }
 
 // New makes a Folder. Nothing is read yet.
@@ -74,7 +81,9 @@ func (f *Folder) Judges() (judges []eval.Judge, notes []string) {
 	var folders []eval.Folder
 	if !f.o.Bare {
 		for _, d := range f.places().Named("judges") {
-			folders = append(folders, eval.Folder{Path: d.Path, Bound: d.Bound})
+			folders = append(folders, eval.Folder{
+				Path: d.Path, Bound: d.Bound, Guest: d.Source == skill.SourceProject && !f.o.Config().TrustsPrograms(),
+			})
 		}
 	}
 	return eval.Find(folders)

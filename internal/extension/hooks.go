@@ -15,7 +15,7 @@ import (
 // started in the same way.
 func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
 	tools := f.o.Tools
-	f.Customs = f.customTools(b, runner, environ)
+	f.Customs, f.Processes = f.customTools(b, runner, environ), f.processes(b, runner, environ)
 	m := &hook.Machine{
 		Approved: approved.Open(f.o.Config().Paths().StateHome, "hooks", f.root()),
 		Config:   f.o.Config, Given: given, Root: f.o.Config().Paths().Root, Runner: runner,

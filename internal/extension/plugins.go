@@ -8,6 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/customtool"
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/lsp"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
 	"github.com/lathe-dev/lathe/internal/plugin"
 	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/subagent"
@@ -40,6 +41,16 @@ func (f *Folder) pluginAgents() (out []subagent.Folder) {
 	return out
 }
 
+// pluginAgent is the kind of main conversations that a plugin asks for, one of its own; "": none does. The first plugin by id counts.
+func (f *Folder) pluginAgent() string {
+	for _, p := range f.o.Plugins.Enabled() {
+		if name := p.Agent(); name != "" {
+			return p.Name() + ":" + strings.TrimPrefix(name, p.Name()+":")
+		}
+	}
+	return ""
+}
+
 func (f *Folder) pluginStyles() (out []string) {
 	for _, p := range f.o.Plugins.Enabled() {
 		out = append(out, p.Styles()...)
@@ -64,12 +75,12 @@ func (f *Folder) pluginVersion() uint64 {
 }
 
 // PluginServers are the MCP servers of plugins: the server s of the plugin p is plugin_p_s.
-func (f *Folder) PluginServers() map[string]json.RawMessage {
-	out := map[string]json.RawMessage{}
+func (f *Folder) PluginServers() map[string]entry.PluginServer {
+	out := map[string]entry.PluginServer{}
 	for _, p := range f.o.Plugins.Enabled() {
 		servers, _ := p.Servers()
 		for name, raw := range servers {
-			out[serverName(p, name)] = raw
+			out[serverName(p, name)] = entry.PluginServer{Raw: raw, Root: p.Root, Data: p.Data}
 		}
 	}
 	return out

@@ -27,7 +27,7 @@ func (h *Hooks) environ(handler *Handler, o occasion) []string {
 // takesVariables reports an event whose hooks may set variables for the commands of the session.
 func takesVariables(name string) bool {
 	switch name {
-	case "SessionStart", "Setup", "CwdChanged":
+	case "SessionStart", "Setup", "CwdChanged", "FileChanged":
 		return true
 	}
 	return false

@@ -20,8 +20,6 @@ type kind struct {
 
 func order(name string) int { return events()[name].place }
 
-const none = "lathe has no such occasion yet"
-
 // events are those of Claude Code (https://docs.anthropic.com/en/docs/claude-code/hooks).
 var events = sync.OnceValue(func() map[string]kind {
 	return map[string]kind{
@@ -48,14 +46,14 @@ var events = sync.OnceValue(func() map[string]kind {
 		"InstructionsLoaded":  {place: 20, subject: "load_reason"},
 		"TaskCreated":         {place: 21, protects: true, asks: true},
 		"TaskCompleted":       {place: 22, protects: true, asks: true},
-		"TeammateIdle":        {place: 23, protects: true, missing: none},
+		"TeammateIdle":        {place: 23, protects: true, asks: true},
 		"Elicitation":         {place: 24, subject: "mcp_server_name", protects: true},
 		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true},
-		"WorktreeCreate":      {place: 26, protects: true, missing: none},
-		"WorktreeRemove":      {place: 27, missing: none},
+		"WorktreeCreate":      {place: 26, protects: true},
+		"WorktreeRemove":      {place: 27},
 		"CwdChanged":          {place: 29},
 		"DirectoryAdded":      {place: 30, subject: "source"},
-		"FileChanged":         {place: 31, missing: none},
+		"FileChanged":         {place: 31, subject: "file_path"},
 
 		"MessageDisplay": {place: 28, missing: "lathe shows the text of a model as it comes"},
 	}

@@ -100,6 +100,8 @@ type Hooks struct {
 	refusal    error            // of the present message
 	wakes      func()           // an asynchronous handler wants the model to go on
 	batch      []map[string]any // the calls of this step, for PostToolBatch
+	watched    []string         // paths of files that hooks asked to be watched
+	advice     []string         // of the user's hooks for the model that judges permissions
 }
 
 // New makes the hooks of a session. A hook of the settings that protects the user and cannot be read is an error.
@@ -307,6 +309,9 @@ func (h *Hooks) one(ctx context.Context, handler *Handler, o occasion, input []b
 func (h *Hooks) show(r Run) {
 	if m := r.Output.SystemMessage; m != "" {
 		h.note("info", m)
+	}
+	if t := terminalSequences(r.Output.Terminal); t != "" && h.s.Interactive {
+		h.s.Publish(event.Terminal{Sequence: t})
 	}
 	if r.Err != nil {
 		h.warn(fmt.Sprintf("the hook %s failed and decides nothing: %v", r.Handler.name(""), r.Err))

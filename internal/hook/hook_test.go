@@ -211,7 +211,7 @@ func TestAHookThatProtectsAndCannotBeReadIsAnError(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", settings, err, want)
 		}
 	}
-	m := machine(t, `{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}], "FileChanged": [{"hooks": []}]}}`)
+	m := machine(t, `{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}], "MessageDisplay": [{"hooks": []}]}}`)
 	if err := m.Check(); err != nil || len(m.Notes()) != 4 {
 		t.Errorf("got %v and the notes %q, want four notes", err, m.Notes())
 	}
@@ -291,6 +291,52 @@ func TestHooksRefuseTasksAndChangesOfSettings(t *testing.T) {
 	for _, l := range []config.Layer{config.User, config.Managed, config.Flags} {
 		if err := change(l); err != nil {
 			t.Errorf("layer %v: %v", l, err)
+		}
+	}
+}
+
+func TestAHookMakesWorktrees(t *testing.T) {
+	m := machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "mkdir -p made && echo making && echo made"}]}]}}`)
+	h, _ := open(t, m)
+	path, ok, err := h.CreateWorktree(t.Context(), "x")
+	if want := filepath.Join(m.Root, "made"); err != nil || !ok || path != want {
+		t.Errorf("got %q, %v, %v; want %q", path, ok, err, want)
+	}
+	for command, want := range map[string]string{"echo no room >&2; exit 1": "no room", "true": "printed no path"} {
+		h, _ := open(t, machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "`+command+`"}]}]}}`))
+		if _, ok, err := h.CreateWorktree(t.Context(), "x"); !ok || err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", command, ok, err)
+		}
+	}
+	if _, ok, _ := (*hook.Hooks)(nil).CreateWorktree(t.Context(), "x"); ok {
+		t.Error("without hooks one made a worktree")
+	}
+}
+
+func TestOnlyNotificationsReachTheTerminal(t *testing.T) {
+	for sequence, want := range map[string]string{
+		`\u001b]0;title\u0007`:                       "\x1b]0;title\a",
+		`\u001b]9;done\u001b\\x`:                     "\x1b]9;done\a",
+		`\u0007`:                                     "\a",
+		`\u001b]52;c;aGk=\u0007\u001b]2;t\u0007`:     "\x1b]2;t\a",
+		`\u001b[2Jforged`:                            "",
+		`\u001b]0;a\u001b]0;b\u0007`:                 "\x1b]0;b\a",
+		`\u001b]0;no end`:                            "",
+		`\u001b]777;notify;a;` + "\u0085" + `\u0007`: "",
+	} {
+		h, bus := open(t, machine(t, `{"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "printf '%s' '{\"terminalSequence\": \"`+
+			strings.ReplaceAll(sequence, `\`, `\\`)+`\"}'"}]}]}}`))
+		sub := bus.Subscribe(t.Context(), event.Options{})
+		h.Notify(t.Context(), "x", "y")
+		bus.Close()
+		got := ""
+		for e := range sub.All(t.Context()) {
+			if b, ok := e.Body.(event.Terminal); ok {
+				got += b.Sequence
+			}
+		}
+		if got != want {
+			t.Errorf("%s: got %q, want %q", sequence, got, want)
 		}
 	}
 }

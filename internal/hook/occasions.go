@@ -65,6 +65,11 @@ func (h *Hooks) TaskCompleted(ctx context.Context, t Task) error {
 	return h.permits(ctx, occasion{event: "TaskCompleted", fields: t.fields()}, "the task stays open")
 }
 
+// TeammateIdle asks the hooks about a worker that has done its work; the error is a refusal, with the reason to go on.
+func (h *Hooks) TeammateIdle(ctx context.Context, teammate, team string) error {
+	return h.permits(ctx, occasion{event: "TeammateIdle", fields: map[string]any{"teammate_name": teammate, "team_name": team}}, "the work goes on")
+}
+
 // permits fires an event whose hooks may refuse it. The error has the consequence and the reason.
 func (h *Hooks) permits(ctx context.Context, o occasion, consequence string) error {
 	if !h.Any(o.event) || isWithin(ctx) {
@@ -155,7 +160,7 @@ func (h *Hooks) InstructionsLoaded(path, kind, reason string) {
 // DirChanged reports that the shell works in another folder now.
 func (h *Hooks) DirChanged(before, now string) {
 	if before != now && h.Any("CwdChanged") {
-		h.shown(h.fire(h.s.Life, occasion{event: "CwdChanged", fields: map[string]any{"old_cwd": before, "new_cwd": now}}))
+		h.watch(h.shown(h.fire(h.s.Life, occasion{event: "CwdChanged", fields: map[string]any{"old_cwd": before, "new_cwd": now}})))
 	}
 }
 

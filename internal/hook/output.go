@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 )
 
@@ -20,6 +21,7 @@ type Output struct {
 	Decision       string   `json:"decision"`      // block; approve and deny in old hooks
 	Reason         string   `json:"reason"`
 	Async          bool     `json:"async"`
+	Terminal       string   `json:"terminalSequence"` // a notification or a title for the terminal
 	Specific       Specific `json:"hookSpecificOutput"`
 }
 
@@ -38,6 +40,10 @@ type Specific struct {
 	Retry              bool            `json:"retry"`
 	Action             string          `json:"action"` // of an elicitation: accept, decline or cancel
 	Content            json.RawMessage `json:"content"`
+	WatchPaths         []string        `json:"watchPaths"`         // absolute; of SessionStart, CwdChanged and FileChanged
+	WorktreePath       string          `json:"worktreePath"`       // of WorktreeCreate
+	FirstMessage       string          `json:"initialUserMessage"` // of SessionStart
+	ClassifierContext  string          `json:"classifierContext"`  // of PostToolUse
 }
 
 // answer is a decision on a question for permission.
@@ -97,7 +103,10 @@ func (o *Output) check(name string) error {
 	default:
 		return fmt.Errorf("the action %q is none of accept, decline and cancel", o.Specific.Action)
 	}
-	for _, text := range []*string{&o.StopReason, &o.SystemMessage, &o.Reason, &o.Specific.PermissionReason, &o.Specific.AdditionalContext} {
+	for _, text := range []*string{
+		&o.StopReason, &o.SystemMessage, &o.Reason, &o.Specific.PermissionReason, &o.Specific.AdditionalContext,
+		&o.Specific.FirstMessage, &o.Specific.ClassifierContext,
+	} {
 		*text = bounded(*text)
 	}
 	return nil
@@ -114,4 +123,51 @@ func bounded(text string) string {
 		end--
 	}
 	return text[:end] + fmt.Sprintf("\n[cut: the hook's text has %d bytes, of which %d are kept]", len(text), end)
+}
+
+// mostTerminal is the longest terminal sequence of a handler, in bytes.
+const mostTerminal = 1000
+
+// terminalSequences takes the sequences out of a text that only notify or name the window: OSC 0, 1, 2, 9, 99 and 777, and the bell.
+// Anything else is dropped: it could write to the clipboard or forge text.
+func terminalSequences(text string) string {
+	var b strings.Builder
+	for rest := text; rest != "" && b.Len() < mostTerminal; {
+		if rest[0] == '\a' {
+			b.WriteByte('\a')
+			rest = rest[1:]
+			continue
+		}
+		seq, after, ok := operatingSystemCommand(rest)
+		if !ok {
+			rest = rest[1:]
+			continue
+		}
+		number, body, _ := strings.Cut(seq, ";")
+		switch number {
+		case "0", "1", "2", "9", "99", "777":
+			if utf8.ValidString(body) && strings.IndexFunc(body, unicode.IsControl) < 0 && b.Len()+len(seq) < mostTerminal {
+				b.WriteString("\x1b]" + seq + "\a")
+			}
+		}
+		rest = after
+	}
+	return b.String()
+}
+
+// operatingSystemCommand splits the OSC sequence that a text begins with (ECMA-48) from the text.
+func operatingSystemCommand(text string) (body, after string, ok bool) {
+	text, ok = strings.CutPrefix(text, "\x1b]")
+	if !ok {
+		return "", "", false
+	}
+	end := strings.IndexAny(text, "\a\x1b")
+	if end < 0 {
+		return "", "", false
+	}
+	if text[end] == '\x1b' && !strings.HasPrefix(text[end:], "\x1b\\") {
+		return "", "", false
+	}
+	body, after = text[:end], strings.TrimPrefix(strings.TrimPrefix(text[end:], "\x1b\\"), "\a")
+	return body, after, true
 }

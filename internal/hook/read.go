@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -282,11 +283,11 @@ func matcher(name, text string) (func(string) bool, error) {
 	if text == "" || text == "*" || events()[name].subject == "" {
 		return anything, nil
 	}
+	if name == "FileChanged" { // names of files have dots
+		return func(subject string) bool { return slices.Contains(nameList(text), filepath.Base(subject)) }, nil
+	}
 	if isList(text) {
-		names := strings.FieldsFunc(text, func(r rune) bool { return r == '|' || r == ',' })
-		for i, n := range names {
-			names[i] = strings.TrimSpace(n)
-		}
+		names := nameList(text)
 		return func(subject string) bool {
 			return slices.ContainsFunc(spellings(name, subject), func(s string) bool { return slices.Contains(names, s) })
 		}, nil

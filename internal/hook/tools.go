@@ -109,9 +109,35 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 			v.Stop = cmp.Or(v.Stop, why)
 		}
 		replace(res, r.Output.Specific)
+		h.advise(r)
 	}
 	v.Context = joined(texts)
 	return v, nil
+}
+
+// mostAdvice is how many texts for the model that judges permissions are kept; the newest count.
+const mostAdvice = 10
+
+// advise keeps a text for the model that judges permissions. One of a project or a plugin has none, since it could loosen the judgement.
+func (h *Hooks) advise(r Run) {
+	text := r.Output.Specific.ClassifierContext
+	if text == "" || r.Handler.place.Foreign {
+		return
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.advice = append(h.advice, text)
+	h.advice = h.advice[max(0, len(h.advice)-mostAdvice):]
+}
+
+// Advice is the text of the user's hooks for the model that judges permissions.
+func (h *Hooks) Advice() string {
+	if h == nil {
+		return ""
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return strings.Join(h.advice, "\n")
 }
 
 // keep adds a call to those that PostToolBatch hears of.

@@ -62,11 +62,18 @@ func (h *Hooks) attach(ctx context.Context, m llm.Message, next func(context.Con
 	h.mu.Lock()
 	h.expansion, h.refusal = nil, nil
 	h.mu.Unlock()
-	name, args, source, line, ok := h.s.Expand(m)
-	if !ok || !h.Any("UserPromptExpansion") {
+	if !h.Any("UserPromptExpansion") {
 		return next(ctx, m)
 	}
-	part, err := h.Expand(ctx, Expansion{Type: "slash_command", Name: name, Args: args, Source: source, Prompt: line})
+	name, args, source, line, ok := h.s.Expand(m)
+	if !ok {
+		return next(ctx, m)
+	}
+	kind := "slash_command"
+	if source == "mcp" {
+		kind = "mcp_prompt"
+	}
+	part, err := h.Expand(ctx, Expansion{Type: kind, Name: name, Args: args, Source: source, Prompt: line})
 	h.mu.Lock()
 	h.expansion, h.refusal = part, err
 	h.mu.Unlock()
@@ -151,12 +158,19 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 	}
 	runs := h.fire(ctx, o)
 	h.name(ctx, runs)
+	h.watch(runs)
 	for _, r := range runs {
 		if r.Exit == 2 && r.Err == nil {
 			h.warn(cmp.Or(r.Stderr, "the hook "+r.Handler.name(source)+" ended with exit code 2"))
 		}
 	}
-	return append(first, contexts(o.event, runs)...)
+	first = append(first, contexts(o.event, runs)...)
+	for _, r := range runs {
+		if t := r.Output.Specific.FirstMessage; t != "" && !h.s.Interactive && !h.child() {
+			first = append(first, llm.Text{Text: t, Origin: llm.OriginHook})
+		}
+	}
+	return first
 }
 
 // name gives the session the title that hooks ask for.

@@ -12,6 +12,7 @@ import (
 // Validate checks the plugin or the marketplace in a folder, without running anything. The lines list its parts.
 func Validate(dir string) (lines, faults []string) {
 	if m, err := readMarket(dir); err == nil {
+		m.Here = true
 		return validateMarket(m)
 	} else if _, no := os.Stat(filepath.Join(dir, marketplaceFile)); no == nil {
 		return nil, []string{err.Error()}

@@ -20,6 +20,7 @@ type Market struct {
 	Owner   Owner  `json:"owner"`
 	Entries []Entry
 	Root    string `json:"-"` // its folder; "" for one that is a file from the network
+	Here    bool   `json:"-"` // the user named a folder or file of this machine
 	Meta    struct {
 		Root        string `json:"pluginRoot"`
 		Description string `json:"description"`
@@ -173,8 +174,14 @@ func (m *Market) find(name string) (Entry, bool) {
 // resolve makes the relative path of an entry one of the marketplace's folder.
 func (m *Market) resolve(e Entry) (Source, error) {
 	s := e.Source
-	if s.Kind != "path" {
-		return s, nil
+	switch s.Kind {
+	case "directory", "file": // of a stranger's list: only within the marketplace
+		if filepath.IsAbs(s.Path) || strings.HasPrefix(s.Path, "~") {
+			return s, fmt.Errorf("the plugin %s is a folder of this machine (%s); a marketplace names folders relative to itself", e.Name, s.Path)
+		}
+	case "path":
+	default:
+		return s, checkRemote(m, e)
 	}
 	if m.Root == "" {
 		return s, fmt.Errorf("the plugin %s lies beside its marketplace, of which only the list was fetched; add the repository instead", e.Name)
@@ -185,6 +192,14 @@ func (m *Market) resolve(e Entry) (Source, error) {
 	}
 	dir, err := inside(m.Root, filepath.Join(m.Root, filepath.FromSlash(rel)))
 	return Source{Kind: "directory", Path: dir}, err
+}
+
+// checkRemote refuses an entry of a marketplace from elsewhere that would clone a repository of this machine.
+func checkRemote(m *Market, e Entry) error {
+	if strings.HasPrefix(e.Source.URL, "file://") && !m.Here {
+		return fmt.Errorf("the plugin %s is a repository of this machine (%s)", e.Name, e.Source.URL)
+	}
+	return nil
 }
 
 // components are the fields of an entry that complete the manifest.

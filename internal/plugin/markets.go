@@ -31,6 +31,9 @@ func (s *Store) readMarket(ctx context.Context, src Source) (*Market, string, er
 	switch src.Kind {
 	case "directory":
 		m, err := readMarket(src.Path)
+		if err == nil {
+			m.Here = true
+		}
 		return m, "", err
 	case "file":
 		data, err := os.ReadFile(src.Path)
@@ -38,6 +41,9 @@ func (s *Store) readMarket(ctx context.Context, src Source) (*Market, string, er
 			return nil, "", err
 		}
 		m, err := parseMarket(data)
+		if err == nil {
+			m.Here = true
+		}
 		return m, "", err
 	case "json":
 		data, err := get(ctx, src.URL, maxManifest)

@@ -2,12 +2,16 @@ package plugin
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/lsp"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
 )
 
 // Report lists the parts of a plugin, a line each, those that run by themselves first: foreign text.
@@ -22,11 +26,19 @@ func (p *Plugin) Report() (lines, notes []string) {
 	for _, part := range []struct {
 		says string
 		list func() (map[string]json.RawMessage, []string)
-	}{{"starts the MCP server", p.Servers}, {"starts the language server", p.LSP}, {"names a process that lathe does not start,", p.Processes}} {
+		read func(json.RawMessage) ([]string, error)
+	}{{"starts the MCP server", p.Servers, serverEffects}, {"starts the language server", p.LSP, languageEffects}, {"runs the process", p.Processes, commandEffects}} {
 		all, bad := part.list()
 		notes = append(notes, bad...)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
-			lines = append(lines, fmt.Sprintf("%s %s: %s", part.says, name, commandOf(all[name])))
+			effects, err := part.read(all[name])
+			if err != nil {
+				notes = append(notes, fmt.Sprintf("%s: the entry %s cannot be read, so it is never started: %v", part.says, name, err))
+				continue
+			}
+			for _, effect := range effects {
+				lines = append(lines, fmt.Sprintf("%s %s: %s", part.says, name, effect))
+			}
 		}
 	}
 	for _, path := range p.Tools() {
@@ -37,6 +49,9 @@ func (p *Plugin) Report() (lines, notes []string) {
 	}
 	if a := p.Agent(); a != "" {
 		lines = append(lines, "makes main conversations those of the agent "+a)
+	}
+	for _, need := range p.Needs() {
+		lines = append(lines, "needs the plugin "+need)
 	}
 	lines = append(lines, p.texts()...)
 	for i := range lines {
@@ -112,31 +127,71 @@ func handlers(group json.RawMessage) (out []string) {
 	var g struct {
 		Matcher string `json:"matcher"`
 		Hooks   []struct {
-			Type, Command, URL, Prompt, Server, Tool string
-			Args                                     []string
+			Type, Command, URL, Prompt, Server, Tool, Model string
+			Args                                            []string
+			Headers                                         map[string]string
+			AllowedEnvVars                                  []string
 		} `json:"hooks"`
 	}
-	if json.Unmarshal(group, &g) != nil {
-		return []string{"(a group that cannot be read)"}
+	if err := json.Unmarshal(group, &g); err != nil {
+		return []string{"(a group that cannot be read and never runs)"}
 	}
 	for _, h := range g.Hooks {
-		text := strings.Join(slices.DeleteFunc([]string{h.Command, strings.Join(h.Args, " "), h.URL, h.Prompt, h.Server, h.Tool}, func(s string) bool { return s == "" }), " ")
+		words := slices.Concat([]string{h.Type, h.Command}, h.Args, []string{h.URL, h.Prompt, h.Server, h.Tool, h.Model})
+		text := strings.Join(slices.DeleteFunc(words, func(s string) bool { return s == "" }), " ")
 		if g.Matcher != "" {
 			text += " (for " + g.Matcher + ")"
 		}
-		out = append(out, h.Type+" "+text)
+		for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
+			text += "; sends " + name + ": " + h.Headers[name]
+		}
+		if len(h.AllowedEnvVars) > 0 {
+			text += "; takes " + strings.Join(h.AllowedEnvVars, ", ")
+		}
+		out = append(out, text)
 	}
 	return out
 }
 
-func commandOf(raw json.RawMessage) string {
-	var s struct {
-		Command string   `json:"command"`
-		Args    []string `json:"args"`
-		URL     string   `json:"url"`
+// serverEffects are the effects of an MCP server, read as mcp reads it.
+func serverEffects(raw json.RawMessage) (out []string, err error) {
+	effects, err := entry.Effects(raw)
+	for _, e := range effects {
+		out = append(out, e.String())
 	}
-	if json.Unmarshal(raw, &s) != nil {
-		return "(an entry that cannot be read)"
+	return out, err
+}
+
+// languageEffects are those of a language server, read as lsp reads it.
+func languageEffects(raw json.RawMessage) ([]string, error) {
+	var d lsp.Definition
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
 	}
-	return strings.TrimSpace(strings.Join(append([]string{s.Command}, s.Args...), " ") + " " + s.URL)
+	return program(slices.Concat(d.Command, d.Args), d.Env), nil
+}
+
+// commandEffects are those of a process.
+func commandEffects(raw json.RawMessage) ([]string, error) {
+	var d struct {
+		Command string            `json:"command"`
+		Args    []string          `json:"args"`
+		Env     map[string]string `json:"env"`
+	}
+	if err := json.Unmarshal(raw, &d); err != nil {
+		return nil, err
+	}
+	if d.Command == "" {
+		return nil, errors.New("it has no command")
+	}
+	return program(append([]string{d.Command}, d.Args...), d.Env), nil
+}
+
+// program describes a command line and the variables that are set for it.
+func program(words []string, env map[string]string) []string {
+	out := []string{"runs: " + strings.Join(words, " ")}
+	for _, name := range slices.Sorted(maps.Keys(env)) {
+		out = append(out, "sets: "+name+"="+env[name])
+	}
+	return out
 }

@@ -116,15 +116,28 @@ func (s *Set) read(c *config.Config) {
 		s.add(p, id, err)
 	}
 	for _, dir := range s.dirs {
-		p, err := Read(dir, nil)
-		if err == nil {
-			if p.Root, err = filepath.Abs(dir); err == nil {
-				p.ID = p.Name() + "@" + Inline
-				p.Data, p.Options = filepath.Join(s.store.dir, "data", dataName(p.ID)), options(c, p.ID)
-			}
-		}
+		p, err := s.inline(c, dir)
 		s.add(p, dir, err)
 	}
+	s.notes = append(s.notes, missing(s.list)...)
+}
+
+// inline is the plugin in a folder or zip file of the command line.
+func (s *Set) inline(c *config.Config, dir string) (p *Plugin, err error) {
+	if strings.HasSuffix(strings.ToLower(dir), ".zip") {
+		if dir, err = s.store.unpacked(dir); err != nil {
+			return nil, err
+		}
+	}
+	if p, err = Read(dir, nil); err != nil {
+		return nil, err
+	}
+	if p.Root, err = filepath.Abs(dir); err != nil {
+		return nil, err
+	}
+	p.ID = p.Name() + "@" + Inline
+	p.Data, p.Options = filepath.Join(s.store.dir, "data", dataName(p.ID)), options(c, p.ID)
+	return p, nil
 }
 
 // add keeps a plugin. Of two with one name the later one counts, so that a folder of the command line replaces an installed plugin.
