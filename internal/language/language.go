@@ -1,4 +1,5 @@
-// Package language joins what knows programming languages (servers, formatters) with an instance: its settings, sandbox and trust.
+// Package language joins what knows programming languages (servers, formatters) with an instance: its settings, sandbox and trust; and the
+// watcher of files, whose changes servers, sessions and hooks learn.
 package language
 
 import (
@@ -10,6 +11,8 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/files/watch"
+	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -32,10 +35,14 @@ type Folder struct {
 	o    Options
 	pool *lsp.Pool
 
+	watcher *watch.Watcher
+	vcs     sync.Once
+
 	mu    sync.Mutex
 	seats map[*Seat]bool
 	last  settings
 	trust trust
+	repo  git.Repo // as it was last seen
 }
 
 // settings are decoded once per configuration.
@@ -50,11 +57,13 @@ func New(o Options) *Folder {
 	f.pool = lsp.New(lsp.Options{
 		Settings: f.settings, Environ: f.environ, Trusted: f.trusted, Confined: o.Boundary.Confined, Launch: f.launch, Notice: f.notice, Version: o.Version, Plugins: o.Plugins,
 	})
+	f.watcher = watch.New(watch.Options{Changed: f.changed, Notice: f.notice})
 	return f
 }
 
-// Close ends all servers.
+// Close ends all servers and the watcher.
 func (f *Folder) Close() error {
+	f.watcher.Close()
 	f.pool.Close()
 	return nil
 }
@@ -100,7 +109,7 @@ func (f *Folder) settings() lsp.Settings {
 func ServerSettings(c *config.Config) lsp.Settings {
 	l := c.Settings.LSP
 	out := lsp.Settings{
-		Enabled: l.Enabled, Warnings: l.Warnings, WaitMs: l.WaitMs, StartMs: l.StartMs, RequestMs: l.RequestMs, IdleMinutes: l.IdleMinutes, MaxMemoryMB: l.MaxMemoryMB,
+		Enabled: l.Enabled, Warnings: l.Warnings, WaitMs: l.WaitMs, StartMs: l.StartMs, RequestMs: l.RequestMs, IdleMinutes: l.IdleMinutes, MaxMemoryMB: l.MaxMemoryMB, MaxCPUMinutes: l.MaxCPUMinutes,
 	}
 	var raw map[string]json.RawMessage
 	_ = json.Unmarshal(l.Servers, &raw)

@@ -5,8 +5,10 @@ import (
 	"encoding/json"
 	"slices"
 	"sync"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -16,6 +18,10 @@ import (
 type Session struct {
 	Env    *tool.Env
 	Notice func(text string)
+	// Changed takes changes on disk for hooks: a path and add, change or unlink. Nil: nobody wants them.
+	Changed func(ctx context.Context, path, how string)
+	// Watched has more files whose changes hooks want: names in the working folder, or absolute paths. It may grow. May be nil.
+	Watched func() []string
 }
 
 // Seat is a session's part.
@@ -25,24 +31,40 @@ type Seat struct {
 	view   *lsp.Seat
 
 	snapshot func(context.Context, *agent.Plan) (func(), error) // of the agent; may be nil
+	publish  func(event.Body)                                   // of the agent; may be nil
+	main     bool                                               // no subagent
+	life     context.Context                                    // ends with the session
+	hooks    sync.WaitGroup
+	running  sync.Mutex // of left, and held while hooks begin
+	left     bool
 
-	mu   sync.Mutex
-	step []lsp.File // edited since the last step began
+	mu       sync.Mutex
+	step     []lsp.File           // edited since the last step began
+	doubtful map[string]time.Time // files that the model knows, and when their changes on disk were reported since then
+	ran      time.Time            // the end of the last call that may have changed any file
 }
 
 // Install adds the session to the folder, and the hooks to its agent. The function it returns takes it out again.
 func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
-	seat := &Seat{o: s, folder: f, view: f.pool.Seat(s.Env.Rel), snapshot: cfg.Snapshot}
+	life, end := context.WithCancel(context.Background())
+	seat := &Seat{life: life, o: s, folder: f, view: f.pool.Seat(s.Env.Rel), snapshot: cfg.Snapshot, publish: cfg.Publish, main: cfg.Parent == nil, doubtful: map[string]time.Time{}}
 	f.mu.Lock()
 	f.seats[seat] = true
 	f.mu.Unlock()
 	s.Env.Language = f.pool
-	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: seat.format})
+	seat.followWanted()
+	s.Env.Reads.Watch(func(path string, _ tool.Seen) { seat.follow(path) })
+	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: seat.format}, agent.BeforeStep{Name: "changed files", Run: seat.othersChanges})
 	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: seat.after})
 	return func() error {
 		f.mu.Lock()
-		defer f.mu.Unlock()
 		delete(f.seats, seat)
+		f.mu.Unlock()
+		end()
+		seat.running.Lock() // no hook of it begins any more
+		seat.left = true
+		seat.running.Unlock()
+		seat.hooks.Wait()
 		return nil
 	}
 }
@@ -65,6 +87,9 @@ func (s *Seat) after(ctx context.Context, c llm.ToolCall, r *agent.Result) (agen
 	case "Glob", "Grep", "TodoWrite":
 		text = s.view.Late()
 	default:
+		s.mu.Lock()
+		s.ran = time.Now()
+		s.mu.Unlock()
 		s.folder.pool.CommandRan()
 		text = s.view.Late()
 	}

@@ -45,6 +45,7 @@ const (
 	maxFiles    = 2000
 	maxMessage  = 2000 // bytes
 	quietPush   = 30 * time.Millisecond
+	quietReload = 400 * time.Millisecond // after a change on disk, for which gopls may read packages again
 	quietUntold = 300 * time.Millisecond // of a server that does not say which version its diagnostics are of
 	pulledFiles = 8                      // open documents that are asked about after a change of another
 )
@@ -93,6 +94,13 @@ func (r *run) published(params json.RawMessage) {
 	r.warmed = r.warmed || r.docs[path] != nil
 	r.announce()
 	f.pushed, f.version, f.at = list, version, r.changes
+	r.reloads = false
+}
+
+func (r *run) reloaded() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.reloads = false
 }
 
 // read makes diagnostics of what a server sent.
@@ -228,10 +236,14 @@ func (r *run) diagnose(ctx context.Context, paths []string) {
 				wait = quietUntold
 			}
 		}
+		if r.reloads {
+			wait = quietReload
+		}
 		news, seen := r.news, r.changes
 		r.mu.Unlock()
 		if open {
 			if r.quiet(ctx, seen, wait) {
+				r.reloaded()
 				return
 			}
 			continue

@@ -161,14 +161,17 @@ func (r *run) watched(paths []string, kind int) {
 	for i, p := range paths {
 		list[i] = object{"uri": uriOf(p), "type": kind}
 	}
+	r.mu.Lock()
+	r.reloads = true
+	r.mu.Unlock()
 	ctx, cancel := context.WithTimeout(r.s.p.life, time.Second)
 	defer cancel()
 	_ = r.conn.Notify(ctx, "workspace/didChangeWatchedFiles", object{"changes": list})
 }
 
-// filesChanged has the server read changed files again: open ones as new versions, others by name.
+// filesChanged has the server read changed files again: open ones as new versions, others by name if it wants to hear of them.
 func (r *run) filesChanged(paths []string) {
-	var there, gone []string
+	kinds := map[int][]string{}
 	for _, p := range paths {
 		if !within(p, r.s.root) {
 			continue
@@ -179,22 +182,42 @@ func (r *run) filesChanged(paths []string) {
 		r.mu.Unlock()
 		if open {
 			_, _ = r.sync(p)
-		}
-		if !wants {
 			continue
 		}
-		if _, err := os.Lstat(p); err != nil {
-			gone = append(gone, p)
-		} else {
-			there = append(there, p)
+		if kind := r.changeOf(p); wants && kind != 0 {
+			kinds[kind] = append(kinds[kind], p)
 		}
 	}
-	if len(there) > 0 {
-		r.watched(there, changed)
+	for kind, list := range kinds {
+		r.watched(list, kind)
 	}
-	if len(gone) > 0 {
-		r.watched(gone, deleted)
+}
+
+// changeOf notes the state of a file and returns the kind of its change; 0: it has not changed.
+func (r *run) changeOf(path string) int {
+	now, there := stamp{}, false
+	if info, err := os.Lstat(path); err == nil {
+		now, there = stamp{info.ModTime().UnixNano(), info.Size()}, true
 	}
+	r.scanning.Lock()
+	defer r.scanning.Unlock()
+	before, known := r.disk[path]
+	switch {
+	case r.disk == nil && there:
+		return changed
+	case r.disk == nil:
+		return deleted
+	case !there && !known, there && known && before == now:
+		return 0
+	case !there:
+		delete(r.disk, path)
+		return deleted
+	}
+	r.disk[path] = now
+	if known {
+		return changed
+	}
+	return created
 }
 
 // textOf is the document as the server has it; nil: it is not open.

@@ -261,7 +261,7 @@ func (r *run) edited(path string, edits []textEdit) (Change, error) {
 	return Change{Path: path, Before: before, After: b.String()}, nil
 }
 
-// Lines returns the texts of places, in their order; each file is read once.
+// Lines returns the texts of places, in their order; each file is read once. Without a path there is no text.
 func Lines(list []Place) []string {
 	texts := map[string]*text{}
 	out := make([]string, len(list))

@@ -2,21 +2,28 @@ package lsp_test
 
 import (
 	"bufio"
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"io"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/lsp"
+	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
 )
 
 // TestMain is a language server that misbehaves as LSP_FAKE says, when that is set.
 func TestMain(m *testing.M) {
+	if lsptest.Serve() {
+		return
+	}
 	if mode := os.Getenv("LSP_FAKE"); mode != "" {
 		(&fake{mode: mode, in: bufio.NewReader(os.Stdin)}).serve()
 		return
@@ -25,13 +32,18 @@ func TestMain(m *testing.M) {
 }
 
 type fake struct {
-	mode string
-	in   *bufio.Reader
+	mode    string
+	in      *bufio.Reader
+	settled bool // it was sent settings
+	memory  []byte
 }
 
 type anything = map[string]any
 
 func (f *fake) serve() {
+	if f.mode == "takes memory" {
+		f.memory = bytes.Repeat([]byte("x"), 200<<20)
+	}
 	if f.mode == "dies at once" {
 		fmt.Fprintln(os.Stderr, "no license")
 		os.Exit(3)
@@ -86,6 +98,8 @@ func (f *fake) handle(method, id, params any) {
 		f.send(anything{"id": id, "result": anything{"capabilities": anything{
 			"textDocumentSync": 2, "definitionProvider": true, "renameProvider": true, "hoverProvider": true, "positionEncoding": "utf-16",
 		}}})
+	case "workspace/didChangeConfiguration":
+		f.settled = true
 	case "textDocument/didOpen", "textDocument/didChange":
 		f.changed(params)
 	case "textDocument/definition":
@@ -93,7 +107,7 @@ func (f *fake) handle(method, id, params any) {
 	case "textDocument/rename":
 		f.rename(id, params)
 	case "textDocument/hover":
-		if f.mode != "slow" {
+		if f.mode != "slow" && (f.mode != "waits for settings" || f.settled) {
 			f.send(anything{"id": id, "result": anything{"contents": "hello"}})
 		}
 	case "shutdown":
@@ -180,7 +194,7 @@ func misbehaving(t *testing.T, mode string, more ...option) (*lsp.Pool, lsp.File
 func quick(_ *lsp.Options, s *lsp.Settings) { s.WaitMs, s.StartMs, s.RequestMs = 300, 2000, 300 }
 
 func TestAServerThatMisbehavesHoldsNothingUp(t *testing.T) {
-	for _, mode := range []string{"dies at once", "never starts", "slow", "dies", "floods", "odd places", "old versions", "prints", "answers wrongly", "answers others", "good"} {
+	for _, mode := range []string{"dies at once", "never starts", "slow", "dies", "floods", "odd places", "old versions", "prints", "answers wrongly", "answers others", "waits for settings", "good"} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p, f := misbehaving(t, mode, quick, func(_ *lsp.Options, s *lsp.Settings) {
@@ -198,7 +212,7 @@ func TestAServerThatMisbehavesHoldsNothingUp(t *testing.T) {
 			}
 			for _, op := range []lsp.Operation{lsp.GoToDefinition, lsp.Hover, lsp.References} {
 				a, err := p.Ask(t.Context(), lsp.Query{Operation: op, File: f, Line: 1, Column: 1})
-				if op == lsp.Hover && (mode == "good" || mode == "prints" || mode == "floods") && (err != nil || a.Text != "hello") {
+				if op == lsp.Hover && (mode == "good" || mode == "waits for settings" || mode == "prints" || mode == "floods") && (err != nil || a.Text != "hello") {
 					t.Errorf("hover: %q, %v", a.Text, err)
 				}
 				if op == lsp.References && err == nil {
@@ -251,6 +265,31 @@ func TestAServerThatDiesIsGivenUpWithOneNotice(t *testing.T) {
 	}
 	p.Touch(f)
 	p.Close() // everything that was begun has ended
+	if len(notices) > 0 {
+		t.Errorf("a second notice: %s", <-notices)
+	}
+}
+
+func TestAServerThatTakesTooMuchMemoryIsStartedOnceMoreAndGivenUpWithOneNotice(t *testing.T) {
+	if runtime.GOOS != "linux" {
+		t.Skip("the memory of other processes is not known here")
+	}
+	notices := make(chan string, 10)
+	p, f := misbehaving(t, "takes memory", func(o *lsp.Options, s *lsp.Settings) {
+		o.Every, s.MaxMemoryMB = 10*time.Millisecond, 150
+		o.Notice = func(text string) { notices <- text }
+	})
+	if !await.Until(func() bool { p.Touch(f); return len(notices) > 0 }) {
+		t.Fatalf("not given up: %+v", p.Status())
+	}
+	if text := <-notices; !strings.Contains(text, "lsp.maxMemoryMB") {
+		t.Error(text)
+	}
+	p.Touch(f)
+	if s := p.Status(); len(s) != 1 || s[0].State != "given up" {
+		t.Errorf("%+v", s)
+	}
+	p.Close()
 	if len(notices) > 0 {
 		t.Errorf("a second notice: %s", <-notices)
 	}

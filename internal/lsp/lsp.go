@@ -25,14 +25,15 @@ import (
 
 // Settings are the setting lsp.
 type Settings struct {
-	Enabled     bool                  `json:"enabled"`
-	Warnings    bool                  `json:"warnings"`    // report warnings after an edit, too
-	WaitMs      int                   `json:"waitMs"`      // how long an edit waits for diagnostics
-	StartMs     int                   `json:"startMs"`     // how long a server may take to start, and a request waits for its index
-	RequestMs   int                   `json:"requestMs"`   // how long a request may take
-	IdleMinutes int                   `json:"idleMinutes"` // after which an unused server is ended
-	MaxMemoryMB int                   `json:"maxMemoryMB"` // of a server with its children; it is ended beyond that
-	Servers     map[string]Definition `json:"servers"`     // add to the built-in ones, or change them
+	Enabled       bool                  `json:"enabled"`
+	Warnings      bool                  `json:"warnings"`      // report warnings after an edit, too
+	WaitMs        int                   `json:"waitMs"`        // how long an edit waits for diagnostics
+	StartMs       int                   `json:"startMs"`       // how long a server may take to start, and a request waits for its index
+	RequestMs     int                   `json:"requestMs"`     // how long a request may take
+	IdleMinutes   int                   `json:"idleMinutes"`   // after which an unused server is ended
+	MaxMemoryMB   int                   `json:"maxMemoryMB"`   // of a server with its children; it is ended beyond that
+	MaxCPUMinutes int                   `json:"maxCPUMinutes"` // for which a server may keep a processor busy; it is ended beyond that
+	Servers       map[string]Definition `json:"servers"`       // add to the built-in ones, or change them
 }
 
 // Launch starts a server's process in a folder. env is added to its environment. done is called when it has ended.
@@ -51,6 +52,7 @@ type Options struct {
 	Version  string            // of lathe
 	// Plugins has more definitions, by name; may be nil.
 	Plugins func() map[string]Definition
+	Every   time.Duration // how often the use of a server is looked at; 0: every 10 s
 }
 
 // Pool has the servers of a process. It is safe for concurrent use.
@@ -194,8 +196,11 @@ func (p *Pool) background(f func()) bool {
 	return true
 }
 
-// FilesChanged passes on changes on disk to the servers that run; none is started. kinds are parallel to paths.
+// FilesChanged passes on changes on disk to the servers that run; none is started.
 func (p *Pool) FilesChanged(paths []string) {
+	if len(paths) == 0 {
+		return
+	}
 	for _, s := range p.each() {
 		if s.running() {
 			s.filesChanged(paths)

@@ -5,9 +5,11 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -134,6 +136,37 @@ func TestAFileThatACommandMakesIsKnownToTheServer(t *testing.T) {
 	}
 }
 
+func TestFilesThatOthersChangeAreKnownToTheServer(t *testing.T) {
+	p := newPool(t, with("gopls", needGopls(t)))
+	dir := project(t, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go", "package x\n\nvar Three = Sum(1, 2)\n")
+	seat := p.Seat(filepath.Clean)
+	a, b := lsp.File{Path: filepath.Join(dir, "a.go"), Root: dir}, filepath.Join(dir, "b.go")
+	if got := seat.Edited(t.Context(), []lsp.File{a}); !strings.Contains(got, "undefined: Sum") {
+		t.Fatalf("without Sum: %q", got)
+	}
+	diagnosed := func(want string) {
+		t.Helper()
+		found, _, err := p.Diagnose(t.Context(), []lsp.File{a})
+		if err != nil || (want == "") != (len(found) == 0) || want != "" && !strings.Contains(found[0].Message, want) {
+			t.Errorf("%v, %v, want %q", found, err, want)
+		}
+	}
+	write(t, b, "package x\n\nfunc Sum(a, b int) int { return a + b }\n")
+	p.FilesChanged([]string{b})
+	diagnosed("")
+	write(t, b, "package x\n\nfunc Sum(a, b string) string { return a + b }\n")
+	p.FilesChanged([]string{b})
+	diagnosed("constant")
+	if err := os.Remove(b); err != nil {
+		t.Fatal(err)
+	}
+	p.FilesChanged([]string{b})
+	diagnosed("undefined")
+	write(t, a.Path, "package x\n")
+	p.FilesChanged([]string{a.Path})
+	diagnosed("")
+}
+
 func BenchmarkEditWithGopls(b *testing.B) {
 	p := newPool(b, with("gopls", needGopls(b)))
 	dir := project(b, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go", "package x\n\nfunc Sum(a, b int) int { return a + b }\n", "b.go", "package x\n\nvar three = Sum(1, 2)\n")
@@ -141,11 +174,28 @@ func BenchmarkEditWithGopls(b *testing.B) {
 	a := lsp.File{Path: filepath.Join(dir, "a.go"), Root: dir}
 	seat.Edited(b.Context(), []lsp.File{a})
 	texts := []string{"package x\n\nfunc Sum(a, b string) int { return a + b }\n", "package x\n\nfunc Sum(a, b int) int { return a + b }\n"}
+	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		write(b, a.Path, texts[i%2])
+		began := time.Now()
 		got := seat.Edited(b.Context(), []lsp.File{a})
+		took = append(took, time.Since(began))
 		if (got == "") != (i%2 == 1) {
 			b.Fatalf("edit %d: %q", i, got)
+		}
+	}
+	slices.Sort(took)
+	b.ReportMetric(float64(took[len(took)/2].Microseconds())/1000, "ms-median")
+}
+
+// BenchmarkEditWithoutServers is the cost of an edit where no server is installed for the file.
+func BenchmarkEditWithoutServers(b *testing.B) {
+	p := newPool(b, with("gopls", "no-such-program"))
+	dir := project(b, "go.mod", "module example.com/x\n", "a.go", "package x\n")
+	seat := p.Seat(filepath.Clean)
+	for b.Loop() {
+		if got := seat.Edited(b.Context(), []lsp.File{{Path: filepath.Join(dir, "a.go"), Root: dir}}); got != "" {
+			b.Fatal(got)
 		}
 	}
 }

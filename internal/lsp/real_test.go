@@ -1,6 +1,7 @@
 package lsp_test
 
 import (
+	"os"
 	"os/exec"
 	"path/filepath"
 	"slices"
@@ -24,6 +25,11 @@ type real struct {
 
 func needProgram(name string) func(testing.TB) string {
 	return func(t testing.TB) string {
+		if path := filepath.Join(os.Getenv("LATHE_NPM"), "node_modules", ".bin", name); os.Getenv("LATHE_NPM") != "" {
+			if _, err := os.Stat(path); err == nil {
+				return path
+			}
+		}
 		path, err := exec.LookPath(name)
 		if err != nil {
 			t.Skipf("%s is not installed", name)

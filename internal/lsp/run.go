@@ -2,6 +2,7 @@ package lsp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -43,8 +44,10 @@ type run struct {
 	progress  map[string]work              // work that goes on, by token
 	warmed    bool                         // it has reported on a document
 	watches   bool                         // it wants to hear of changes on disk
+	reloads   bool                         // it heard of one, and has published nothing since
 	pulls     map[string]diagnosticOptions // registered providers of diagnostics, by id
 	used      time.Time
+	load      load // of the goroutine that attends
 	stopCause error
 	stopped   chan struct{}
 	stopOnce  sync.Once
@@ -102,9 +105,11 @@ func (r *run) begin() error {
 	if err := r.conn.Notify(ctx, "initialized", object{}); err != nil {
 		return r.explain("it did not start", err)
 	}
+	var settings any = object{}
 	if len(d.Settings) > 0 {
-		_ = r.conn.Notify(ctx, "workspace/didChangeConfiguration", object{"settings": d.Settings})
+		settings = d.Settings
 	}
+	_ = r.conn.Notify(ctx, "workspace/didChangeConfiguration", object{"settings": settings}) // pyright reads nothing before it
 	return nil
 }
 
@@ -127,7 +132,7 @@ func (r *run) explain(what string, err error) error {
 
 // attend waits for the end of the process and watches its use and its memory meanwhile. nil: it was ended in order.
 func (r *run) attend() error {
-	tick := time.NewTicker(watchEvery)
+	tick := time.NewTicker(cmp.Or(r.s.p.o.Every, watchEvery))
 	defer tick.Stop()
 	for {
 		select {

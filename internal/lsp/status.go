@@ -59,7 +59,7 @@ func (s *server) status() Status {
 	if working {
 		st.State = "indexing"
 	}
-	st.Memory = memoryOf(r.proc.Pid())
+	st.Memory = usageOf(r.proc.Pid()).memory
 	list, _ := r.current()
 	for _, diags := range list {
 		for _, d := range diags {

@@ -1,0 +1,90 @@
+package language_test
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/config"
+)
+
+// formatting is a seat of a Go module where gofmt is a script, which may use $LOG, a file beside it.
+func formatting(t *testing.T, script string) (s *seat, runs func() int) {
+	t.Helper()
+	s = newSeat(t)
+	s.conf = &config.Config{Settings: config.Settings{Formatters: config.Formatters{Enabled: true, TimeoutMs: 20_000}}}
+	gofmt := s.program("gofmt", `LOG="${0%/*}/log"; echo run >> "$LOG"; `+script)
+	t.Setenv("PATH", filepath.Dir(gofmt)+string(os.PathListSeparator)+os.Getenv("PATH"))
+	s.put("go.mod", "module x\n")
+	return s, func() int {
+		data, _ := os.ReadFile(filepath.Join(filepath.Dir(gofmt), "log"))
+		return strings.Count(string(data), "run")
+	}
+}
+
+func TestAFormatterRunsOncePerFileAtTheEndOfTheStepAndShowsItsDiff(t *testing.T) {
+	s, runs := formatting(t, `sed 's/badly/well/'`)
+	s.call("Write", map[string]any{"file_path": "a.go", "content": "package badly\n\nvar x = 1\n"})
+	s.call("Edit", map[string]any{"file_path": "a.go", "old_string": "x = 1", "new_string": "x = 2"})
+	s.call("Edit", map[string]any{"file_path": "a.go", "old_string": "x = 2", "new_string": "x = 3"})
+	if got := s.content("a.go"); runs() != 0 || !strings.Contains(got, "badly") {
+		t.Errorf("formatted within the step: %q", got)
+	}
+	got := s.step()
+	for _, want := range []string{"gofmt formatted a.go", "-package badly", "+package well"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	if runs() != 1 || s.content("a.go") != "package well\n\nvar x = 3\n" {
+		t.Errorf("%d runs, %q", runs(), s.content("a.go"))
+	}
+	if again := s.step(); again != "" || runs() != 1 {
+		t.Errorf("a step without an edit: %q, %d runs", again, runs())
+	}
+	s.call("Edit", map[string]any{"file_path": "a.go", "old_string": "package well", "new_string": "package good"}) // it knows the formatted text
+	if got := s.step(); got != "" || runs() != 2 {
+		t.Errorf("a formatted file: %q, %d runs", got, runs())
+	}
+}
+
+func TestAFormatterThatFailsChangesNothingAndFailsNoEdit(t *testing.T) {
+	for name, script := range map[string]string{
+		"exit code":      "echo package broken; exit 1",
+		"prints nothing": "cat > /dev/null",
+		"prints a flood": "yes package | head -c 9000000",
+		"reads nothing":  "exec <&-; exit 2",
+		"kills itself":   "kill -9 $$",
+	} {
+		t.Run(name, func(t *testing.T) {
+			s, runs := formatting(t, script)
+			s.call("Write", map[string]any{"file_path": "a.go", "content": "package a\n"})
+			if got := s.step(); got != "" || runs() != 1 || s.content("a.go") != "package a\n" {
+				t.Errorf("%q, %d runs, %q", got, runs(), s.content("a.go"))
+			}
+			s.call("Edit", map[string]any{"file_path": "a.go", "old_string": "package a", "new_string": "package b"})
+			if got := s.content("a.go"); got != "package b\n" {
+				t.Errorf("the edit after it: %q", got)
+			}
+		})
+	}
+}
+
+func TestAFormatterThatTakesTooLongIsEnded(t *testing.T) {
+	s, runs := formatting(t, "exec sleep 600")
+	s.conf.Settings.Formatters.TimeoutMs = 200
+	s.call("Write", map[string]any{"file_path": "a.go", "content": "package a\n"})
+	if got := s.step(); got != "" || runs() > 1 || s.content("a.go") != "package a\n" {
+		t.Errorf("%q, %d runs, %q", got, runs(), s.content("a.go"))
+	}
+}
+
+func TestAFileThatSomebodyChangedAfterTheEditIsNotFormatted(t *testing.T) {
+	s, _ := formatting(t, `sed 's/badly/well/'`)
+	s.call("Write", map[string]any{"file_path": "a.go", "content": "package badly\n"})
+	s.put("a.go", "package badly // mine\n")
+	if got := s.step(); strings.Contains(got, "formatted") || s.content("a.go") != "package badly // mine\n" {
+		t.Errorf("%q, %q", got, s.content("a.go"))
+	}
+}
