@@ -54,6 +54,7 @@ var table = func() map[string]row {
 
 		"snapshot": {[]string{"files", "git", "glob"}, "the state of files is kept and brought back without knowing who changes them"},
 
+		"files/watch":    {nil, "changes of files are reported by path; whose files they are is above"},
 		"files/transact": {[]string{"files"}, "several files change together with the atomic writes of files; who changes them is above"},
 		"files":          {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
 		"git":            {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
@@ -64,7 +65,8 @@ var table = func() map[string]row {
 		"llm/converse":       {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
 		"llm/cloud":          {[]string{"llm"}, "credentials of clouds authorize attempts; which provider needs them is above"},
 		"llm/hosts":          {[]string{"llm"}, "the table of known hosts is data, read by settings, providers and the set-up"},
-		"llm/gen":            {nil, "the maker of the model catalogue is a program of its own"},
+		"llm/gen":            {[]string{"llm/modelsdev"}, "the maker of the model catalogue is a program of its own"},
+		"llm/modelsdev":      {nil, "turning one form of catalogue into another is plain computation"},
 		"rank":               {nil, "finding texts by their words is plain computation, wanted by memory and the search for tools"},
 		"compact":            {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
 		"llm/llmtest":        {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
@@ -77,10 +79,12 @@ var table = func() map[string]row {
 
 		"permission/call": {[]string{"permission", "fuzzy"}, "tools declare themselves to it, so that rules, checks and completion know them without importing them"},
 
-		"session": {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
-		"event":   {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
-		"prompt":  {[]string{"llm", "files", "frontmatter", "git", "glob", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
-		"lsp":     {[]string{"mcp/rpc", "sandbox"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
+		"session":     {[]string{"llm", "files"}, "a session stores messages, with the atomic writes of files"},
+		"event":       {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
+		"prompt":      {[]string{"llm", "files", "frontmatter", "git", "glob", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
+		"lsp/lsptest": {[]string{"lsp", "sandbox"}, "a language server with fixed answers, for the tests of all who ask one"},
+
+		"lsp": {[]string{"mcp/rpc", "sandbox"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
@@ -90,11 +94,13 @@ var table = func() map[string]row {
 	t["team"] = row{[]string{"agent", "eval", "llm", "permission", "permission/call", "subagent", "worktree"}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of interfaces"}
 	t["ruleset"] = row{[]string{"config", "permission", "permission/call", "fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
 	t["provider"] = row{[]string{"config", "sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/converse", "llm/cloud", "llm/llmtest", "keyring"}, "which wire client answers is said by the settings, and the key may come from a command or the keyring; a scripted model answers through the scripted server"}
+	t["replay"] = row{[]string{"event", "llm"}, "a recording is the debugger's events; the wires that encode the requests to compare are behind llm.Model"}
 	agent := with(t["agent"].may, "agent")
 	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web", "websearch"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["customtool"] = row{with(outside.may, "config", "permission/call"), "a program that is a tool is declared by files and settings, and sees the loop's contracts, not the built-in tools"}
-	t["plugin"] = row{[]string{"config", "sandbox"}, "plugins are folders that the settings enable; what their parts do is done by those who know such parts"}
+	t["plugin/process"] = row{with(outside.may, "customtool", "mcp/rpc", "permission/call", "prompt"), "a process speaks JSON-RPC with the loop's contracts; its tools are declared like those of programs, and its texts are cleaned like those of files"}
+	t["plugin"] = row{[]string{"config", "sandbox", "lsp", "mcp/entry"}, "plugins are folders that the settings enable, whose servers are described as those who start them read them; what their parts do is done by those who know such parts"}
 	t["eval"] = row{[]string{"agent", "event", "frontmatter", "llm", "session"}, "judges see the conversation, a diff and a check's result, by way of functions; their verdicts are entries of the log"}
 	t["keyring"] = row{nil, "secrets are kept by the system or in a file; whose they are is above"}
 	t["mcp/rpc"] = row{nil, "JSON-RPC with a stranger is bytes in and out; who asks what is above"}
@@ -108,15 +114,15 @@ var table = func() map[string]row {
 	t["mcp"] = row{with(outside.may, "approved", "permission/call", "keyring", "mcp/client", "mcp/entry", "mcp/oauth", "mcp/remote", "mcp/rpc"), outside.why}
 	t["mcp/serverset"] = row{[]string{"boundary", "config", "keyring", "llm/hosts", "mcp", "mcp/entry", "sandbox"}, "which servers there are is said by the settings and the boundary; mcp knows neither"}
 	t["hook"] = row{with(outside.may, "config", "journal", "session", "approved"), "hooks are of the settings, judge calls and write their runs to the log; who opens the session is above"}
-	t["registry"] = row{[]string{"agent", "consult", "customtool", "llm", "mcp", "permission/call", "subagent", "tool"}, "which tools there are is asked of all that bring some; what they do is theirs"}
+	t["registry"] = row{[]string{"agent", "consult", "customtool", "llm", "mcp", "permission/call", "plugin/process", "subagent", "tool"}, "which tools there are is asked of all that bring some; what they do is theirs"}
 	t["format"] = row{nil, "which program formats a file is read from the project's files; who runs it is above"}
-	t["language"] = row{[]string{"agent", "boundary", "config", "format", "llm", "llm/hosts", "lsp", "permission", "sandbox", "tool"}, "servers know functions only; this gives them the settings and the sandbox of an instance, and their reports to the tools of its sessions"}
+	t["language"] = row{[]string{"agent", "boundary", "config", "event", "files", "files/watch", "format", "git", "llm", "llm/hosts", "lsp", "permission", "sandbox", "tool"}, "servers know functions only; this gives them the settings and the sandbox of an instance, and their reports, with the changes of files, to its sessions"}
 	t["command"] = row{[]string{"agent", "checkpoint", "consult", "cost", "event", "hook", "llm", "lsp", "memory", "session", "snapshot", "subagent", "fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm, and the kinds of agents are subagent's"}
 	t["skill/locate"] = row{[]string{"config", "git", "prompt", "skill"}, "where skills are is said by the settings, the repository and the organisation's folders; reading them needs none of these"}
 	t["journal"] = row{[]string{"event", "llm", "session"}, "an entry and its events are one step, for all who write the log of a session"}
 	t["workspace"] = row{[]string{"files", "permission", "session", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
 	t["attach"] = row{[]string{"agent", "event", "files", "llm", "memory", "prompt", "session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
-	t["extension"] = row{[]string{"approved", "attach", "boundary", "config", "customtool", "eval", "event", "hook", "journal", "llm", "llm/hosts", "lsp", "permission", "permission/call", "prompt", "ruleset", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "tool", "workspace", "websearch", "plugin"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
+	t["extension"] = row{[]string{"approved", "attach", "boundary", "config", "customtool", "eval", "event", "hook", "journal", "llm", "llm/hosts", "lsp", "mcp/entry", "permission", "permission/call", "prompt", "ruleset", "sandbox", "session", "skill", "skill/invoke", "skill/locate", "style", "subagent", "tool", "workspace", "websearch", "plugin", "agent", "plugin/process"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
 	t["consult"] = row{[]string{"agent", "event", "llm", "permission", "session"}, "questions and plans are turned into questions and decisions; who asks, and which calls they come from, is above"}
 	t["approval"] = row{[]string{"agent", "boundary", "consult", "event", "hook", "journal", "llm", "netproxy", "permission", "session", "workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
 	t["resume"] = row{[]string{"event", "llm", "session", "subagent", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}

@@ -140,7 +140,7 @@ func Open(o Options) (*Instance, error) {
 // Close ends every child process.
 func (i *Instance) Close() error {
 	i.Set.Close()
-	err := errors.Join(i.Code.Close(), i.servers.Close())
+	err := errors.Join(i.Code.Close(), i.servers.Close(), i.extensions.Close())
 	i.runner.Close()
 	return errors.Join(err, i.checkpoints.Close(), i.logs.Close())
 }
@@ -206,11 +206,11 @@ func (o SessionOptions) meta(i *Instance, model llm.Model) session.Meta {
 	return m
 }
 
-// Answer answers an open question of one of the sessions that are open here.
+// Answer answers an open question of one of the sessions that are open here, or, for "", of any.
 func (i *Instance) Answer(session, id string, a event.Answer) error {
 	for _, s := range i.running() {
-		if s.ID() == session {
-			return s.Answer(id, a)
+		if (session == "" || s.ID() == session) && s.Answer(id, a) == nil {
+			return nil
 		}
 	}
 	return event.ErrNoQuestion

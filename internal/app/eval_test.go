@@ -118,7 +118,7 @@ func TestVotesCountByWeight(t *testing.T) {
 				llmtest.Say(llmtest.Text("Done.")),
 			))
 			for name, text := range c.files {
-				p.write(t, ".lathe/judges/"+name, text)
+				p.write(t, "../.config/lathe/judges/"+name, text)
 			}
 			s := newSession(t, p.open(t, evalOn), app.SessionOptions{})
 			events, _ := p.evalTurn(t, s, "go")
@@ -235,7 +235,7 @@ func TestABrokenVerdictIsAskedForOnceMore(t *testing.T) {
 		judged("perspective: Correctness", "I like it."), judged("perspective: Completeness", `{"reasoning": "?"}`), judged("perspective: Goal", yes),
 		llmtest.Say(llmtest.Text("Done.")),
 	))
-	p.write(t, ".lathe/judges/c.md", "---\nname: Completeness\nweight: 0\n---\n")
+	p.write(t, "../.config/lathe/judges/c.md", "---\nname: Completeness\nweight: 0\n---\n")
 	s := newSession(t, p.open(t, evalOn), app.SessionOptions{})
 	events, _ := p.evalTurn(t, s, "go")
 	first := of[event.EvalComplete](events)[0]
@@ -260,7 +260,7 @@ func TestAJudgeWithToolsReadsFiles(t *testing.T) {
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "a.txt", "half\n")
-	p.write(t, ".lathe/judges/reader.md", "---\nname: reader\ntools: true\n---\nWhat a.txt says.")
+	p.write(t, "../.config/lathe/judges/reader.md", "---\nname: reader\ntools: true\n---\nWhat a.txt says.")
 	s := newSession(t, p.open(t, evalOn), app.SessionOptions{})
 	events, _ := p.evalTurn(t, s, "go")
 	v := of[event.EvalComplete](events)[0].Verdicts

@@ -167,7 +167,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
 		Models: i.ModelOrSmall, Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
 		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
-		Expand: func(m llm.Message) (name, args, source, line string, ok bool) { return s.skills.Expansion(m) },
+		Expand: func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
 	}); err != nil {
 		return err
 	}
@@ -187,7 +187,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
 	s.servers = i.servers.Join(mcp.Seat{
-		Blob: s.env.SaveBlob, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
+		Blob: s.env.SaveBlob, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
 		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: i.ModelOrSmall, Count: s.CountRequest,
 	})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
@@ -256,8 +256,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if s.outputSchema() != nil {
 		s.output.Hook(&cfg)
 	}
-	s.hooks.Install(&cfg)
-	s.closers = append(s.closers, i.Code.Install(language.Session{Env: s.env, Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }}, &cfg))
+	s.closers = append(s.closers, i.extensions.Install(extension.Loop{Hooks: s.hooks, Journal: s.Journal, Chain: s.chain, Warn: s.warn}, &cfg), i.Code.Install(language.Session{Env: s.env, Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }, Changed: s.hooks.FileChanged, Watched: s.hooks.Watched}, &cfg))
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
@@ -312,7 +311,7 @@ func (s *Session) newRegistry() *registry.Registry {
 		Only: s.inst.opts.Tools, Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) }, Depth: len(s.chain), Interactive: s.interactive,
 		Output: &s.output, Schema: s.outputSchema(),
 		Window: func() int { return s.Model().ContextWindow }, Defer: func() []string { return s.inst.settings().DeferTools },
-		Sources: []registry.Source{registry.Customs(s.inst.extensions.Customs, s.env, s.ID())}, Notice: s.warn,
+		Sources: []registry.Source{registry.Customs(s.inst.extensions.Customs, s.env, s.ID()), registry.Processes(s.inst.extensions.Processes, s.env, s.ID())}, Notice: s.warn,
 	})
 }
 

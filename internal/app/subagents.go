@@ -17,7 +17,7 @@ func (s *Session) newAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
 		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents, NewID: session.NewID,
 		Note:  func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
-		Trees: s.inst.trees, Dir: s.inst.opts.Dir, Tree: s.tree,
+		Trees: s.inst.trees, Hooks: s.hooks, Dir: s.inst.opts.Dir, Tree: s.tree,
 		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
 	})
 }

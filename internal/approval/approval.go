@@ -76,7 +76,7 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 		}
 		return d, p.note(ctx, a, d)
 	}
-	if p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Rule == "" && a.Hooks.Effect != permission.Ask {
+	if p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Layer != permission.LayerGuards && d.Rule == "" && a.Hooks.Effect != permission.Ask {
 		d = p.classify(ctx, a, d)
 	}
 	if d.Effect == permission.Ask || d.Confirm {

@@ -68,7 +68,7 @@ func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict
 	if err != nil {
 		return "", "", err
 	}
-	question := llm.UserText("The user typed:\n" + p.typed() + "\n\nThe call:\n" + string(call))
+	question := llm.UserText("The user typed:\n" + p.typed() + p.advice() + "\n\nThe call:\n" + string(call))
 	var said llm.Message
 	for delta, err := range small.Stream(ctx, &llm.Request{
 		System: []llm.Part{llm.Text{Text: classifySystem}}, Messages: []llm.Message{question}, MaxTokens: 128, Effort: "off",
@@ -85,6 +85,15 @@ func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict
 	}
 	verdict, _, _ = strings.Cut(strings.TrimSpace(said.PlainText()), "\n")
 	return strings.TrimSpace(verdict), small.Info().ID, nil
+}
+
+// advice is the end of the texts that the user's hooks have for the classifier.
+func (p *Approver) advice() string {
+	text := []rune(p.Hooks.Advice())
+	if len(text) == 0 {
+		return ""
+	}
+	return "\n\nHooks of the user add about the calls so far:\n" + string(text[max(0, len(text)-classifyTyped):])
 }
 
 // typed is the end of the user's texts, newest last.

@@ -56,6 +56,9 @@ func Main(args []string, stdin io.Reader, stdout, stderr io.Writer) (code int) {
 	ctx, stop := withSignals(context.Background(), &p.kids, &p.onInterrupt)
 	defer stop()
 	err := p.run(ctx, args[1:])
+	if e := p.boundaryOpen.Close(); e != nil { // the instance is closed; the next session removes what is left
+		p.log.Warn("the temporary folder of the sandbox stays", "error", e)
+	}
 	if s := signalOf(ctx); s != nil && (err == nil || !errors.Is(err, errBrokenPipe)) {
 		err = p.signalled(s, err)
 	}

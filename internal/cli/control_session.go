@@ -278,7 +278,7 @@ func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
 		return nil, err
 	}
 	l.inst.Extensions().Plugins.Reload()
-	a := l.About()
+	a := l.parts(l.front())
 	return map[string]any{
 		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": a.Plugins, "mcpServers": orEmpty(a.Servers), "error_count": len(l.inst.Extensions().Plugins.Notes()),
 	}, nil

@@ -97,7 +97,7 @@ func control(id, request string) string {
 
 func TestInitializeTellsAboutTheConversation(t *testing.T) {
 	f := newFake()
-	f.about.Commands = []Described{{Name: "review", Text: "review the changes"}}
+	f.about.Parts = func() Parts { return Parts{Commands: []Described{{Name: "review", Text: "review the changes"}}} }
 	h := startHost(t, f)
 	h.send(control("r1", `{"subtype":"initialize","hooks":null,"systemPrompt":[""],"agents":{}}`))
 	r := h.reply()
@@ -118,7 +118,7 @@ func TestInitializeTellsAboutTheConversation(t *testing.T) {
 }
 
 func TestInitializeRefusesWhatItCannotDo(t *testing.T) {
-	for _, in := range []string{`"hooks":{"FileChanged":[{"hookCallbackIds":["h"]}]}`, `"agents":{"a":{}}`, `"toolAliases":{"a":"b"}`, `"jsonSchema":{"type":12}`} {
+	for _, in := range []string{`"hooks":{"MessageDisplay":[{"hookCallbackIds":["h"]}]}`, `"agents":{"a":{}}`, `"toolAliases":{"a":"b"}`, `"jsonSchema":{"type":12}`} {
 		h := startHost(t, newFake())
 		h.send(control("r1", `{"subtype":"initialize",`+in+`}`))
 		if r := h.reply(); r["subtype"] != "error" || r["error"] == "" {

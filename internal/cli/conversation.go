@@ -36,18 +36,30 @@ type About struct {
 	Dir       string
 	Model     string
 	Mode      permission.Mode
-	Tools     []string
 	KeySource string // where the API key came from: a variable's name, or "none"
 	Info      func(model string) llm.ModelInfo
 	Effort    string
-	Commands  []Described // slash commands
-	Agents    []Described
-	Skills    []string               // names of all skills and commands from files
 	Style     string                 // the output style
 	BudgetUSD float64                // the spending limit; 0: none
 	Models    func() []llm.ModelInfo // to choose from
-	Servers   []serverLine           // MCP servers, with their state
-	Plugins   []pluginLine           // that are enabled
+	Parts     func() Parts           // nil: it has none
+}
+
+// Parts are the things that a conversation has. Listing them takes time where there are many.
+type Parts struct {
+	Tools    []string
+	Commands []Described // slash commands
+	Agents   []Described
+	Skills   []string     // names of all skills and commands from files
+	Servers  []serverLine // MCP servers, with their state
+	Plugins  []pluginLine // that are enabled
+}
+
+func (a *About) parts() Parts {
+	if a.Parts == nil {
+		return Parts{}
+	}
+	return a.Parts()
 }
 
 // Described is a named thing with a line about it.

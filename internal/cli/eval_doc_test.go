@@ -31,8 +31,8 @@ func TestTheExampleOfTheEvalPageIsTrue(t *testing.T) {
 	home := t.TempDir()
 	settings := strings.TrimSpace(pageBlock(t, "eval.md", "json"))
 	for name, text := range map[string]string{
-		".config/lathe/settings.json":  strings.TrimSuffix(settings, "}") + `, "permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(test *)"]}}`,
-		"p/.lathe/judges/languages.md": pageBlock(t, "eval.md", "markdown"), "p/a.txt": "",
+		".config/lathe/settings.json":       strings.TrimSuffix(settings, "}") + `, "permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(test *)"]}}`,
+		".config/lathe/judges/languages.md": pageBlock(t, "eval.md", "markdown"), "p/a.txt": "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
 			t.Fatal(err)

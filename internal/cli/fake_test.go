@@ -40,7 +40,7 @@ func newFake(turns ...func(*fakeTurn) error) *fake {
 	f := &fake{
 		about: About{
 			Models:  func() []llm.ModelInfo { return nil },
-			Session: "0190-session", Dir: "/work", Model: "model-1", Mode: permission.Default, Tools: []string{"Read", "Bash"}, KeySource: "ANTHROPIC_API_KEY",
+			Session: "0190-session", Dir: "/work", Model: "model-1", Mode: permission.Default, Parts: func() Parts { return Parts{Tools: []string{"Read", "Bash"}} }, KeySource: "ANTHROPIC_API_KEY",
 			Info: func(id string) llm.ModelInfo {
 				return llm.ModelInfo{ID: id, Provider: "anthropic", ContextWindow: 200000, MaxOutput: 64000}
 			},

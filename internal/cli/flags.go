@@ -9,6 +9,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/replay"
 )
 
 // Options is a parsed command line, as plain data.
@@ -71,6 +72,9 @@ type Options struct {
 	Hooks         []hook.Group                                                                               // of a host program
 	Agents        string                                                                                     // kinds of subagents, a JSON object
 
+	ReplayFrom string            // a recording that answers in place of the models
+	recording  *replay.Recording // that was read from there
+
 	Init, InitOnly, Maintain bool // fire Setup
 
 	Worktree string // a name; newWorktree is a new one
@@ -80,7 +84,8 @@ type Options struct {
 
 	Version bool
 
-	set func(name string) bool // whether a flag was given
+	set    func(name string) bool // whether a flag was given
+	within func(dir string) error // refuses a session of another folder; nil: any
 }
 
 // Given reports whether the flag was on the command line, also with an empty value.
@@ -106,7 +111,7 @@ var flagGroups = []struct {
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config", "plugin-dir"}},
 	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
-	{"Configuration", []string{"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file"}},
+	{"Configuration", []string{"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file", "replay"}},
 	{"Other", []string{"help", "version"}},
 }
 
@@ -143,7 +148,7 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Trust, "trust", false, "trust the project's settings for this run, as they are now (for CI)")
 	f.StringVar(&o.Sandbox, "sandbox", "", "confine commands, a `mode`: read-only, workspace, off")
 	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
-	f.StringArrayVar(&o.PluginDirs, "plugin-dir", nil, "use the plugin in a `folder` for this run (repeatable)")
+	f.StringArrayVar(&o.PluginDirs, "plugin-dir", nil, "use the plugin in a `folder` or zip file for this run (repeatable)")
 }
 
 // addSystemFlags adds the flags that change the system prompt.
@@ -165,6 +170,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.HookEvents, "include-hook-events", false, "stream-json: print the runs of hooks")
 	f.BoolVar(&o.Partial, "include-partial-messages", false, "stream-json: print replies while they are written")
 	f.BoolVar(&o.Replay, "replay-user-messages", false, "stream-json: print the messages of stdin again as they enter")
+	f.StringVar(&o.ReplayFrom, "replay", "", "with -p: answer from the recording in a `folder` that --debug wrote")
 	f.StringVar(&o.JSONSchema, "json-schema", "", "the answer must fit this JSON `schema`")
 	f.StringVar(&o.PermissionTool, "permission-prompt-tool", "", "ask for permission over `stdio`, by the control protocol")
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop after `n` model calls")

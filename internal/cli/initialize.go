@@ -61,8 +61,9 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		return nil, err
 	}
 	a := c.conv.About()
+	parts := a.parts()
 	return map[string]any{
-		"commands": described(a.Commands), "agents": described(a.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
+		"commands": described(parts.Commands), "agents": described(parts.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
 		"output_style": cmp.Or(a.Style, style.Default), "available_output_styles": styleNames(c.conv), "capabilities": capabilities, "claude_code_version": first(currentVersion()),
 	}, nil
 }

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -127,6 +128,10 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 	v, _ := currentVersion()
 	to := tui.Options{
 		Theme: themeName(set.Theme), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Keys: set.Keybindings,
+		Follow: func() (string, json.RawMessage) {
+			s := inst.Config().Settings
+			return themeName(s.Theme), s.Keybindings
+		},
 		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
 		Initial: first, Version: v, Earlier: c.History,
 		Login: func(ctx context.Context) (string, error) {

@@ -182,6 +182,9 @@ func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err 
 	case o.Continue:
 		info, err = inst.Store().Latest(inst.Dir())
 	}
+	if err == nil && o.within != nil && info.ID != "" {
+		err = o.within(info.Dir)
+	}
 	so.Resume = info.ID
 	return err
 }
@@ -241,6 +244,7 @@ func loadConfig(o *Options) (*config.Config, string, error) {
 		return nil, "", &Error{Code: exitUsage, Err: err}
 	}
 	start.loaded, start.digest = true, cfg.HeldDigest()
+	llm.UseCatalogue(catalogueFile(cfg.Paths()))
 	return cfg, dir, nil
 }
 
@@ -343,6 +347,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 	}
 	inst.Hooks().TrustAll = o.Trust
 	inst.Give(o.Model, o.SmallModel)
+	replays(inst, o, cfg.Settings.Secrets(os.Environ()))
 	if trigger := setupOf(o); trigger != "" {
 		inst.Hooks().Setup(trigger)
 	}
@@ -386,17 +391,24 @@ func (p *program) warn(cfg *config.Config) {
 // About describes the conversation.
 func (l *local) About() About {
 	s := l.front()
-	info, files := s.Model(), l.inst.Extensions().Skills.Catalog().All()
+	info := s.Model()
 	return About{
-		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), Tools: s.Tools(), KeySource: l.inst.KeySource(),
-		Commands: append(l.known[:len(l.known):len(l.known)], fileCommands(files)...), Skills: skillNames(files), Agents: agentNames(l.inst, s.Tools()), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
-		Servers: briefServers(l.inst.Servers()), Plugins: pluginLines(l.inst.Extensions().Plugins.Enabled()),
+		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), KeySource: l.inst.KeySource(), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
+		Parts: sync.OnceValue(func() Parts { return l.parts(s) }),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
 				return info
 			}
 			return llm.Lookup(info.Provider, id)
 		},
+	}
+}
+
+func (l *local) parts(s *app.Session) Parts {
+	files, tools := l.inst.Extensions().Skills.Catalog().All(), s.Tools()
+	return Parts{
+		Tools: tools, Commands: l.slashCommands(files), Skills: skillNames(files), Agents: agentNames(l.inst, tools),
+		Servers: briefServers(l.inst.Servers()), Plugins: pluginLines(l.inst.Extensions().Plugins.Enabled()),
 	}
 }
 
@@ -428,8 +440,8 @@ func (l *local) Prompt(ctx context.Context, m llm.Message) error {
 // Output is the answer that fits the schema.
 func (l *local) Output() json.RawMessage { return l.front().Output() }
 
-// Answer answers a question.
-func (l *local) Answer(id string, a event.Answer) error { return l.front().Answer(id, a) }
+// Answer answers a question of the conversation or of one of its agents.
+func (l *local) Answer(id string, a event.Answer) error { return l.inst.Answer("", id, a) }
 
 // AddDir makes one more folder part of the session.
 func (l *local) AddDir(dir string) (string, error) { return l.front().AddDir(dir) }

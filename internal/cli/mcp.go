@@ -113,7 +113,8 @@ func serverNamed(s *mcp.Set, name string) (mcp.Status, error) {
 }
 
 func (p *program) printServer(s *mcp.Set, v mcp.Status) error {
-	rows := [][]string{{"name", v.Name}, {"scope", v.Scope}, {"file", cmp.Or(v.File, "-")}, {"runs", v.What}, {"state", string(v.State)}}
+	rows := [][]string{{"name", v.Name}, {"scope", v.Scope}, {"file", cmp.Or(v.File, "-")}, {"state", string(v.State)}}
+	rows = append(rows, effectRows(v)...)
 	if v.Err != "" {
 		rows = append(rows, []string{"error", v.Err})
 	}
@@ -135,6 +136,14 @@ func (p *program) printServer(s *mcp.Set, v mcp.Status) error {
 	}
 	_, err := io.WriteString(p.out, text)
 	return err
+}
+
+// effectRows list what a server's entry does.
+func effectRows(v mcp.Status) (rows [][]string) {
+	for _, f := range v.Effects {
+		rows = append(rows, []string{f.Word, f.Text})
+	}
+	return rows
 }
 
 func mcpTestCommand(p *program, o *Options) *cobra.Command {
@@ -192,7 +201,7 @@ A tool whose description a server changed is left out until you accept the chang
 				if err != nil {
 					return &Error{Code: exitFailed, Err: err}
 				}
-				_, err = fmt.Fprintf(p.out, "approved %s: %s\n", term.EscapeLine(v.Name), term.EscapeLine(v.What))
+				_, err = fmt.Fprintf(p.out, "approved %s:\n%s", term.EscapeLine(v.Name), columns(effectRows(v), 0))
 				return err
 			})
 		},
@@ -367,7 +376,7 @@ func mcpRemoveCommand(p *program, o *Options) *cobra.Command {
 func mcpImportCommand(p *program, o *Options) *cobra.Command {
 	var scope string
 	c := &cobra.Command{
-		Use: "import [FILE]", Short: "Take over the servers of Claude Desktop, VS Code, Cursor and opencode, or of a file",
+		Use: "import [FILE]", Short: "Take over the servers of Claude Desktop, Codex, VS Code, Cursor and opencode, or of a file",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("", "import takes one file")

@@ -125,6 +125,12 @@ func (a *servedAgent) reply(ctx context.Context, c *serve.Call) (client.Result, 
 	if s == nil { // of an earlier server, or one that made room
 		o := a.o
 		o.Resume = in.Session
+		o.within = func(dir string) error {
+			if _, err := a.folder(dir); err != nil {
+				return fmt.Errorf("the session %s belongs to another folder: %w", in.Session, err)
+			}
+			return nil
+		}
 		if s, err = a.session(ctx, &o); err != nil {
 			return client.Result{}, err
 		}

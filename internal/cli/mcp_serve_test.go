@@ -8,6 +8,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -55,6 +56,7 @@ func mcpClient(progress chan string, answers ...string) *sdk.Client {
 type served struct {
 	*sdk.ClientSession
 	dir string
+	env []string
 }
 
 // serveLathe starts lathe mcp serve as a client's configuration does.
@@ -68,7 +70,7 @@ func serveLathe(t *testing.T, c *sdk.Client, model []string, flags ...string) *s
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = s.Close() })
-	return &served{s, dir}
+	return &served{s, dir, env}
 }
 
 func (s *served) call(t *testing.T, name string, input map[string]any) (text string, structured map[string]any, failed bool) {
@@ -174,6 +176,19 @@ func TestTheAgentIsServedAndAnswersAgain(t *testing.T) {
 		if text, _, failed := s.call(t, "lathe", input); !failed {
 			t.Errorf("%s: %s", name, text)
 		}
+	}
+	home := filepath.Dir(s.dir)
+	other := filepath.Join(home, "other")
+	if err := os.Mkdir(other, 0o700); err != nil {
+		t.Fatal(err)
+	}
+	elsewhere := exec.CommandContext(t.Context(), buildLathe(t), "-p", "hi", "--session-id", "11111111-0000-4000-8000-000000000001")
+	elsewhere.Dir, elsewhere.Env = other, slices.Concat(s.env, servedModel(t, "script\nreply\n  say hello\n"))
+	if out, err := elsewhere.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	if text, _, failed := s.call(t, "lathe-reply", map[string]any{"session_id": "11111111-0000-4000-8000-000000000001", "prompt": "x"}); !failed || !strings.Contains(text, "another folder") {
+		t.Errorf("a session of another project: %s", text)
 	}
 	if text, _, failed := s.call(t, "lathe-reply", map[string]any{"session_id": "00000000-0000-7000-8000-000000000000", "prompt": "x"}); !failed {
 		t.Errorf("%s", text)

@@ -29,6 +29,7 @@ func modelsCommand(p *program, o *Options) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	c.AddCommand(modelsUpdateCommand(p, o))
 	return c
 }
 

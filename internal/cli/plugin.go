@@ -27,7 +27,7 @@ func pluginCommand(p *program, o *Options) *cobra.Command {
 Nothing of it runs before you have seen what it may do and agreed. See docs/plugins.md.`,
 	}
 	c.AddCommand(pluginListCommand(p, o), pluginInstallCommand(p, o), pluginUpdateCommand(p, o), pluginRemoveCommand(p, o), pluginSwitchCommand(p, o, true), pluginSwitchCommand(p, o, false),
-		pluginValidateCommand(p, o), pluginNewCommand(p, o), marketCommand(p, o))
+		pluginValidateCommand(p, o), pluginNewCommand(p, o), pluginSchemaCommand(p), marketCommand(p, o))
 	return c
 }
 

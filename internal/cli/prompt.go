@@ -37,6 +37,9 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 	if err == nil && o.InitOnly {
 		return p.inWorktree(ctx, o, func() error { return p.initOnly(ctx, o) })
 	}
+	if err == nil && o.ReplayFrom != "" && !o.Print {
+		err = usage("add -p", "--replay answers one prompt and exits")
+	}
 	if err == nil && p.interactive(o) {
 		return p.inWorktree(ctx, o, func() error { return p.converse(ctx, o, words) })
 	}
@@ -65,6 +68,11 @@ func (p *program) runHeadless(ctx context.Context, o *Options, words []string) e
 	if o.ResumePick {
 		return pickError(o)
 	}
+	if o.ReplayFrom != "" {
+		if err := openRecording(o); err != nil {
+			return err
+		}
+	}
 	if o.InputFormat == "stream-json" {
 		if len(words) > 0 {
 			return usage("send it on stdin as {\"type\":\"user\",...}", "a prompt argument does not go with --input-format stream-json")
@@ -74,7 +82,7 @@ func (p *program) runHeadless(ctx context.Context, o *Options, words []string) e
 	if err := checkSchema(o); err != nil {
 		return err
 	}
-	text, err := p.promptText(ctx, words)
+	text, err := p.promptOf(ctx, o, words)
 	if err != nil {
 		return err
 	}
@@ -99,7 +107,7 @@ func (p *program) answer(ctx context.Context, o *Options, m llm.Message) error {
 	if closeErr := conv.Close(); err == nil && closeErr != nil {
 		err = closeErr
 	}
-	return p.verdict(o, out, err)
+	return replayedAll(o, p.verdict(o, out, err))
 }
 
 // withResult writes the result line of a run that failed before its first turn: a program that reads stdout waits

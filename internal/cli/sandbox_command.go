@@ -73,12 +73,16 @@ func tierLine(s confine.Support) string {
 		if s.User {
 			how += " with a user namespace"
 		}
+		if s.Carrier != "" {
+			how = "namespaces by " + s.Carrier
+		}
 		return fmt.Sprintf("tier: full (%s, Landlock version %d, seccomp)", how, s.ABI)
 	case confine.Landlock:
 		return fmt.Sprintf("tier: landlock (version %d, seccomp); not full: %s", s.ABI, s.Why)
-	}
-	if s.Tier == confine.Seatbelt {
+	case confine.Seatbelt:
 		return "tier: seatbelt (sandbox-exec); not full: " + s.Why
+	case confine.Restricted:
+		return "tier: restricted (restricted token, job object); not full: " + s.Why
 	}
 	return "tier: none: " + s.Why
 }

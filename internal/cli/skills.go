@@ -65,3 +65,15 @@ func (l *local) styleNames() []string {
 	}
 	return out
 }
+
+// slashCommands are lathe's own, those of files and the prompts of servers.
+func (l *local) slashCommands(files []*skill.Skill) []Described {
+	out := append(l.known[:len(l.known):len(l.known)], fileCommands(files)...)
+	if l.known == nil { // commands are off
+		return out
+	}
+	for _, p := range l.inst.Servers().Prompts() {
+		out = append(out, Described{p.Name, p.Help, p.Args, nil})
+	}
+	return out
+}

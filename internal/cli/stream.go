@@ -65,10 +65,11 @@ func (p *streamPrinter) begin(a About) error {
 		return nil
 	}
 	v, _ := currentVersion()
+	parts := a.parts()
 	err := p.w.write(&initLine{
-		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(a.Tools), MCPServers: orEmpty(a.Servers), Model: a.Model,
-		PermissionMode: string(a.Mode), SlashCommands: names(a.Commands), APIKeySource: a.KeySource, Version: v,
-		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(a.Agents), Skills: orEmpty(a.Skills), Plugins: orEmpty(a.Plugins), Capabilities: capabilities,
+		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(parts.Tools), MCPServers: orEmpty(parts.Servers), Model: a.Model,
+		PermissionMode: string(a.Mode), SlashCommands: names(parts.Commands), APIKeySource: a.KeySource, Version: v,
+		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(parts.Agents), Skills: orEmpty(parts.Skills), Plugins: orEmpty(parts.Plugins), Capabilities: capabilities,
 	})
 	for _, text := range p.notices {
 		err = joinErrors(err, p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: text, Level: "warning"}))

@@ -101,7 +101,9 @@ func (p *program) teamWorks(ctx context.Context, inst *app.Instance, t *teamFlag
 	}
 	limited, end := start.Limited(ctx, t.time)
 	defer end()
-	err = r.Run(limited)
+	if err = r.Run(limited); errors.Is(err, context.DeadlineExceeded) && errors.Is(context.Cause(limited), start.ErrTime) {
+		err = start.ErrTime
+	}
 	s, failed := board.State()
 	if err = errors.Join(err, failed); err == nil || s.Over {
 		failed = t.end(p, s)
@@ -181,6 +183,11 @@ func (p *program) printTeam(s team.State, asJSON bool) error {
 			fmt.Fprintf(&b, " (%s)", term.Truncate(term.EscapeLine(t.Note), 120, "…"))
 		}
 		fmt.Fprintf(&b, ", $%.4f\n", t.CostUSD)
+		for _, path := range t.Left {
+			if isFolder(path) {
+				fmt.Fprintf(&b, "     an earlier worker left its work in %s\n", term.EscapeLine(path))
+			}
+		}
 	}
 	fmt.Fprintf(&b, "$%.4f in all\n", cost)
 	if s.Summary != "" {

@@ -17,8 +17,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// teamKills is how often TestATeamSurvivesKillsOfItsProcesses kills one.
-const teamKills = 5
+// teamKills is how often TestATeamSurvivesKillsOfItsProcesses kills one; 100 times with LATHE_ENDURANCE.
+func teamKills() int {
+	if os.Getenv("LATHE_ENDURANCE") != "" {
+		return 100
+	}
+	return 5
+}
 
 // teamScript has a coordinator make four tasks, of which the second comes after the first, and the last two conflict.
 func teamScript() *llmtest.Script {
@@ -113,7 +118,7 @@ func TestATeamSurvivesKillsOfItsProcesses(t *testing.T) {
 		}
 	}
 	procs = append(procs, start("join"))
-	for range teamKills {
+	for range teamKills() {
 		time.Sleep(time.Duration(rand.IntN(400)) * time.Millisecond)
 		i := rand.IntN(len(procs))
 		_ = procs[i].Process.Kill()
@@ -127,14 +132,30 @@ func TestATeamSurvivesKillsOfItsProcesses(t *testing.T) {
 	var s struct {
 		Branch string
 		Over   bool
-		Tasks  []struct{ Title, Status, Note string }
+		Tasks  []struct {
+			Title, Status, Note, Worktree string
+			Left                          []string
+		}
 	}
 	if err := json.Unmarshal([]byte(out), &s); err != nil || !s.Over || len(s.Tasks) < 4 {
 		t.Fatalf("%v: %s", err, out)
 	}
+	named := map[string]bool{}
 	for _, task := range s.Tasks {
 		if task.Status != "done" {
 			t.Errorf("%+v", task)
+		}
+		for _, path := range append(task.Left, task.Worktree) {
+			named[filepath.Base(path)] = true
+		}
+	}
+	trees, err := os.ReadDir(dir + ".worktrees")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tree := range trees {
+		if strings.HasPrefix(tree.Name(), "agent-") && !named[tree.Name()] {
+			t.Errorf("the worktree %s is not on the board:\n%s", tree.Name(), out)
 		}
 	}
 	for name, want := range map[string][]string{"one.txt": {"one"}, "two.txt": {"two"}, "c.txt": {"four", "three"}} {

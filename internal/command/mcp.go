@@ -25,7 +25,7 @@ type Servers interface {
 // Server is an MCP server. All texts are foreign.
 type Server struct {
 	Name, Scope, File string
-	Runs              string // the command or address
+	Effects           [][2]string // of its entry: a word such as "runs", and a text
 	State             string
 	Err               string
 	Version           string   // its own name and version; empty: it was not reached
@@ -198,7 +198,9 @@ func describeServer(s Server) string {
 	line("error", s.Err)
 	line("scope", s.Scope)
 	line("file", s.File)
-	line("runs", s.Runs)
+	for _, f := range s.Effects {
+		line(f[0], f[1])
+	}
 	line("server", s.Version)
 	line("login", s.Login)
 	line("tools", strings.Join(s.Tools, ", "))

@@ -15,6 +15,7 @@ type Settings interface {
 	Set(ctx context.Context, key, value string) (file string, err error)
 	// Unset removes a key from the user's settings and returns their file.
 	Unset(ctx context.Context, key string) (file string, err error)
+	Plugins() Plugins // those that the settings enable
 }
 
 // Setting is one value in force.

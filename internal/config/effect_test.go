@@ -25,7 +25,7 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 		"blocking hook":        {claudeUser, `{"hooks": {"PostToolUse": [{}], "PreToolUse": [{"matcher": "Bash"}]}}`, ""},
 		"permission hook":      {userFile, `{"hooks": {"PermissionRequest": [{}]}}`, ""},
 		"sandbox is on":        {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, ""},
-		"managed servers only": {managed, `{"allowManagedMcpServersOnly": true}`, "allowManagedMcpServersOnly"},
+		"managed servers only": {managed, `{"allowManagedMcpServersOnly": true}`, ""},
 		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
 		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},
 		"prompt hook":          {userFile, `{"hooks": {"UserPromptSubmit": [{}]}}`, ""},

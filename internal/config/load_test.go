@@ -180,6 +180,8 @@ func TestEnvironmentStandsAboveFilesAndBelowSettingsEnvAndFlags(t *testing.T) {
 		diff(t, "origin", m.origin(c, "model"), origin)
 	}
 	m.write(localFile, `{"model": "local"}`)
+	step("", "default")
+	m.trust()
 	step("local", localFile+":1:11")
 	m.env("ANTHROPIC_MODEL=process")
 	step("process", "environment ANTHROPIC_MODEL")

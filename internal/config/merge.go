@@ -39,7 +39,7 @@ func replaces(p keyPath) bool { return p.matches("fallbackModel") }
 func join(n, over *node, p keyPath) *node {
 	out := *over
 	all := slices.Concat(n.elems, over.elems)
-	ordered := p.matches("permissions", "rules")
+	ordered := p.matches("permissions", "rules") || p.matches("allowedMcpServers") // whose origin counts, the strongest
 	if ordered {
 		slices.Reverse(all)
 	}

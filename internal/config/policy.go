@@ -28,6 +28,7 @@ var projectRules = []struct {
 	{never, "organizationUrl"},
 	{never, "network.**"},
 	{never, "webSearch.**"},
+	{never, "modelsUrl"},
 	{never, "pluginConfigs.**"},
 	{held, "providers.*.models.**"},
 	{never, "providers.**"},
@@ -36,10 +37,10 @@ var projectRules = []struct {
 
 	{free, "$schema"},
 	{free, "version"},
-	{free, "model"},
-	{free, "smallModel"},
-	{free, "fallbackModel"},
-	{free, "modelAliases.**"},
+	{held, "model"}, // the models also judge: calls in the mode auto, hooks that ask a model, the gate of judges
+	{held, "smallModel"},
+	{held, "fallbackModel"},
+	{held, "modelAliases.**"},
 	{free, "effort"},
 	{free, "maxThinkingTokens"},
 	{free, "maxOutputTokens"},
@@ -60,6 +61,7 @@ var projectRules = []struct {
 	{held, "lsp.enabled"},
 	{free, "lsp.**"},
 	{free, "formatters.timeoutMs"},
+	{held, "subagents.model"},
 	{free, "subagents.**"},
 	{held, "agent"}, // it takes the place of the system prompt
 	{held, "bash.shell"},

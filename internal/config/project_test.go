@@ -92,7 +92,7 @@ const widening = `{
 	"permissions": {"allow": ["Bash(*)"], "deny": ["Read(.env)"], "ask": ["Edit"], "additionalDirectories": ["/"], "defaultMode": "acceptEdits",
 		"rules": [{"permission": "bash", "action": "allow"}, {"permission": "edit", "pattern": "x", "action": "deny"}]},
 	"env": {"FOO": "1"}, "hooks": {"Stop": [{}]}, "mcpServers": {"x": {}}, "bash": {"shell": "./evil", "defaultTimeoutMs": 9},
-	"model": "opus", "somethingNew": true
+	"model": "opus", "smallModel": "m", "fallbackModel": ["f"], "modelAliases": {"haiku": "a"}, "subagents": {"model": "s", "maxConcurrent": 3}, "somethingNew": true
 }`
 
 func TestWhatWidensWaitsForTrustAndWhatNarrowsCountsAtOnce(t *testing.T) {
@@ -103,9 +103,10 @@ func TestWhatWidensWaitsForTrustAndWhatNarrowsCountsAtOnce(t *testing.T) {
 		s := c.Settings
 		diff(t, "deny and ask", [][]string{s.Permissions.Deny, s.Permissions.Ask}, [][]string{{"Read(.env)"}, {"Edit"}})
 		diff(t, "rules", s.Permissions.Rules, []config.OrderedRule{{Permission: "edit", Pattern: "x", Action: "deny"}})
-		diff(t, "free ones", []any{s.Model, s.Bash.DefaultTimeoutMs}, []any{"opus", 9})
+		diff(t, "free ones", []any{s.Subagents.MaxConcurrent, s.Bash.DefaultTimeoutMs}, []any{3, 9})
 		diff(t, "held ones", []any{len(s.Permissions.Allow), len(s.Permissions.AdditionalDirectories), s.Permissions.DefaultMode, len(s.Env), string(s.Hooks), string(s.MCPServers), s.Bash.Shell},
 			[]any{0, 0, "default", 0, "", "", ""})
+		diff(t, "models, which also judge", []any{s.Model, s.SmallModel, len(s.FallbackModel), len(s.ModelAliases), s.Subagents.Model}, []any{"", "", 0, 0, ""})
 		if _, _, ok := c.Get("somethingNew"); ok {
 			t.Error("a key nobody knows counts before trust")
 		}
@@ -117,8 +118,9 @@ func TestWhatWidensWaitsForTrustAndWhatNarrowsCountsAtOnce(t *testing.T) {
 		diff(t, "held", held, []string{
 			"permissions.allow[0]", "permissions.additionalDirectories[0]", "permissions.defaultMode", "permissions.rules[0].permission",
 			"permissions.rules[0].action", "env.FOO", "hooks.Stop[0]", "mcpServers.x", "bash.shell",
+			"model", "smallModel", "fallbackModel[0]", "modelAliases.haiku", "subagents.model",
 		})
-		want := file + ": permissions.allow, permissions.additionalDirectories, permissions.defaultMode, permissions.rules, env, hooks, mcpServers, bash.shell: held back until you trust this folder (lathe config trust)"
+		want := file + ": permissions.allow, permissions.additionalDirectories, permissions.defaultMode, permissions.rules, env, hooks, mcpServers, bash.shell, model, smallModel, fallbackModel, modelAliases, subagents: held back until you trust this folder (lathe config trust)"
 		if !slices.Contains(m.warnings(c), want) {
 			t.Errorf("no warning says what is held back: %q", m.warnings(c))
 		}
@@ -138,7 +140,7 @@ func TestTrustIsAskedForTheContentOfWhatIsHeld(t *testing.T) {
 	diff(t, "trusted", []any{c.Trusted(), c.Settings.Permissions.Allow, c.Settings.Env["FOO"], c.Settings.Bash.Shell, len(c.Settings.Permissions.Rules)},
 		[]any{true, []string{"Bash(*)"}, "1", "./evil", 2})
 	diff(t, "digest", asked, []string{c.HeldDigest()})
-	m.write(projFile, strings.Replace(widening, `"model": "opus"`, `"model": "haiku"`, 1))
+	m.write(projFile, strings.Replace(widening, `"maxConcurrent": 3`, `"maxConcurrent": 4`, 1))
 	if m.load(); asked[1] != asked[0] {
 		t.Error("a change of a key that needs no trust changed the digest")
 	}
@@ -152,9 +154,15 @@ func TestTrustIsAskedForTheContentOfWhatIsHeld(t *testing.T) {
 	if m.load(); asked[3] == asked[4] {
 		t.Error("other arguments of a server, the same digest")
 	}
-	m.write(projFile, `{"model": "x"}`)
+	m.write(projFile, `{"fallbackModel": ["a"]}`)
 	m.load()
-	diff(t, "asked without need", len(asked), 5)
+	m.write(projFile, `{"fallbackModel": ["b"]}`)
+	if m.load(); asked[5] == asked[6] {
+		t.Error("another model to fall back to, the same digest")
+	}
+	m.write(projFile, `{"theme": "x"}`)
+	m.load()
+	diff(t, "asked without need", len(asked), 7)
 }
 
 func TestTrustIsRememberedForAFolderUntilItsFilesChange(t *testing.T) {

@@ -154,14 +154,24 @@ func (s *schema) prop(key string) *schema {
 	return s.extra
 }
 
+// elements returns the schema of a list's elements, nil where no list is allowed.
+func (s *schema) elements() *schema {
+	for _, one := range s.anyOf {
+		if s.items == nil && one.items != nil {
+			return one.items
+		}
+	}
+	return s.items
+}
+
 // find returns the schema at a path, or nil.
 func (s *schema) find(p keyPath) *schema {
 	for _, seg := range p {
 		if s == nil {
 			return nil
 		}
-		if s.items != nil && (isIndex(seg) || seg == "-") {
-			s = s.items
+		if items := s.elements(); items != nil && (isIndex(seg) || seg == "-") {
+			s = items
 		} else {
 			s = s.prop(seg)
 		}

@@ -68,6 +68,7 @@ type Settings struct {
 	ExtraKnownMarketplaces json.RawMessage `json:"extraKnownMarketplaces"` // an object by name, or nil
 	PluginConfigs          json.RawMessage `json:"pluginConfigs"`          // an object by id, or nil
 	Tools                  []string        `json:"tools"`                  // programs that are tools; see Config.ToolFiles
+	PluginProcesses        json.RawMessage `json:"pluginProcesses"`        // long-lived programs by name, or nil
 
 	DisableSkillShellExecution bool `json:"disableSkillShellExecution"`
 
@@ -91,6 +92,7 @@ type Settings struct {
 	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
 	WebSearch    WebSearch    `json:"webSearch"`
+	ModelsURL    string       `json:"modelsUrl"`
 	Stream       Stream       `json:"stream"`
 	Network      Network      `json:"network"`
 	Log          Log          `json:"log"`
@@ -242,14 +244,15 @@ type ExploreCache struct {
 
 // LSP configures the language servers.
 type LSP struct {
-	Enabled     bool            `json:"enabled"`
-	Warnings    bool            `json:"warnings"`
-	WaitMs      int             `json:"waitMs"`
-	StartMs     int             `json:"startMs"`
-	RequestMs   int             `json:"requestMs"`
-	IdleMinutes int             `json:"idleMinutes"`
-	MaxMemoryMB int             `json:"maxMemoryMB"`
-	Servers     json.RawMessage `json:"servers"` // an object by name, or nil
+	Enabled       bool            `json:"enabled"`
+	Warnings      bool            `json:"warnings"`
+	WaitMs        int             `json:"waitMs"`
+	StartMs       int             `json:"startMs"`
+	RequestMs     int             `json:"requestMs"`
+	IdleMinutes   int             `json:"idleMinutes"`
+	MaxMemoryMB   int             `json:"maxMemoryMB"`
+	MaxCPUMinutes int             `json:"maxCPUMinutes"`
+	Servers       json.RawMessage `json:"servers"` // an object by name, or nil
 }
 
 // Formatters configures the programs that format files after edits.

@@ -123,6 +123,7 @@ func (k *Commands) Close() error {
 	if index != nil {
 		err = index.Close()
 	}
+	k.c.looked.keep(nil)
 	return errors.Join(err, k.c.used.save())
 }
 

@@ -24,6 +24,33 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		s.refuses("lsp", "restart nothing", "no language server nothing")
 	},
+	"plugin": func(t *testing.T, s *seat, p *place) {
+		if pick := s.command("plugin", "").Pick; len(pick.Items) != 0 || !strings.Contains(pick.Empty, "/plugin install") {
+			t.Errorf("%+v", pick)
+		}
+		p.write(t, "demo/.claude-plugin/plugin.json", `{"name": "demo", "version": "1.0", "processes": {"bg": {"command": "./bg"}}}`)
+		s.refuses("plugin", "agree demo@path", "look at the plugin first")
+		out := s.command("plugin", "install ./demo")
+		if !strings.Contains(out.Text, "runs the process bg: runs: ./bg") || out.Pick.Items[1].ID != "agree demo@path" {
+			t.Errorf("%s %+v", out.Text, out.Pick)
+		}
+		if pick := s.command("plugin", "").Pick; len(pick.Items) != 0 {
+			t.Error("it was installed before anybody agreed")
+		}
+		s.shows("plugin", "agree demo@path", "installed and enabled")
+		if pick := s.command("plugin", "").Pick; len(pick.Items) != 1 || pick.Items[0].Detail != "enabled 1.0" {
+			t.Errorf("%+v", pick)
+		}
+		s.shows("plugin", "demo", "demo@path", "runs the process bg")
+		s.shows("plugin", "disable demo", "was disabled")
+		s.shows("plugin", "update demo", "up to date")
+		p.write(t, "demo/commands/hi.md", "hello")
+		s.shows("plugin", "update demo", "commands: hi", "+hello")
+		s.shows("plugin", "agree demo@path", "installed and enabled")
+		s.shows("plugin", "remove demo", "was removed")
+		s.refuses("plugin", "demo", "no plugin")
+		s.refuses("plugin", "install", "name the plugin")
+	},
 	"find-sessions": func(t *testing.T, s *seat, _ *place) {
 		if p := s.command("find-sessions", "here change").Pick; len(p.Items) != 1 || p.Search != "find-sessions here" {
 			t.Errorf("%+v", p)

@@ -87,6 +87,7 @@ type Console struct {
 	held    *config.Config // the configuration whose values that question shows
 	seen    statusValues
 	line    string        // output of the statusLine command
+	looked  lookedAt      // the plugin that was shown before it is installed
 	redraw  chan struct{} // signals that the statusLine command should run
 	model   string        // chosen, but not yet in the journal
 	mode    permission.Mode
@@ -132,6 +133,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	}
 	c.works.Go(func() { c.follow(watched) })
 	c.works.Go(c.publishStatus)
+	c.inst.Extensions().Processes.OnStatus(c.touch)
 	c.works.Go(c.drawLines)
 	c.works.Go(c.watchSettings)
 	c.works.Go(c.emptyTrash)
@@ -178,6 +180,7 @@ func (c *Console) Close() error {
 	if c.opts.Forget {
 		err = errors.Join(err, c.forget())
 	}
+	c.looked.keep(nil)
 	return errors.Join(err, c.used.save())
 }
 

@@ -266,3 +266,14 @@ func (p *player) close(reply session.Reply) {
 		p.cache.Request(p.usage, p.time)
 	}
 }
+
+// Recorded returns the events of the branch of a session's head, with their times, as a reader would have seen them.
+func Recorded(log *session.Session) []event.Event {
+	var out []event.Event
+	p := &player{whole: true, publish: func(t logged) {
+		out = append(out, event.Event{Seq: uint64(len(out) + 1), Time: t.time, Session: log.ID(), Body: t.body})
+	}}
+	b := log.Branch()
+	p.play(b, 0, b.Len())
+	return out
+}

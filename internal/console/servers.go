@@ -27,8 +27,11 @@ func (s servers) List() (out []command.Server) {
 	}
 	for _, v := range s.Status() {
 		one := command.Server{
-			Name: v.Name, Scope: v.Scope, File: v.File, Runs: v.What, State: string(v.State), Err: v.Err, Tools: v.Tools, Prompts: prompts[v.Name],
+			Name: v.Name, Scope: v.Scope, File: v.File, State: string(v.State), Err: v.Err, Tools: v.Tools, Prompts: prompts[v.Name],
 			Withheld: v.Withheld, Tokens: v.Tokens, Changes: s.Changes(v.Name), Login: s.LoginOf(v.Name),
+		}
+		for _, f := range v.Effects {
+			one.Effects = append(one.Effects, [2]string{f.Word, f.Text})
 		}
 		if v.Server.Name != "" {
 			one.Version = v.Server.Name + " " + v.Server.Version
@@ -123,8 +126,9 @@ func (c *Console) pasteLogin(name, address string) (string, error) {
 	}
 }
 
-// prompted are the prompts of MCP servers, as commands.
+// prompted are the commands of plugin processes and the prompts of MCP servers.
 func (c *Console) prompted() (out []command.Skill) {
+	out = c.processCommands()
 	for _, p := range c.inst.Servers().Prompts() {
 		out = append(out, command.Skill{Name: p.Name, Args: p.Args, Help: p.Help, Source: "the MCP server " + p.Server, Typed: true})
 	}

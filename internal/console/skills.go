@@ -91,6 +91,9 @@ func (c *Console) fileCommand(ctx context.Context, name, args string) (event.Out
 	s, ok := c.inst.Extensions().Skills.Catalog().Get(name)
 	switch {
 	case !ok:
+		if out, ok, err := c.processCommand(ctx, name, args); ok || err != nil {
+			return out, err
+		}
 		return c.serverPrompt(ctx, name, args)
 	case s.HiddenFromUser:
 		return event.Output{}, fmt.Errorf("/%s is for the model only (user-invocable: false)", s.Name)

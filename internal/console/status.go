@@ -66,7 +66,7 @@ func (t *statusValues) take(e event.Event) bool {
 	case event.ToolEnd:
 		t.view(b)
 		return true
-	case event.TurnEnd, event.ModeChanged, event.UserMessage, event.TurnStart:
+	case event.TurnEnd, event.ModeChanged, event.UserMessage, event.TurnStart, event.BranchChanged:
 		return true
 	}
 	return false
@@ -150,7 +150,7 @@ func (c *Console) status() event.Status {
 	out := event.Status{
 		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(), Sandbox: c.opts.Boundary.Word(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
-		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: line,
+		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: c.withSegments(line),
 	}
 	if c.team.works() {
 		out.Background++
@@ -160,6 +160,9 @@ func (c *Console) status() event.Status {
 	}
 	info := s.Log().Info()
 	out.Title = cmp.Or(info.Title, info.FirstPrompt)
+	for _, v := range c.inst.Code.Pool().Status() {
+		out.Servers = append(out.Servers, event.LanguageServer{Name: v.Name, State: v.State, Memory: v.Memory, Errors: v.Errors, Warnings: v.Warnings})
+	}
 	if repo, ok := git.Find(s.Dir()); ok {
 		out.Branch = repo.Branch
 		if out.Branch == "" && len(repo.Head) >= 8 {

@@ -24,8 +24,12 @@ type Judge struct {
 	Source string  `json:"source"`          // "built-in", or the file
 }
 
-// Folder is a folder with judges as Markdown files. Links of files must stay inside Bound; empty: no limit.
-type Folder struct{ Path, Bound string }
+// Folder is a folder with judges as Markdown files.
+type Folder struct {
+	Path  string
+	Bound string // links of files must stay inside; empty: no limit
+	Guest bool   // of a project that is not trusted: its judges do not count
+}
 
 // BuiltIn lists the judges that are always there.
 func BuiltIn() []Judge {
@@ -48,6 +52,10 @@ func Find(folders []Folder) (judges []Judge, notes []string) {
 	judges = BuiltIn()
 	for _, f := range folders {
 		paths, _ := filepath.Glob(filepath.Join(f.Path, "*.md"))
+		if f.Guest && len(paths) > 0 {
+			notes = append(notes, "the judges of "+f.Path+" are left out until you trust this folder (lathe config trust)")
+			continue
+		}
 		for _, path := range paths {
 			j, err := readFile(path, f.Bound)
 			if err == nil && len(judges) >= mostJudges {

@@ -33,6 +33,16 @@ func TestJudgesOfFilesAddReplaceAndRemove(t *testing.T) {
 	}
 }
 
+func TestJudgesOfAProjectWaitUntilItIsTrusted(t *testing.T) {
+	project := t.TempDir()
+	judgeFile(t, project, "correctness.md", "---\nname: Correctness\nweight: 0\n---\n")
+	judgeFile(t, project, "b.md", "All is well.")
+	judges, notes := eval.Find([]eval.Folder{{Path: project, Bound: project, Guest: true}})
+	if len(judges) != 3 || len(notes) != 1 || !strings.Contains(notes[0], "until you trust this folder") {
+		t.Errorf("%+v %q", judges, notes)
+	}
+}
+
 func TestAJudgeThatCannotBeUsedIsNamed(t *testing.T) {
 	for want, text := range map[string]string{
 		"has no perspective":        "---\nname: a\n---\n",

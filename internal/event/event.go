@@ -181,6 +181,23 @@ type Notice struct {
 	Text  string `json:"text"`
 }
 
+// Terminal is a sequence for the terminal of an interactive session: a notification, a title or a bell of a hook. The sender has checked it.
+type Terminal struct {
+	Sequence string `json:"sequence"`
+}
+
+// FileChanged is a change on disk, by anybody, of a file that the session knows or of a neighbour in its folder.
+type FileChanged struct {
+	Path string `json:"path"`
+	Op   string `json:"op"` // add, change, unlink
+}
+
+// BranchChanged says that the repository of the session's folder is at another branch or commit.
+type BranchChanged struct {
+	Branch string `json:"branch,omitempty"` // empty: HEAD is detached
+	Head   string `json:"head,omitempty"`   // the commit; empty: there is none yet
+}
+
 // HookStart says that a hook begins to run.
 type HookStart struct {
 	ID     string `json:"id"`
@@ -385,6 +402,9 @@ func (ToolOutput) Kind() string    { return "tool.output" }
 func (ToolEnd) Kind() string       { return "tool.end" }
 func (Denied) Kind() string        { return "tool.denied" }
 func (Notice) Kind() string        { return "notice" }
+func (Terminal) Kind() string      { return "terminal" }
+func (FileChanged) Kind() string   { return "file.changed" }
+func (BranchChanged) Kind() string { return "branch.changed" }
 func (HookStart) Kind() string     { return "hook.start" }
 func (HookRun) Kind() string       { return "hook.run" }
 func (ModelFallback) Kind() string { return "model.fallback" }

@@ -118,6 +118,7 @@ type Image struct {
 // Subagent is the work of a subagent.
 type Subagent struct {
 	Agent   string `json:"agent"`
+	Color   string `json:"color,omitempty"` // of its kind: red, blue, green, yellow, purple, orange, pink, cyan; empty: none
 	Title   string `json:"title"`
 	Result  string `json:"result,omitempty"`
 	Steps   int    `json:"steps,omitempty"`

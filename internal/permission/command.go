@@ -34,6 +34,9 @@ type Command struct {
 	// Exact: the whole line was understood word by word, so allow rules may cover its parts. When false
 	// only a rule whose text is exactly the whole line can allow it.
 	Exact bool `json:"exact"`
+	// Kept: the line runs in a shell in which earlier commands may have given its words another meaning. Then no
+	// allow rule for commands covers it, not even one that is the whole line; one for the tool does.
+	Kept bool `json:"kept,omitempty"`
 	// Script is the line written anew from its parsed form, each word quoted and each program by its absolute
 	// path. It is set where every part is read-only or edits files (see Part.Edits) and the shell itself opens
 	// only files that the line names. Then it runs in place of the line, in the clean environment. Without it no mode but

@@ -58,3 +58,23 @@ func TestProposedRulesLeaveReadOnlyPartsOut(t *testing.T) {
 		t.Errorf("proposed %q", got)
 	}
 }
+
+// In a shell that may have given the words another meaning not even a rule that is the whole line holds; one for the tool does.
+func TestALineOfAShellWithStateNeedsARuleForTheTool(t *testing.T) {
+	for rule, want := range map[string]Effect{"Bash(npm test)": Ask, "Bash(npm *)": Ask, "Bash(*)": Allow, "Bash": Allow} {
+		for _, ordered := range []bool{false, true} {
+			p := policy(t, Allow, rule)
+			rules := p.Rules()
+			rules[0].Ordered = ordered
+			p.SetRules(rules)
+			command := &Command{Class: ClassWrite, Kept: true, Parts: []Part{{Text: "npm test", Raw: "npm test", Program: "npm", Class: ClassWrite, Exact: true}}}
+			req := Request{Tool: "Bash", Mode: Default, Dir: "/w", Accesses: []Access{{Kind: Exec, Target: "npm test", Command: command}}}
+			if d := p.Decide(req); d.Effect != want {
+				t.Errorf("%s, ordered %v: %s (%s)", rule, ordered, d.Effect, d.Reason)
+			}
+			if command.Kept = false; want == Ask && p.Decide(req).Effect == Ask && rule == "Bash(npm test)" {
+				t.Errorf("%s, ordered %v: asks without state, too", rule, ordered)
+			}
+		}
+	}
+}

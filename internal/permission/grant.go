@@ -89,6 +89,9 @@ func (c *call) runs(cmd *Command) (bool, string) {
 	for _, f := range cmd.Findings {
 		return false, f.Text
 	}
+	if cmd.Kept {
+		return false, "earlier commands of the named shell may have given its words another meaning"
+	}
 	if !cmd.Exact {
 		return false, "part of the command is only known when it runs"
 	}

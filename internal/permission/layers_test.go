@@ -60,6 +60,8 @@ func TestEachLayerDecidesAndNamesItself(t *testing.T) {
 		{LayerMode, DontAsk, "Edit", `{}`, nil, []Access{writeIn}, Deny},
 		{LayerMode, AcceptEdits, "Edit", `{}`, nil, []Access{writeIn}, Allow},
 		{LayerMode, Bypass, "Bash", `{}`, nil, []Access{changed("make x", ClassWrite)}, Allow},
+		{LayerGuards, Bypass, "Open", `{}`, nil, []Access{{Kind: Tool, Target: "Open", Asks: true}, readIn}, Ask},
+		{LayerGuards, Default, "Open", `{}`, nil, []Access{{Kind: Tool, Target: "Open", Asks: true}, readIn}, Ask},
 		{LayerDeny, Bypass, "Bash", `{}`, []string{"Bash(git *)"}, []Access{readOnly("git log")}, Deny},
 		{LayerGuards, Bypass, "Bash", `{}`, nil, []Access{changed("rm -rf ~", ClassDestructive, disaster)}, Deny},
 		{LayerGuards, AcceptEdits, "Edit", `{}`, nil, []Access{writeCI}, Ask},

@@ -142,7 +142,7 @@ func allowing(lists [][]Rule) []*Rule {
 // that its author did not see.
 func (c *call) exactLine(r *Rule) bool {
 	i := c.exec()
-	return i >= 0 && r.Spec == strings.TrimSpace(c.Accesses[i].Target)
+	return i >= 0 && !c.Accesses[i].Command.Kept && r.Spec == strings.TrimSpace(c.Accesses[i].Target)
 }
 
 // coverage is how much of a command allow rules cover.

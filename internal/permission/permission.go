@@ -35,6 +35,7 @@ type Access struct {
 	Target string `json:"target"`          // absolute path with links resolved; command line; host; tool name
 	Named  string `json:"named,omitempty"` // the path as it was named, when links made it differ
 	Safe   bool   `json:"safe,omitempty"`  // for Tool: changes nothing outside the session, so never asks
+	Asks   bool   `json:"asks,omitempty"`  // for Tool: no mode and no model allows it, only the user or a rule
 	Class  Class  `json:"-"`               // for Read: ClassList or ClassSearch where it is less than reading all of it
 
 	Command *Command `json:"command,omitempty"` // for Exec: the analysis of the line; nil: nothing is known

@@ -251,6 +251,9 @@ func (c *call) decide() Decision {
 
 // byMode decides calls that no rule covers: by their effect and the mode.
 func (c *call) byMode() Decision {
+	if slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Asks }) {
+		return Decision{Effect: Ask, Layer: LayerGuards, Reason: c.Tool + " acts outside of every sandbox, so it asks in each mode unless a rule allows it"}
+	}
 	if c.Mode == Bypass {
 		return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is bypassPermissions"}
 	}

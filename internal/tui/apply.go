@@ -82,6 +82,10 @@ func (m *model) show(e event.Event, old bool) {
 		m.denied(agent, b)
 	case event.Notice:
 		m.tell(b.Level, b.Text)
+	case event.Terminal:
+		if !old {
+			m.extra = append(m.extra, b.Sequence...)
+		}
 	case event.Compacted:
 		m.tell("info", b.String())
 	case event.EvalComplete:

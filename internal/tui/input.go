@@ -35,6 +35,7 @@ func (m *model) contexts() []keys.Context {
 // key handles a key press.
 func (m *model) key(k uv.KeyPressEvent) {
 	m.typed, m.hint = m.now(), ""
+	m.follow()
 	press := m.keys.Press(k, m.contexts()...)
 	switch {
 	case press.Pending:

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -65,6 +66,22 @@ func (m *model) loadKeys(settings json.RawMessage) {
 	}
 	for _, p := range problems {
 		m.tell("warning", "keybindings: "+p.String())
+	}
+}
+
+// follow takes changes of the settings while lathe runs.
+func (m *model) follow() {
+	if m.options.Follow == nil {
+		return
+	}
+	name, settings := m.options.Follow()
+	if !bytes.Equal(settings, m.options.Keys) {
+		m.options.Keys = settings
+		m.loadKeys(settings)
+	}
+	if name != m.options.Theme {
+		m.options.Theme = name
+		m.setTheme(name)
 	}
 }
 

@@ -2,6 +2,7 @@ package tui
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/term"
 	"github.com/lathe-dev/lathe/internal/tui/dialog"
+	"github.com/lathe-dev/lathe/internal/tui/keys"
 	"github.com/lathe-dev/lathe/internal/tui/line"
 	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
@@ -321,6 +323,23 @@ func TestCallsOfASubagentAreShownBelowIt(t *testing.T) {
 	}
 }
 
+// The judges' verdicts are one line of each round, with the reason of the one that refused.
+func TestTheVerdictsOfJudgesAreShown(t *testing.T) {
+	m := newTestModel(t, 100, 30)
+	for _, e := range []event.EvalComplete{
+		{Round: 1, Verdicts: []event.Verdict{{Judge: "Correctness", Reasoning: "It is half done."}, {Judge: "Style", Complete: true}}},
+		{Round: 2, Passed: true, Verdicts: []event.Verdict{{Judge: "Correctness", Complete: true}, {Judge: "Style", Complete: true}}},
+	} {
+		m.apply(event.Event{Body: e})
+	}
+	text := strings.Join(strings.Fields(line.Strip(strings.Join(m.compose().lines, "\n"))), " ")
+	for _, want := range []string{"Eval round 1: not accepted, the work goes on", "Correctness: It is half done.", "Eval round 2: accepted", "Style: complete"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+}
+
 func TestTheSearchFindsWhatIsRead(t *testing.T) {
 	m := newTestModel(t, 60, 20)
 	for i := range 100 {
@@ -500,6 +519,28 @@ func TestAListTakesItsOwnKeysBeforeTheRest(t *testing.T) {
 	m.press(uv.Key{Code: 'z', Mod: uv.ModCtrl})
 	if list.Takes("ctrl+z") {
 		t.Error("ctrl+z did something else")
+	}
+}
+
+func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
+	m := newTestModel(t, 80, 24)
+	name, settings := "", json.RawMessage(nil)
+	m.options.Follow = func() (string, json.RawMessage) { return name, settings }
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	before := m.keymap
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	if m.keymap != before {
+		t.Error("the keys were read again, and nothing had changed")
+	}
+	name, settings = "light", json.RawMessage(`{"ctrl+x ctrl+k": "command:status"}`)
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	if got := m.keymap.Key(keys.Action("command:status")); got != "ctrl+x ctrl+k" || m.look.theme.Name != "light" {
+		t.Errorf("the key is %q, the theme %s", got, m.look.theme.Name)
+	}
+	settings = nil
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	if got := m.keymap.Key(keys.Action("command:status")); got != "ctrl+x s" {
+		t.Errorf("the key is %q, not that of the beginning", got)
 	}
 }
 

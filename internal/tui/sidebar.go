@@ -71,6 +71,12 @@ func (m *model) sidebar(width, rows int) []string {
 			row(path + " " + th.Good.Render(fmt.Sprintf("+%d", c.Added)) + " " + th.Bad.Render(fmt.Sprintf("-%d", c.Removed)))
 		}
 	}
+	if len(m.state.Servers) > 0 {
+		head("Language servers")
+		for _, s := range m.state.Servers {
+			row(cut(serverLine(s)))
+		}
+	}
 	if len(m.sessions) > 0 {
 		head("Sessions")
 		for _, c := range m.sessions {
@@ -139,4 +145,19 @@ func (m *model) beside(lines []string, width int) []string {
 		lines[i] = b.String()
 	}
 	return lines
+}
+
+// serverLine is a language server with its state, memory and diagnostics.
+func serverLine(s event.LanguageServer) string {
+	line := s.Name + " " + s.State
+	if s.Memory > 0 {
+		line += fmt.Sprintf(", %d MB", s.Memory>>20)
+	}
+	if s.Errors > 0 {
+		line += ", " + plural(s.Errors, "error")
+	}
+	if s.Warnings > 0 {
+		line += ", " + plural(s.Warnings, "warning")
+	}
+	return line
 }

@@ -85,6 +85,29 @@ func (t *Theme) State(s State) Style {
 	return [...]Style{t.Waiting, t.Running, t.Done, t.Failed, t.Denied}[min(max(s, 0), Denied)]
 }
 
+// Agent is the style of the theme nearest to a color that an agent's file may name; false: it is none.
+func (t *Theme) Agent(color string) (Style, bool) {
+	switch color {
+	case "red":
+		return t.Bad, true
+	case "blue":
+		return t.Accent, true
+	case "green":
+		return t.Good, true
+	case "yellow":
+		return t.Warn, true
+	case "purple":
+		return t.Syntax.Keyword, true
+	case "orange":
+		return t.Syntax.Number, true
+	case "pink":
+		return t.Syntax.Tag, true
+	case "cyan":
+		return t.Info, true
+	}
+	return Style{}, false
+}
+
 // Spinner is the frames of the activity spinner, one cell each.
 var Spinner = [...]string{"⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"}
 

@@ -149,7 +149,11 @@ func (b *Block) image(v event.Image) {
 
 // subagent draws a subagent's result, folded to the first lines.
 func (b *Block) subagent(v event.Subagent) {
+	own, colored := b.t.Agent(v.Color)
 	head := []line.Span{{Text: term.EscapeLine(v.Agent), Style: b.t.Accent}}
+	if colored {
+		head[0].Style = own
+	}
 	if v.Title != "" {
 		head = append(head, line.Span{Text: ": " + term.EscapeLine(v.Title), Style: b.t.Text})
 	}
@@ -161,6 +165,9 @@ func (b *Block) subagent(v event.Subagent) {
 	}
 	above := len(b.rows)
 	bar := b.t.Border.Render("│") + " "
+	if colored {
+		bar = own.Render("│") + " "
+	}
 	room := b.width - 2
 	if room < 8 {
 		bar, room = "", b.width

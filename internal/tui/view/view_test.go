@@ -89,6 +89,24 @@ func examples() []example {
 	}
 }
 
+func TestAnAgentsColorIsThatOfItsBar(t *testing.T) {
+	seen := map[string]string{}
+	for _, color := range []string{"", "red", "blue", "green", "yellow", "purple", "orange", "cyan", "beige"} {
+		lines := view.Render(event.Subagent{Agent: "reviewer", Color: color, Result: "Found."}, view.Options{Width: 40, Theme: dark, State: theme.Done, Tool: "Task"})
+		bar, _, ok := strings.Cut(lines[0], "Found.")
+		if !ok {
+			t.Fatalf("%q", lines)
+		}
+		if other, there := seen[bar]; there && color != "beige" {
+			t.Errorf("%s and %q look alike", color, other)
+		}
+		seen[bar] = color
+	}
+	if len(seen) != 8 {
+		t.Errorf("a color that no agent has changes the bar: %q", seen)
+	}
+}
+
 func TestEveryViewLooksAsItShould(t *testing.T) {
 	for _, width := range []int{40, 80, 200} {
 		for name, th := range map[string]*theme.Theme{"dark": dark, "no-colour": nil} {

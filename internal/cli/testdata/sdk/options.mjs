@@ -112,6 +112,52 @@ const resumed = async more => {
   return {first, again, last: again.requests.at(-1).raw};
 };
 
+// controlServers lists, replaces, switches off and reconnects servers by the methods of a running query.
+async function controlServers() {
+  const at = place(), file = join(at.cwd, 'server.mjs');
+  writeFileSync(file, `
+    import {createInterface} from 'node:readline';
+    const say = m => console.log(JSON.stringify({jsonrpc: '2.0', ...m}));
+    createInterface({input: process.stdin}).on('line', l => {
+      const m = JSON.parse(l);
+      if (m.method === 'initialize') say({id: m.id, result: {protocolVersion: '2025-11-25', capabilities: {tools: {}}, serverInfo: {name: 'peer', version: '7'}}});
+      else if (m.method === 'tools/list') say({id: m.id, result: {tools: [{name: 'hi', inputSchema: {type: 'object'}}]}});
+      else if (m.method === 'tools/call') say({id: m.id, result: {content: [{type: 'text', text: 'greeting of the new server'}]}});
+    });`);
+  const entry = {command: process.execPath, args: [file]};
+  let ready, ended;
+  const prepared = new Promise(r => (ready = r));
+  async function* prompts() {
+    await prepared;
+    yield {type: 'user', message: {role: 'user', content: 'hi'}, parent_tool_use_id: null, session_id: ''};
+    await new Promise(r => (ended = r));
+  }
+  const q = query({prompt: prompts(), options: {cwd: at.cwd, env: at.env, pathToClaudeCodeExecutable: lathe, mcpServers: {old: entry}, allowedTools: ['mcp__new__hi']}});
+  requests = [], replies = [[call('mcp__new__hi', {})]];
+  const state = async name => (await q.mcpServerStatus()).find(s => s.name === name);
+  await q.reconnectMcpServer('old');
+  const old = await state('old');
+  must(old?.status === 'connected' && old.serverInfo?.name === 'peer' && old.tools?.[0].name === 'hi', old);
+  const set = await q.setMcpServers({new: entry});
+  must(set.added.join() === 'new' && Object.keys(set.errors ?? {}).length === 0, set);
+  must((await state('new'))?.status === 'connected', await q.mcpServerStatus());
+  await q.toggleMcpServer('new', false);
+  must((await state('new'))?.status === 'disabled', await q.mcpServerStatus());
+  await q.toggleMcpServer('new', true);
+  await q.reconnectMcpServer('new');
+  must((await state('new'))?.status === 'connected', await q.mcpServerStatus());
+  let unknown;
+  await q.reconnectMcpServer('nobody').catch(e => (unknown = e.message));
+  must(unknown?.includes('nobody'), unknown ?? 'a server that is not there was reconnected');
+  ready();
+  let seen = '';
+  for await (const m of q) {
+    if (m.type === 'user') seen += JSON.stringify(m);
+    if (m.type === 'result') ended?.(), q.close?.();
+  }
+  must(seen.includes('greeting of the new server'), seen);
+}
+
 const cases = {
   abortController: async () => {
     const c = new AbortController();
@@ -128,7 +174,14 @@ const cases = {
     must(results(r).includes('the content'), results(r));
   },
   projectConfigRoot: refused({projectConfigRoot: root}, 'project-config-root'),
-  agent: refused({agent: 'x', agents: {}}, '--agent'),
+  agent: async () => {
+    const agents = {judge: {description: 'Judges', prompt: 'You judge.', tools: ['Read']}};
+    const r = await run(place(), {agent: 'judge', agents});
+    done(r);
+    const main = r.requests.find(q => q.raw.includes('You judge.'));
+    must(main && main.body.tools.every(t => t.name === 'Read'), 'the conversation is not of that agent');
+    must((await run(place(), {agent: 'x'})).text().includes('no agent "x"'), 'an unknown agent is taken');
+  },
   agents: async () => {
     const agents = {judge: {description: 'Judges', prompt: 'You judge.', tools: ['Read']}};
     const script = [[call('Task', {description: 'judge', prompt: 'judge it', subagent_type: 'judge'})], [{type: 'text', text: 'Guilty.'}]];
@@ -156,6 +209,10 @@ const cases = {
       {script: [[call('ExitPlanMode', {plan: '# Plan'})]]});
     const [name, input] = asked.at(-1);
     must(name === 'ExitPlanMode' && input.plan === '# Plan' && input.planFilePath && results(plan).includes('approved the plan'), [asked, results(plan)]);
+    const parent = place(), children = [];
+    const ofAgent = async (name, input, o) => (children.push([name, o.agentID]), {behavior: 'allow', updatedInput: input});
+    done(await run(parent, {canUseTool: ofAgent}, {script: [[call('Task', {description: 'write', prompt: 'write it'})], [write(parent.cwd)]]}));
+    must(children[0]?.[0] === 'Write' && children[0][1]?.startsWith('general-purpose/') && existsSync(join(parent.cwd, 'made.txt')), children);
   },
   continue: async () => must((await resumed(() => ({continue: true}))).last.includes('first words'), 'the first prompt is missing'),
   cwd: async () => {
@@ -301,6 +358,7 @@ const cases = {
     const r = await run(place(), options, {script: [[call('mcp__x__hi', {})]]});
     must(results(r).includes('greeting from the host'), r.text() || results(r));
     must(r.init.mcp_servers[0].name === 'x', r.init.mcp_servers);
+    await controlServers();
   },
   mcpServersDelivery: refused({mcpServers: {x: {command: 'true'}}, mcpServersDelivery: 'initialize'}, 'initialize'),
   model: async () => {
@@ -339,7 +397,16 @@ const cases = {
     const r = await run(at, {permissionPrompts: 'none', canUseTool: async (_, input) => ({behavior: 'allow', updatedInput: input})}, {script: [[write(at.cwd)]]});
     must(r.result.permission_denials.length === 1 && !existsSync(join(at.cwd, 'made.txt')), 'somebody was asked');
   },
-  plugins: refused({plugins: [{type: 'local', path: root}]}, 'plugin'),
+  plugins: async () => {
+    const at = place(), path = join(at.home, 'heron');
+    mkdirSync(join(path, '.claude-plugin'), {recursive: true});
+    mkdirSync(join(path, 'skills/fish'), {recursive: true});
+    writeFileSync(join(path, '.claude-plugin/plugin.json'), '{"name": "heron"}');
+    writeFileSync(join(path, 'skills/fish/SKILL.md'), '---\nname: fish\ndescription: Fishes\n---\nFish.');
+    const r = await run(at, {plugins: [{type: 'local', path}]});
+    done(r);
+    must(r.init.slash_commands.includes('heron:fish'), r.init.slash_commands);
+  },
   pluginDelivery: refused({plugins: [{type: 'local', path: root}], pluginDelivery: 'initialize'}, 'initialize'),
   promptSuggestions: noEffect({promptSuggestions: true}),
   agentProgressSummaries: noEffect({agentProgressSummaries: true}),
@@ -397,7 +464,7 @@ const cases = {
     done(await run(at, {debugFile: file}));
     must(existsSync(file), 'nothing was recorded');
   },
-  stderr: async () => must((await run(place(), {agent: 'x'})).stderr.includes('--agent'), 'stderr was empty'),
+  stderr: async () => must((await run(place(), {agent: 'x'})).stderr.includes('no agent'), 'stderr was empty'),
   strictMcpConfig: async () => done(await run(place(), {strictMcpConfig: true})),
   systemPrompt: async () => {
     const at = place();
