@@ -190,9 +190,10 @@ func (c cwdFile) content(limit int64) (string, error) {
 }
 
 // The scripts that write a shell's state. Variables of the environment that have the value of the start are left out, because the
-// next command may get another one; so are those that the shell itself sets. The subshell keeps the options that it needs from the command.
+// next command may get another one; so are those that the shell itself sets: bash also gives itself a PATH, SHELL and TERM where the
+// environment has none. The subshell keeps the options that it needs from the command.
 const (
-	bashState = `__lathe_env=$(compgen -e)
+	bashState = `__lathe_env=$(compgen -e; echo PATH SHELL TERM)
 for __lathe_n in $__lathe_env; do printf -v "__lathe_was_$__lathe_n" %%s "${!__lathe_n}"; done
 __lathe_state() { ( builtin set +euxf; IFS=$' \t\n'
 for __lathe_n in $__lathe_env; do [ -n "${!__lathe_n+x}" ] || echo "unset -v $__lathe_n"; done

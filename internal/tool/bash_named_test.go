@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,6 +165,9 @@ func TestACommandOnATerminal(t *testing.T) {
 
 func TestARuleForALineDoesNotHoldWhereAShellHasDefinedSomething(t *testing.T) {
 	env := bashIn(t, "bash")
+	env.Environ = func() []string { // bash sets SHELL itself
+		return slices.DeleteFunc(os.Environ(), func(kv string) bool { return strings.HasPrefix(kv, "SHELL=") })
+	}
 	kept := func(shell string) bool {
 		return accessesOf(t, env, map[string]any{"command": "npm test", "shell_id": shell})[0].Command.Kept
 	}
