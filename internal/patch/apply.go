@@ -28,7 +28,7 @@ func Apply(text string, hunks []Hunk) (*Result, error) {
 	cursor := 0
 	for i := range hunks {
 		h := &hunks[i]
-		at, err := t.place(h, cursor)
+		at, h, err := t.place(h, cursor)
 		if err != nil {
 			return nil, err
 		}
@@ -95,27 +95,90 @@ type spot struct {
 	fold  int      // -1: exactly
 	more  int      // other places with the same lines
 	loose bool     // it is not below its anchor
+	less  bool     // some of the hunk's outer context lines are not there
 }
 
-// place finds a hunk, from the line cursor on.
-func (t *lines) place(h *Hunk, cursor int) (spot, error) {
+// place finds a hunk, from the line cursor on. It returns the hunk as it is taken: maybe without some of its context.
+func (t *lines) place(h *Hunk, cursor int) (spot, *Hunk, error) {
 	from, under := t.below(h, cursor)
 	old := h.old()
 	if len(old) == 0 {
-		return t.insertion(h, from, under)
+		s, err := t.insertion(h, from, under)
+		return s, h, err
 	}
 	if len(old) == 1 && old[0] == "" && len(t.list) == 0 {
-		return spot{old: nil, fold: -1}, nil
+		return spot{old: nil, fold: -1}, h, nil
 	}
 	for _, try := range [][]string{old, withoutBlankEnd(h)} {
 		if len(try) == 0 {
 			continue
 		}
 		if s, ok := t.find(try, h, from, cursor, under); ok {
-			return s, nil
+			return s, h, nil
 		}
 	}
-	return spot{}, t.miss(h, under)
+	if s, shorter, ok := t.inner(h); ok {
+		return s, shorter, nil
+	}
+	return spot{}, h, t.miss(h, under)
+}
+
+// mostDropped is how many outer lines of context may be missing at either end of a hunk, as many as patch(1) allows.
+const mostDropped = 2
+
+// inner finds a hunk by its inner lines, where only outer lines of its context are not those of the file. The others must be at one
+// place only, and among them a removed line that is not blank, or two of context.
+func (t *lines) inner(h *Hunk) (spot, *Hunk, bool) {
+	if t.count(h.old()) > 0 {
+		return spot{}, nil, false // the whole is there, at several places
+	}
+	for n := 1; n <= mostDropped; n++ {
+		for _, ends := range [][2]int{{n, 0}, {0, n}, {n, n}} {
+			shorter, ok := h.without(ends[0], ends[1])
+			if !ok || !shorter.telling() {
+				continue
+			}
+			old := shorter.old()
+			switch all := matches(t.list, old); len(all) {
+			case 0:
+			case 1:
+				return spot{line: all[0], old: old, fold: -1, less: true}, shorter, true
+			default:
+				return spot{}, nil, false // fewer lines are at more places still
+			}
+		}
+	}
+	return spot{}, nil, false
+}
+
+// without is the hunk without lines of context at its ends; not ok, if there are not so many.
+func (h *Hunk) without(first, last int) (*Hunk, bool) {
+	if len(h.Lines) <= first+last {
+		return nil, false
+	}
+	shorter := *h
+	shorter.Lines = h.Lines[first : len(h.Lines)-last]
+	for _, l := range slices.Concat(h.Lines[:first], h.Lines[len(h.Lines)-last:]) {
+		if l.Kind != ' ' {
+			return nil, false
+		}
+	}
+	return &shorter, true
+}
+
+// telling reports whether the lines of a hunk say enough about a place.
+func (h *Hunk) telling() bool {
+	context := 0
+	for _, l := range h.Lines {
+		switch text := strings.TrimSpace(l.Text); {
+		case l.Kind == '+' || len(text) < 3:
+		case l.Kind == '-':
+			return true
+		default:
+			context++
+		}
+	}
+	return context >= 2
 }
 
 // withoutBlankEnd is the old lines without an empty context line at the end, which models add; nil when there is none.
@@ -149,6 +212,9 @@ func (t *lines) find(old []string, h *Hunk, from, cursor int, under bool) (spot,
 		after := from
 		if under && from > 0 && slices.Contains(all, from-1) && !slices.ContainsFunc(all, func(i int) bool { return i >= from }) {
 			after = from - 1 // the anchor is the hunk's first line too
+		}
+		if after < cursor && slices.ContainsFunc(all, func(i int) bool { return i >= cursor }) {
+			after = cursor // hunks below one anchor stand in order too
 		}
 		var ok bool
 		if s.line, s.more, ok = choose(all, after, cursor, h.At-1); !ok {
@@ -318,6 +384,8 @@ func (r *Result) note(t *lines, h *Hunk, s spot) {
 		r.Vague = true
 	}
 	switch {
+	case s.less:
+		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, the only place with its inner lines; the file does not have all of its context lines", h.Number, s.line+1))
 	case s.fold >= 0:
 		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, where the lines are alike except for %s", h.Number, s.line+1, Folds[s.fold].Name))
 	case s.loose:

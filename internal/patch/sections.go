@@ -237,7 +237,8 @@ func (h *Hunk) anchor(line string) {
 		h.At = at.oldStart // the line behind the numbers is git's choice, often far away
 		return
 	}
-	if text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(line, "@@"), "@@")); text != "" {
+	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(line, "@@"), "@@"))
+	if text != "" && text != "..." && text != "…" { // "@@ ... @@" names no line
 		h.Anchors = append(h.Anchors, text)
 	}
 }
