@@ -23,6 +23,8 @@ func (p *Plugin) Report() (lines, notes []string) {
 			lines = append(lines, "runs at "+h.Event+": "+text)
 		}
 	}
+	brought, bad := p.broughtHooks()
+	lines, notes = append(lines, brought...), append(notes, bad...)
 	for _, part := range []struct {
 		says string
 		list func() (map[string]json.RawMessage, []string)
