@@ -80,6 +80,7 @@ func TestMatchersAreListsOrExpressions(t *testing.T) {
 	for matcher, want := range map[string]string{
 		"": "Bash Write Task mcp__a__b", "*": "Bash Write Task mcp__a__b", "Bash": "Bash", "Bash|Write": "Bash Write", "Bash, Write": "Bash Write",
 		"bash": "", "Agent": "Task", "mcp__a": "", "mcp__a__.*": "mcp__a__b", "^Wr": "Write", "B.sh|Task": "Bash Task", "MultiEdit": "",
+		"^(?!Bash$)": "Write Task mcp__a__b", "^mcp__(?!b__).*": "mcp__a__b", "(?<=mcp__)b": "", "(?<server>a)__b": "mcp__a__b",
 	} {
 		var got []string
 		for _, tool := range []string{"Bash", "Write", "Task", "mcp__a__b"} {
@@ -91,6 +92,17 @@ func TestMatchersAreListsOrExpressions(t *testing.T) {
 		if s := strings.Join(got, " "); s != want {
 			t.Errorf("the matcher %q matches %q, want %q", matcher, s, want)
 		}
+	}
+}
+
+func TestAnExpressionThatTakesTooLongCountsAsMatching(t *testing.T) {
+	const endless = `^(?=x)(x+x+)+y`
+	settings := `{"hooks": {"PreToolUse": [{"matcher": "` + endless + `", "hooks": [{"type": "command", "command": "true"}]}]}}`
+	if len(try(t, settings, "PreToolUse", `{"tool_name": "`+strings.Repeat("x", 64)+`-", "tool_input": {}}`)) != 1 {
+		t.Error("the hook did not run")
+	}
+	if len(try(t, settings, "PreToolUse", `{"tool_name": "Bash", "tool_input": {}}`)) != 0 {
+		t.Error("the hook ran for a name that cannot match")
 	}
 }
 

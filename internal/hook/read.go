@@ -5,12 +5,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"path/filepath"
-	"regexp"
-	"slices"
 	"strings"
 	"time"
-	"unicode"
 
 	"github.com/lathe-dev/lathe/internal/config"
 )
@@ -264,53 +260,6 @@ func (h *Handler) Text() string {
 		text = string(r[:59]) + "…"
 	}
 	return text
-}
-
-func (h *Handler) matches(subject string) bool { return h.test(subject) }
-
-func anything(string) bool { return true }
-
-// isList reports a matcher that is a list of names.
-func isList(text string) bool {
-	return strings.IndexFunc(text, func(r rune) bool {
-		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("_-, |", r)
-	}) < 0
-}
-
-// matcher reads a matcher: nothing or * for all, names divided by | or commas, else a regular expression. An old name of a tool
-// matches the tool.
-func matcher(name, text string) (func(string) bool, error) {
-	if text == "" || text == "*" || events()[name].subject == "" {
-		return anything, nil
-	}
-	if name == "FileChanged" { // names of files have dots
-		return func(subject string) bool { return slices.Contains(nameList(text), filepath.Base(subject)) }, nil
-	}
-	if isList(text) {
-		names := nameList(text)
-		return func(subject string) bool {
-			return slices.ContainsFunc(spellings(name, subject), func(s string) bool { return slices.Contains(names, s) })
-		}, nil
-	}
-	re, err := regexp.Compile(text)
-	if err != nil {
-		return nil, fmt.Errorf("the matcher %q is no regular expression that lathe can read (RE2 syntax, without lookahead): %w", text, err)
-	}
-	return func(subject string) bool { return slices.ContainsFunc(spellings(name, subject), re.MatchString) }, nil
-}
-
-// spellings are the names that matchers know a subject by: Claude Code calls the tool for subagents Task or Agent.
-func spellings(name, subject string) []string {
-	if events()[name].subject != "tool_name" {
-		return []string{subject}
-	}
-	switch subject {
-	case "Task":
-		return []string{"Task", "Agent"}
-	case "Edit":
-		return []string{"Edit", "MultiEdit"}
-	}
-	return []string{subject}
 }
 
 // compact is the JSON without spaces, so that equal handlers compare as equal.
