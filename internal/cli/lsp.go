@@ -187,9 +187,12 @@ one a line: PATH:LINE:COLUMN SEVERITY: MESSAGE. The exit code is 1 when there ar
 
 func (p *program) printDiagnostics(ctx context.Context, inst *app.Instance, dir, path string, asJSON bool) error {
 	pool := inst.Code.Pool()
-	list, err := diagnosed(ctx, pool, dir, path)
+	list, more, err := diagnosed(ctx, pool, dir, path)
 	if err != nil {
 		return err
+	}
+	if more > 0 {
+		fmt.Fprintf(p.err, "lathe: only %d files are looked at, %d more are not; name a folder or a file\n", len(list), more)
 	}
 	found, served, err := pool.Diagnose(ctx, list)
 	if !served {
@@ -215,40 +218,46 @@ func (p *program) printDiagnostics(ctx context.Context, inst *app.Instance, dir,
 		}
 	}
 	if bad > 0 {
-		return &Error{Code: exitFailed, Msg: fmt.Sprintf("%d errors", bad)}
+		return &Error{Code: exitFailed, Msg: plural(bad, "error")}
 	}
 	return nil
 }
 
-// diagnosed lists the files to ask about.
-func diagnosed(ctx context.Context, pool *lsp.Pool, dir, path string) ([]lsp.File, error) {
+// maxDiagnosed is how many files lathe lsp diagnostics asks about: a server keeps at most 200 documents open.
+const maxDiagnosed = 150
+
+// diagnosed lists the files to ask about, and counts those that are too many.
+func diagnosed(ctx context.Context, pool *lsp.Pool, dir, path string) (list []lsp.File, more int, err error) {
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(dir, path)
 	}
-	path, err := filepath.EvalSymlinks(path)
+	path, err = filepath.EvalSymlinks(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	info, err := os.Stat(path)
 	if err != nil {
-		return nil, err
+		return nil, 0, err
 	}
 	root := dir
 	if rel, rerr := filepath.Rel(dir, path); rerr != nil || !filepath.IsLocal(rel) {
 		root = filepath.Dir(path)
 	}
 	if !info.IsDir() {
-		return []lsp.File{{Path: path, Root: root}}, nil
+		return []lsp.File{{Path: path, Root: root}}, 0, nil
 	}
 	names, err := projectFiles(ctx, path)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, err
+		return nil, 0, err
 	}
-	var out []lsp.File
 	for _, name := range names {
-		if pool.Covers(name) && len(out) < 150 {
-			out = append(out, lsp.File{Path: name, Root: root})
+		switch {
+		case !pool.Covers(name):
+		case len(list) < maxDiagnosed:
+			list = append(list, lsp.File{Path: name, Root: root})
+		default:
+			more++
 		}
 	}
-	return out, nil
+	return list, more, nil
 }

@@ -28,7 +28,7 @@ func languageServers(_ context.Context, h Host, arg string) (event.Output, error
 		if s.Memory > 0 {
 			fmt.Fprintf(&b, ", %d MB", s.Memory>>20)
 		}
-		fmt.Fprintf(&b, ", %d errors, %d warnings, %d files open", s.Errors, s.Warnings, s.Open)
+		fmt.Fprintf(&b, ", %s, %s, %s open", plural(s.Errors, "error"), plural(s.Warnings, "warning"), plural(s.Open, "file"))
 		if s.Detail != "" {
 			b.WriteString(": " + code(s.Detail))
 		}

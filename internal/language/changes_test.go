@@ -67,6 +67,32 @@ func TestAFileThatSomebodyElseChangesIsReportedOnceWithItsDiff(t *testing.T) {
 	}
 }
 
+func TestAFileThatTheModelEditedAndSomebodyElseChangesIsReportedWithItsDiff(t *testing.T) {
+	s := newSeat(t)
+	s.watched()
+	s.call("Edit", map[string]any{"file_path": "a.txt", "old_string": "two", "new_string": "zwei"})
+	s.sees(event.FileChanged{Path: s.path("a.txt"), Op: "change"})
+	s.call("Write", map[string]any{"file_path": "b.txt", "content": "eins\nzwei\n"})
+	s.sees(event.FileChanged{Path: s.path("b.txt"), Op: "add"})
+	s.step()
+	s.mu.Lock()
+	s.events = nil
+	s.mu.Unlock()
+	s.put("a.txt", "one\nzwei\n3\n")
+	s.put("b.txt", "eins\n2\n")
+	s.sees(event.FileChanged{Path: s.path("a.txt"), Op: "change"})
+	s.sees(event.FileChanged{Path: s.path("b.txt"), Op: "change"})
+	got := s.step()
+	for _, want := range []string{"a.txt was changed", "-three", "+3", "b.txt was changed", "-zwei", "+2"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %q in %q", want, got)
+		}
+	}
+	if strings.Contains(got, "-two") {
+		t.Errorf("its own edit is reported: %s", got)
+	}
+}
+
 func TestTheAgentsOwnChangesAreNotReportedToIt(t *testing.T) {
 	s := newSeat(t)
 	s.watched()

@@ -1,13 +1,16 @@
 package lsp
 
 import (
+	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // Words finds a name in texts by regular expressions, without knowing the language.
 type Words struct {
 	word, definition *regexp.Regexp
+	typed            *regexp.Regexp // a definition that begins with a type, as in C
 	name             string
 }
 
@@ -19,7 +22,8 @@ func NewWords(symbol string) *Words {
 	return &Words{
 		name:       name,
 		word:       regexp.MustCompile(`(^|[^\p{L}\p{N}_$])` + q + `($|[^\p{L}\p{N}_$])`),
-		definition: regexp.MustCompile(`^\s*(?:[\w@()\[\]*&<>,:.$"'-]+\s+)*?(?:` + keywords + `)\b[^=;]{0,200}?(?:^|[^\p{L}\p{N}_$.])` + q + `(?:$|[^\p{L}\p{N}_$])|^\s*` + q + `\s*(?::=|=\s*(?:function|async|\(|lambda)|\([^)]*\)\s*\{)`),
+		definition: regexp.MustCompile(`^\s*(?:[\w@()\[\]*&<>,:.$"'-]+\s+)*?(?:` + keywords + `)\b[^=;]{0,200}?(?:^|[^\p{L}\p{N}_$.])` + q + `(?:$|[^\p{L}\p{N}_$])|^\s*(?:export\s+|local\s+)?(?:def|function)\s+(?:\w+[.:])+` + q + `(?:$|[^\p{L}\p{N}_$])|^\s*` + q + `\s*(?::=|=\s*(?:function|async|\(|lambda)|\([^)]*\)\s*\{)`),
+		typed:      regexp.MustCompile(`^\s*(?:([\w:<>,*&\[\]~.@]+)[\s*&]+)(?:[\w:<>,*&\[\]~.@]+[\s*&]+)*(?:[\w<>]+::)*` + q + `\s*\([^;{]*(?:\{|$)`),
 	}
 }
 
@@ -37,8 +41,9 @@ func (w *Words) Find(path string, text string, definitions bool) (out []Place) {
 	if !strings.Contains(text, w.name) {
 		return nil
 	}
+	typed := beginsWithTypes(path)
 	for n, line := range strings.Split(text, "\n") {
-		if !strings.Contains(line, w.name) || len(line) > 2000 || definitions && !w.definition.MatchString(line) {
+		if !strings.Contains(line, w.name) || len(line) > 2000 || definitions && !w.definition.MatchString(line) && !(typed && w.begins(line)) {
 			continue
 		}
 		at := w.word.FindStringIndex(line)
@@ -49,4 +54,15 @@ func (w *Words) Find(path string, text string, definitions bool) (out []Place) {
 		out = append(out, Place{Path: path, Line: n + 1, Column: len([]rune(line[:col])) + 1})
 	}
 	return out
+}
+
+// beginsWithTypes reports whether functions of the file's language begin with a type and have no keyword.
+func beginsWithTypes(path string) bool {
+	return slices.Contains([]string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx", ".m", ".mm", ".cu", ".java", ".cs", ".dart", ".groovy"}, filepath.Ext(path))
+}
+
+// begins reports whether a line begins a function of the name: a type, the name and parameters, and no end of a statement.
+func (w *Words) begins(line string) bool {
+	m := w.typed.FindStringSubmatch(line)
+	return m != nil && !slices.Contains([]string{"return", "else", "new", "throw", "case", "co_return", "co_await", "await", "yield", "delete", "do", "goto"}, m[1]) && !strings.HasPrefix(m[1], "//") && !strings.HasPrefix(m[1], "*")
 }

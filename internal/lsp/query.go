@@ -8,6 +8,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/mcp/rpc"
 )
 
 // Operation is a question to a language server.
@@ -171,6 +173,9 @@ func (p *Pool) Ask(ctx context.Context, q Query) (Answer, error) {
 		a.Places, err = r.hierarchy(ctx, q)
 	default:
 		a.Places, err = r.locations(ctx, q)
+	}
+	if no := (*rpc.Error)(nil); errors.As(err, &no) && no.Code == rpc.NoMethod { // clangd 14 says that it can, and cannot
+		err = fmt.Errorf("the language server %s has no %s", a.Server, q.Operation)
 	}
 	return a, err
 }

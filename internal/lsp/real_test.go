@@ -21,6 +21,7 @@ type real struct {
 	other   string
 	broken  [2]string // what an edit of main replaces, and by what
 	without []lsp.Operation
+	newer   []lsp.Operation // which older releases do not have
 }
 
 func needProgram(name string) func(testing.TB) string {
@@ -71,6 +72,7 @@ var reals = []real{
 			"compile_flags.txt", "-std=c++17\n",
 			"shape.cpp", "struct Shape { virtual int area() const { return 0; } };\nstruct Square : Shape { int side = 1; int area() const override { return side * side; } };\n\nint total(const Shape *list, int n) {\n  int sum = 0;\n  for (int i = 0; i < n; i++) sum += list[i].area();\n  return sum;\n}\n\nint twice(const Shape *list, int n) { return total(list, n) + total(list, n); }\n",
 		},
+		newer: []lsp.Operation{lsp.OutgoingCalls, lsp.Supertypes, lsp.Subtypes}, // clangd 14 has none of them
 	},
 }
 
@@ -116,6 +118,10 @@ func TestRealServersAnswerEachOperation(t *testing.T) {
 				}
 				q := lsp.Query{Operation: op, File: main, Line: place.Line, Column: place.Column, Text: r.symbol}
 				a, err := p.Ask(t.Context(), q)
+				if err != nil && slices.Contains(r.newer, op) && strings.Contains(err.Error(), "has no "+string(op)) {
+					t.Log(err)
+					continue
+				}
 				if err != nil {
 					t.Errorf("%s: %v", op, err)
 					continue

@@ -76,12 +76,18 @@ func (t *ReadTracker) ChangedFile(path string, since time.Time) (ChangedFile, bo
 	return ChangedFile{path, now == State{}}, true
 }
 
-// ChangedLines is the difference between the text of a file that results show and the file now, as a unified diff; "" where that
+// ChangedLines is the difference between the text of a file as the model knows it (results show it, or the model made it) and the file now, as a unified diff; "" where that
 // text is not kept, or the difference is longer than limit bytes.
 func (t *ReadTracker) ChangedLines(path string, limit int) string {
-	base, ok := t.full.get(path)
 	seen, known := t.files.Peek(path)
-	if !ok || !known || !seen.Hashed() || base.state.Hash != seen.Hash {
+	if !known || !seen.Hashed() {
+		return ""
+	}
+	base, ok := t.full.get(path)
+	if !ok || base.state.Hash != seen.Hash {
+		base, ok = t.made.get(path)
+	}
+	if !ok || base.state.Hash != seen.Hash {
 		return ""
 	}
 	info, err := os.Stat(path)

@@ -21,6 +21,7 @@ const trackedFiles = 500
 type ReadTracker struct {
 	files *lru.Cache[string, Seen]
 	full  fullTexts
+	made  fullTexts // texts of files that the model changed in parts, which no result shows in full
 	noted []func(path string, s Seen)
 
 	settled  settledFiles // of Settle and Changed, which one goroutine calls
@@ -150,6 +151,7 @@ func (t *ReadTracker) Clone() *ReadTracker {
 func (t *ReadTracker) Clear() {
 	t.files.Purge()
 	t.full.clear()
+	t.made.clear()
 }
 
 // Get returns the model's knowledge of the file at a real path.
@@ -180,6 +182,14 @@ func (t *ReadTracker) Wrote(path, callID string, info fs.FileInfo, data []byte) 
 	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID})
 }
 
+// keep keeps the text of a file that the model changed, to show what others change in it.
+func (t *ReadTracker) keep(path string, s Seen, data []byte) {
+	if len(data) <= fullTextBytes/4 {
+		text := files.Decode(data)
+		t.made.add(path, fullText{state: s.State, enc: text.Encoding, view: text.View})
+	}
+}
+
 // Edited remembers that the model changed a part of the file, which has this content now. Its knowledge of
 // the rest is kept.
 func (t *ReadTracker) Edited(path, callID string, info fs.FileInfo, data []byte) {
@@ -187,6 +197,7 @@ func (t *ReadTracker) Edited(path, callID string, info fs.FileInfo, data []byte)
 	old, ok := t.files.Peek(path)
 	s.Partial = !ok || !old.Whole()
 	s.Needs = old.calls()
+	t.keep(path, s, data)
 	t.Note(path, s)
 }
 
@@ -197,6 +208,7 @@ const maxSpans = 16
 func (t *ReadTracker) Forget(path string) {
 	t.files.Remove(path)
 	t.full.forget(path)
+	t.made.forget(path)
 }
 
 // HashOf is the hash of a whole content.
