@@ -121,7 +121,7 @@ func Open(o Options) (*Instance, error) {
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome, i.runner, i.environ), o.PluginDirs, o.Bare), Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents }})
 	i.hooks = i.extensions.Hooks(o.Hooks, o.Boundary, i.runner, i.ChildEnv)
-	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
+	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Agents: i.extensions.AgentServers, Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
 	i.Code = language.New(language.Options{Plugins: i.extensions.PluginLanguages, Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
 	i.secrets = sync.OnceValue(func() *event.Values {
 		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)

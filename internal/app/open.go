@@ -187,7 +187,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
 	s.servers = i.servers.Join(mcp.Seat{
-		Blob: s.env.SaveBlob, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
+		Blob: s.env.SaveBlob, Own: s.kind.Servers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
 		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: i.ModelOrSmall, Count: s.CountRequest,
 	})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)

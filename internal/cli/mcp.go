@@ -64,7 +64,8 @@ func mcpListCommand(p *program, o *Options) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withServers(c, o, func(_ context.Context, s *mcp.Set) error {
 				var rows [][]string
-				for _, v := range s.Status() {
+				ofAgents, faults := s.OfAgents()
+				for _, v := range append(s.Status(), ofAgents...) {
 					tools := ""
 					if len(v.Tools) > 0 {
 						tools = fmt.Sprintf("%d tools", len(v.Tools))
@@ -74,7 +75,7 @@ func mcpListCommand(p *program, o *Options) *cobra.Command {
 					}
 					rows = append(rows, []string{v.Name, v.Scope, string(v.State), tools, v.What})
 				}
-				for _, f := range s.Faults() {
+				for _, f := range append(s.Faults(), faults...) {
 					fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(f))
 				}
 				if len(rows) == 0 {
@@ -104,7 +105,8 @@ func mcpGetCommand(p *program, o *Options) *cobra.Command {
 }
 
 func serverNamed(s *mcp.Set, name string) (mcp.Status, error) {
-	for _, v := range s.Status() {
+	ofAgents, _ := s.OfAgents()
+	for _, v := range append(s.Status(), ofAgents...) {
 		if v.Name == name {
 			return v, nil
 		}
@@ -177,8 +179,9 @@ func mcpTestCommand(p *program, o *Options) *cobra.Command {
 func mcpApproveCommand(p *program, o *Options) *cobra.Command {
 	var revoke bool
 	c := &cobra.Command{
-		Use: "approve NAME", Short: "Let a server of the project's .mcp.json start, or accept what a server changed of its tools", Args: exactly("NAME"),
-		Long: `A server that a project declares starts only once you approved its entry, and asks again when the entry changes.
+		Use: "approve NAME", Short: "Let a server of the project start, or accept what a server changed of its tools", Args: exactly("NAME"),
+		Long: `A server that a project declares starts only once you approved its entry, and asks again when the entry changes. One that an agent's file declares is
+named AGENT/SERVER.
 A tool whose description a server changed is left out until you accept the change.`,
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.withServers(c, o, func(ctx context.Context, s *mcp.Set) error {

@@ -11,9 +11,11 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/ruleset"
+	"github.com/lathe-dev/lathe/internal/skill"
 	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
@@ -85,6 +87,45 @@ func (f *Folder) AgentKind(k *subagent.Kind, place *permission.Place) (permissio
 	}
 	out.Memory = f.notesDir(k, place)
 	return out, nil
+}
+
+// AgentServers lists the MCP servers that kinds of agents declare for themselves.
+func (f *Folder) AgentServers() (out []entry.Own) {
+	for _, k := range f.Agents.Catalog().All() {
+		out = append(out, ownServers(k, "")...)
+	}
+	return out
+}
+
+// Servers are those that the kind declares for itself; they run where the agent works.
+func (a *Agent) Servers() []entry.Own {
+	k := a.Kind()
+	if k == nil || len(k.Servers) == 0 {
+		return nil
+	}
+	return ownServers(k, a.place.Moved(a.f.o.Dir))
+}
+
+func ownServers(k *subagent.Kind, base string) (out []entry.Own) {
+	for _, name := range slices.Sorted(maps.Keys(k.Servers)) {
+		out = append(out, entry.Own{Agent: k.Name, Name: name, Scope: serverScope(k.Source), File: k.Path, Base: base, Raw: k.Servers[name]})
+	}
+	return out
+}
+
+// serverScope is the scope of the servers of a kind by its source. One that is not known is a stranger's.
+func serverScope(source string) entry.Scope {
+	switch source {
+	case skill.SourceUser:
+		return entry.User
+	case skill.SourceSettings:
+		return entry.Settings
+	case skill.SourceOrganisation:
+		return entry.Managed
+	case "command line":
+		return entry.Flag
+	}
+	return entry.Project
 }
 
 // notesDir is the folder of a kind's notes with links resolved; "" if it keeps none.

@@ -23,7 +23,7 @@ func PluginSkills(set *plugin.Set) (out []skill.Folder) {
 	for _, p := range set.Enabled() {
 		add := func(kind skill.Kind, paths []string) {
 			for _, path := range paths {
-				out = append(out, skill.Folder{Path: path, Kind: kind, Source: "plugin " + p.Name(), Prefix: p.Name(), Vars: p.Variables(), Bound: p.Root})
+				out = append(out, skill.Folder{Path: path, Kind: kind, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(), Vars: p.Variables(), Bound: p.Root})
 			}
 		}
 		add(skill.KindCommand, p.Commands())
@@ -35,7 +35,7 @@ func PluginSkills(set *plugin.Set) (out []skill.Folder) {
 func (f *Folder) pluginAgents() (out []subagent.Folder) {
 	for _, p := range f.o.Plugins.Enabled() {
 		for _, path := range p.Agents() {
-			out = append(out, subagent.Folder{Path: path, Source: "plugin " + p.Name(), Prefix: p.Name(), Fill: p.Fill, Bound: p.Root})
+			out = append(out, subagent.Folder{Path: path, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(), Fill: p.Fill, Bound: p.Root})
 		}
 	}
 	return out

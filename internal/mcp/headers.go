@@ -2,6 +2,7 @@ package mcp
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -99,7 +100,7 @@ func (v *server) runHelper(ctx context.Context, h http.Header) (http.Header, err
 	}
 	defer done()
 	var out limited
-	exit, err := o.Runner.Run(ctx, sandbox.Spec{Confine: confined, Argv: shell(v.entry.HeadersHelper), Dir: o.Dir, Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log})
+	exit, err := o.Runner.Run(ctx, sandbox.Spec{Confine: confined, Argv: shell(v.entry.HeadersHelper), Dir: cmp.Or(v.entry.Base, o.Dir), Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log})
 	if err == nil && exit.Code != 0 {
 		err = fmt.Errorf("it ended with exit code %d", exit.Code)
 	}

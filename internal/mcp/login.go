@@ -69,7 +69,7 @@ func (v *server) refused(ctx context.Context, auth *oauth.Client, sent string, w
 // needsLogin adds the user's next step to an error.
 func (v *server) needsLogin(err error) error {
 	if _, ok := errors.AsType[*oauth.NeedsLogin](err); ok {
-		return fmt.Errorf("%w; log in with: lathe mcp login %s", err, v.entry.Name)
+		return fmt.Errorf("%w; log in with: lathe mcp login %s", err, v.entry.ID())
 	}
 	return err
 }

@@ -24,7 +24,6 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/keyring"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
@@ -54,6 +53,9 @@ type Options struct {
 	// sessions ask.
 	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
+	// Agents lists the servers that kinds of agents declare for themselves, so that a person can look at one and approve it. Nil: there are none.
+	Agents func() []entry.Own
+
 	Logins func() *keyring.Store // where logins are kept; nil: there are none
 
 	ApproveAll bool                     // the servers of .mcp.json start without a question
@@ -70,24 +72,27 @@ type Set struct {
 	life      context.Context
 	end       context.CancelFunc
 	began     sync.Once
-	told      atomic.Bool  // the faults were reported
-	gate      sync.RWMutex // held while work may grow
+	told      atomic.Bool   // the faults were reported
+	gate      sync.RWMutex  // held while work may grow
+	asking    chan struct{} // holds a value while a question about an agent's server is open
 	work      sync.WaitGroup
 
 	load    sync.Once
 	loadErr error
 
-	mu      sync.Mutex
-	servers []*server // in the order of their names
-	waiting []entry.Entry
-	faults  []string
-	views   map[*View]bool
-	rooted  []string // the roots that were announced last
+	mu       sync.Mutex
+	servers  []*server // in the order of their names
+	waiting  []entry.Entry
+	faults   []string
+	views    map[*View]bool
+	rooted   []string           // the roots that were announced last
+	declined map[string]bool    // the servers of agents that the user did not approve in this run, by ID and content
+	apart    map[string]*server // of agents, by the IDs of their entries, for people who look at them; see ofAgent
 }
 
 // New makes the set; nothing is read or started.
 func New(o Options) *Set {
-	s := &Set{o: o, approvals: entry.OpenApprovals(o.StateHome, o.Root), views: map[*View]bool{}}
+	s := &Set{o: o, approvals: entry.OpenApprovals(o.StateHome, o.Root), views: map[*View]bool{}, asking: make(chan struct{}, 1), declined: map[string]bool{}}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -111,6 +116,9 @@ func (s *Set) Close() error {
 	s.gate.Lock()
 	s.end()
 	s.gate.Unlock()
+	for _, w := range s.views0() {
+		w.endOwn()
+	}
 	for _, v := range s.list() {
 		v.shut()
 	}
@@ -155,7 +163,7 @@ func (s *Set) usable(e *entry.Entry) bool {
 	if s.o.Disabled != nil && s.o.Disabled(e.Name) {
 		return false
 	}
-	return s.o.ApproveAll || s.o.Approved != nil && s.o.Approved(e.Name) || s.approvals.Approved(e)
+	return s.o.ApproveAll || e.Agent == "" && s.o.Approved != nil && s.o.Approved(e.Name) || s.approvals.Approved(e)
 }
 
 func (s *Set) newServer(e entry.Entry) *server {
@@ -180,7 +188,7 @@ func (s *Set) find(name string) *server {
 			return v
 		}
 	}
-	return nil
+	return s.ofAgent(name)
 }
 
 // Version changes with the tools.
@@ -363,11 +371,7 @@ func (s *Set) askServer(v *View, e entry.Entry) {
 	if s.approvals.Changed(&e) {
 		title = "The project's MCP server " + e.Name + " changed. Start it?"
 	}
-	a, err := v.seat.Ask(s.life, event.Question{
-		Title: title, Text: effectLines(e.Effects()), Preview: event.TextView{Text: string(e.Raw), Language: "json"},
-		Reason:  e.File + " declares it: it runs with your rights, and its tools become the model's",
-		Options: []event.Option{{ID: answerStart, Label: "Yes, until its entry changes"}, {ID: answerNot, Label: "Not now"}, {ID: answerNever, Label: "Never, unless its entry changes"}},
-	})
+	a, err := v.seat.Ask(s.life, s.startQuestion(title, e))
 	switch {
 	case err != nil:
 	case a.Choice == answerStart:
@@ -429,9 +433,12 @@ func (s *Set) variable(name string) string {
 	return s.o.Variable(name)
 }
 
-// Approve lets a server of .mcp.json start, from the next start of lathe on too.
+// Approve lets a server of .mcp.json, or of an agent of the project, start, from the next start of lathe on too.
 func (s *Set) Approve(name string) error {
 	_ = s.Load() // reported elsewhere
+	if v := s.ofAgent(name); v != nil {
+		return s.approvals.Set(&v.entry, true)
+	}
 	s.mu.Lock()
 	waiting := slices.Clone(s.waiting)
 	s.mu.Unlock()

@@ -20,7 +20,7 @@ const (
 // news is a message about changes since the last step: instructions of servers that came up, and resources that changed. It tells the servers of
 // other working roots.
 func (w *View) news() []llm.Message {
-	servers := w.set.list()
+	servers := w.servers()
 	if len(servers) == 0 {
 		return nil
 	}
@@ -97,7 +97,7 @@ func (w *View) readTold() {
 			if !ok || t.Origin != llm.OriginReminder || !strings.Contains(t.Text, "The MCP server ") {
 				continue
 			}
-			for _, v := range w.set.list() {
+			for _, v := range w.servers() {
 				if strings.Contains(t.Text, instructionsHead(v.entry.Name)) {
 					w.told[v.entry.Name] = true
 				}
@@ -157,7 +157,7 @@ func (s *Set) announceRoots() {
 	if before == nil || slices.Equal(before, now) {
 		return
 	}
-	for _, v := range s.list() {
+	for _, v := range s.withOwn() {
 		v.mu.Lock()
 		c := v.client
 		v.mu.Unlock()

@@ -3,8 +3,8 @@ package mcp
 import "fmt"
 
 // OriginOf names the server that a tool is of, and the place that declares it.
-func (s *Set) OriginOf(tool string) string {
-	for _, v := range s.list() {
+func (w *View) OriginOf(tool string) string {
+	for _, v := range w.servers() {
 		v.mu.Lock()
 		for _, l := range v.listed {
 			if l.spec.Name == tool {

@@ -1,6 +1,7 @@
 package mcp
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -29,10 +30,11 @@ func (v *server) process(context.Context) (rpc.Transport, error) {
 	for name, value := range e.Env {
 		env = append(env, name+"="+value)
 	}
-	dir := o.Dir
+	base := cmp.Or(e.Base, o.Dir)
+	dir := base
 	if e.Dir != "" {
 		if dir = e.Dir; !filepath.IsAbs(dir) {
-			dir = filepath.Join(o.Dir, dir)
+			dir = filepath.Join(base, dir)
 		}
 	}
 	spec := sandbox.Spec{Argv: append([]string{e.Command}, e.Args...), Dir: dir, Env: env, Stderr: v.log}

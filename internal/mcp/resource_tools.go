@@ -17,7 +17,7 @@ import (
 // resourceTools are the tools for resources; none where no server has any.
 func (w *View) resourceTools(removed func(name string) bool) (out []agent.Tool) {
 	has := false
-	for _, v := range w.set.list() {
+	for _, v := range w.servers() {
 		has = has || !v.isDisabled() && v.offersResources()
 	}
 	if !has {
@@ -57,7 +57,7 @@ type resourceInput struct {
 }
 
 func (w *View) planList(_ context.Context, c llm.ToolCall, in resourceInput) (*agent.Plan, error) {
-	if in.Server != "" && w.set.find(in.Server) == nil {
+	if in.Server != "" && w.find(in.Server) == nil {
 		return nil, w.noServer(in.Server)
 	}
 	return &agent.Plan{
@@ -77,7 +77,7 @@ func orAll(server string) string {
 // noServer names the servers that there are.
 func (w *View) noServer(name string) error {
 	var names []string
-	for _, v := range w.set.list() {
+	for _, v := range w.servers() {
 		names = append(names, v.entry.Name)
 	}
 	return fmt.Errorf("There is no MCP server %q; the servers: %s", name, strings.Join(names, ", "))
@@ -86,7 +86,7 @@ func (w *View) noServer(name string) error {
 // listAll lists the resources of one server or of all. A server that fails is named, and costs no more.
 func (w *View) listAll(ctx context.Context, only string) *agent.Result {
 	var lines []string
-	for _, v := range w.set.list() {
+	for _, v := range w.servers() {
 		if v.isDisabled() || only != "" && v.entry.Name != only || only == "" && !v.offersResources() {
 			continue
 		}
@@ -129,7 +129,7 @@ func resourceLine(server, uri string, r client.Resource) string {
 }
 
 func (w *View) planRead(_ context.Context, c llm.ToolCall, in resourceInput) (*agent.Plan, error) {
-	v := w.set.find(in.Server)
+	v := w.find(in.Server)
 	switch {
 	case v == nil:
 		return nil, w.noServer(in.Server)

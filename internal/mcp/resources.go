@@ -27,7 +27,7 @@ func (w *View) Attach(ctx context.Context, m llm.Message) llm.Message {
 		return m
 	}
 	_ = w.set.Load() // reported before the first step
-	if len(w.set.list()) == 0 {
+	if len(w.servers()) == 0 {
 		return m
 	}
 	m = w.prompt(ctx, m)
@@ -66,7 +66,7 @@ func (w *View) mentioned(text string) (out []mention) {
 		if !ok || !ok2 || uri == "" {
 			continue
 		}
-		if v := w.set.find(name); v != nil && !v.isDisabled() && !slices.Contains(out, mention{v, uri}) {
+		if v := w.find(name); v != nil && !v.isDisabled() && !slices.Contains(out, mention{v, uri}) {
 			out = append(out, mention{v, uri})
 		}
 	}
@@ -125,7 +125,7 @@ type watched struct {
 
 // updated notes that a resource changed, for the sessions that read it.
 func (v *server) updated(uri string) {
-	for _, w := range v.set.views0() {
+	for _, w := range v.views() {
 		w.mu.Lock()
 		if _, ok := w.watching[watched{v, uri}]; ok && !slices.Contains(w.changed, watched{v, uri}) {
 			w.changed = append(w.changed, watched{v, uri})

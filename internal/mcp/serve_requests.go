@@ -62,7 +62,7 @@ func (v *server) caller(fit func(*View) bool) *View {
 		}
 	}
 	v.mu.Unlock()
-	for _, w := range v.set.views0() {
+	for _, w := range v.views() {
 		if fit(w) {
 			return w
 		}

@@ -29,6 +29,7 @@ const (
 // server is one server of a set.
 type server struct {
 	set   *Set
+	only  *View // the session of the agent that it is for alone; nil: all sessions
 	entry entry.Entry
 	log   *log
 	file  string // keeps its tools; empty: nothing is kept

@@ -29,12 +29,18 @@ func newFolder(t *testing.T, script *llmtest.Script) *folder {
 	}
 	f := &folder{home: home, dir: filepath.Join(home, "project")}
 	f.write(t, "project/.git/HEAD", "ref: refs/heads/main\n")
+	f.serve(t, script)
+	return f
+}
+
+// serve has another scripted model answer the instances that are opened from now on.
+func (f *folder) serve(t *testing.T, script *llmtest.Script) {
+	t.Helper()
 	f.srv = llmtest.New(script, llmtest.Options{})
 	if err := f.srv.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = f.srv.Close() })
-	return f
 }
 
 func (f *folder) write(t *testing.T, name, text string) {
@@ -50,6 +56,16 @@ func (f *folder) write(t *testing.T, name, text string) {
 
 func (f *folder) open(t *testing.T, change func(*app.Options), so app.SessionOptions) *app.Session {
 	t.Helper()
+	s, err := f.instance(t, change).NewSession(t.Context(), so)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = s.Close() })
+	return s
+}
+
+func (f *folder) instance(t *testing.T, change func(*app.Options)) *app.Instance {
+	t.Helper()
 	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" + f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
 	cfg, err := config.Load(config.Options{Dir: f.dir, Environ: env, ManagedPaths: []string{}})
 	if err != nil {
@@ -64,12 +80,7 @@ func (f *folder) open(t *testing.T, change func(*app.Options), so app.SessionOpt
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = inst.Close() })
-	s, err := inst.NewSession(t.Context(), so)
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = s.Close() })
-	return s
+	return inst
 }
 
 func callEcho() *llmtest.Script {

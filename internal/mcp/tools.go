@@ -127,7 +127,7 @@ func (v *server) take(tools []client.Tool) (changed bool) {
 			usable = append(usable, t)
 		default:
 			same = false
-			differs = append(differs, fmt.Sprintf("the tool %q: its description changed since you accepted it; see lathe mcp get %s", t.Name, v.entry.Name))
+			differs = append(differs, fmt.Sprintf("the tool %q: its description changed since you accepted it; see lathe mcp get %s", t.Name, v.entry.ID()))
 		}
 	}
 	v.proposed = nil
@@ -221,13 +221,17 @@ func (s *Set) Accept(name string) error {
 	if v == nil {
 		return fmt.Errorf("there is no MCP server %q", name)
 	}
+	v.acceptChanges()
+	return nil
+}
+
+func (v *server) acceptChanges() {
 	v.mu.Lock()
 	if v.proposed != nil {
 		v.adopt(v.proposed)
 	}
 	v.mu.Unlock()
-	s.version.Add(1)
-	return nil
+	v.set.version.Add(1)
 }
 
 // askChanges asks about descriptions that changed, where somebody answers.
@@ -238,10 +242,10 @@ func (v *server) askChanges() {
 	if proposed == nil {
 		return
 	}
-	for _, w := range v.set.views0() {
+	for _, w := range v.views() {
 		if w.seat.Ask == nil {
 			if w.seat.Notice != nil {
-				w.seat.Notice(fmt.Sprintf("the MCP server %s changed the description of tools that you accepted; they are withheld until you accept them: lathe mcp get %s shows the changes", v.entry.Name, v.entry.Name))
+				w.seat.Notice(fmt.Sprintf("the MCP server %s changed the description of tools that you accepted; they are withheld until you accept them: lathe mcp get %s shows the changes", v.entry.Name, v.entry.ID()))
 			}
 			continue
 		}
@@ -251,7 +255,7 @@ func (v *server) askChanges() {
 			Options: []event.Option{{ID: answerStart, Label: "Yes"}, {ID: answerNot, Label: "No, leave the changed tools out"}},
 		})
 		if err == nil && a.Choice == answerStart {
-			_ = v.set.Accept(v.entry.Name) // the server is there
+			v.acceptChanges()
 		}
 		return
 	}

@@ -6,11 +6,13 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp/client"
+	"github.com/lathe-dev/lathe/internal/mcp/entry"
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -29,6 +31,7 @@ type Seat struct {
 	// Notify runs the hooks of notifications, by the type that Claude Code has for one. nil: there are none.
 	Notify func(ctx context.Context, kind, text string)
 
+	Own      func() []entry.Own                                      // the servers of the agent's own, asked for before each step; nil: there are none
 	Roots    func() []string                                         // the working folders; nil: that of the set
 	Clean    func(text string) string                                // makes foreign text safe to send; nil: it is sent as it is
 	Messages func() []llm.Message                                    // of the conversation
@@ -43,6 +46,8 @@ type View struct {
 	set  *Set
 	seat Seat
 
+	own    atomic.Pointer[[]*server] // of the agent alone; see takeOwn
+	ownOf  []entry.Own               // that own was made of; takeOwn alone uses it
 	mu     sync.Mutex
 	tools  map[use]agent.Tool
 	first  map[string]bool // the tools that are sent, once the first step has begun
@@ -77,6 +82,7 @@ func (s *Set) Join(seat Seat) *View {
 
 // Leave ends the view; it never fails.
 func (w *View) Leave() error {
+	w.endOwn()
 	w.set.mu.Lock()
 	defer w.set.mu.Unlock()
 	delete(w.set.views, w)
@@ -96,7 +102,7 @@ func (w *View) Tools(window int, removed func(name string) bool) (sent, found []
 	_ = w.set.Load() // reported before the first step
 	var all []*listed
 	tokens := 0
-	for _, v := range w.set.list() {
+	for _, v := range w.servers() {
 		v.mu.Lock()
 		if !v.disabled {
 			for _, l := range v.listed {
@@ -226,6 +232,7 @@ func (w *View) Hook() agent.BeforeStep {
 				return
 			}
 			defer w.begin()
+			w.takeOwn(ctx)
 			if all := w.set.variable("MCP_CONNECTION_NONBLOCKING") == "0"; all || w.seat.Waits {
 				w.set.Wait(ctx, all)
 			}
@@ -238,6 +245,7 @@ func (w *View) Hook() agent.BeforeStep {
 		if err != nil {
 			return nil, err
 		}
+		w.takeOwn(ctx)
 		return w.news(), nil
 	}}
 }

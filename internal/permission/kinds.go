@@ -75,8 +75,15 @@ func (p *Policy) kindOf(name string) *AgentKind {
 }
 
 func (k *AgentKind) has(tool string, t Traits) bool {
-	return !(k.ReadOnly && t.edits()) && (k.Tools == nil || slices.Contains(k.Tools, tool)) && !slices.Contains(k.Without, tool) &&
+	return !(k.ReadOnly && t.edits()) && (k.Tools == nil || listed(k.Tools, tool)) && !listed(k.Without, tool) &&
 		!slices.ContainsFunc(k.Rules, func(r Rule) bool { return r.Effect == Deny && r.Removes(tool) })
+}
+
+// listed reports whether a list has a tool: by its name, or as one of a server (mcp__server, mcp__server__*).
+func listed(list []string, tool string) bool {
+	return slices.ContainsFunc(list, func(name string) bool {
+		return name == tool || strings.HasPrefix(name, "mcp__") && (&Rule{Tool: name}).coversTool(tool)
+	})
 }
 
 // memoryTools are the tools for an agent's notes, which it has for them alone if its list does not name them.

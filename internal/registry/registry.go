@@ -186,7 +186,7 @@ func (r *Registry) origin(m *made, name string) string {
 		return o
 	}
 	if strings.HasPrefix(name, mcp.Prefix) {
-		return r.s.ServerSet.OriginOf(name)
+		return r.s.Servers.OriginOf(name)
 	}
 	return "built-in"
 }

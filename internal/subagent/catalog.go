@@ -62,6 +62,9 @@ func Find(folders []Folder, given []Kind, notes []string, check func(*Kind) erro
 
 const sourceProject = "project"
 
+// SourcePlugin begins the source of the kinds of a plugin.
+const SourcePlugin = "plugin "
+
 // SourceOrganisation is the source of kinds that no other source overrides.
 const SourceOrganisation = "organisation"
 
@@ -87,6 +90,10 @@ func (c *Catalog) take(k Kind, at string) {
 
 // add adds a kind or replaces the one with its name.
 func (c *Catalog) add(k Kind) {
+	if strings.HasPrefix(k.Source, SourcePlugin) && len(k.Servers) > 0 {
+		k.Servers = nil
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: mcpServers of a plugin's agent has no effect: the plugin declares its servers in .mcp.json, for all agents", k.Path))
+	}
 	if k.Source == sourceProject && k.Memory == User {
 		k.Memory = Project
 		c.Notes = append(c.Notes, fmt.Sprintf("%s: memory: user is taken as project: an agent of a project does not read or write your own notes", k.Path))

@@ -27,8 +27,8 @@ func (k *Kind) unknown(f frontmatter.Fields) {
 	}
 }
 
-// checkServers notes the servers that the file declares itself. An agent has those of its conversation, so their names change nothing.
-func (k *Kind) checkServers(f frontmatter.Fields) {
+// fillServers takes the servers that the file declares itself. An agent has those of its conversation in any case, so their names change nothing.
+func (k *Kind) fillServers(f frontmatter.Fields) error {
 	declared := map[string]any{}
 	switch v := f["mcpServers"].(type) {
 	case map[string]any:
@@ -40,9 +40,20 @@ func (k *Kind) checkServers(f frontmatter.Fields) {
 			}
 		}
 	}
-	if len(declared) > 0 {
-		k.note("mcpServers: %s: a server of one agent alone is not started; declare it in .mcp.json or in the settings, and all agents have it", strings.Join(slices.Sorted(maps.Keys(declared)), ", "))
+	for name, server := range declared {
+		if _, ok := server.(map[string]any); !ok {
+			return fmt.Errorf("mcpServers: %s is no object as in .mcp.json", name)
+		}
+		text, err := json.Marshal(server)
+		if err != nil {
+			return fmt.Errorf("mcpServers: %s: %w", name, err)
+		}
+		if k.Servers == nil {
+			k.Servers = map[string]json.RawMessage{}
+		}
+		k.Servers[name] = text
 	}
+	return nil
 }
 
 // fillRules takes the permission rules. A pattern among disallowedTools is a rule that denies.

@@ -158,6 +158,5 @@ func (k *Kind) fillMode(f frontmatter.Fields) error {
 	default:
 		return fmt.Errorf("isolation: %q is not known; write worktree, or take the line out", isolation)
 	}
-	k.checkServers(f)
-	return nil
+	return k.fillServers(f)
 }

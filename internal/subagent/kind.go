@@ -39,6 +39,8 @@ type Kind struct {
 
 	Eval bool `json:"eval,omitempty"` // judges look at its work before it ends
 
+	Servers map[string]json.RawMessage `json:"mcpServers,omitempty"` // MCP servers of its own, by name, as in .mcp.json
+
 	Hooks json.RawMessage `json:"hooks,omitempty"` // as in the settings: an object by event; nil: none
 
 	InitialPrompt string `json:"initialPrompt,omitempty"` // of a main conversation: stands before its first prompt

@@ -11,16 +11,16 @@ func OpenApprovals(stateHome, root string) *Approvals {
 }
 
 // Approved reports whether the user approved the entry as it is.
-func (a *Approvals) Approved(e *Entry) bool { return a.answers.Approved(e.Name, e.Sum()) }
+func (a *Approvals) Approved(e *Entry) bool { return a.answers.Approved(e.ID(), e.Sum()) }
 
 // Refused reports whether the user refused the entry as it is for good.
-func (a *Approvals) Refused(e *Entry) bool { return a.answers.Refused(e.Name, e.Sum()) }
+func (a *Approvals) Refused(e *Entry) bool { return a.answers.Refused(e.ID(), e.Sum()) }
 
 // Changed reports whether another entry of this name was approved before.
-func (a *Approvals) Changed(e *Entry) bool { return a.answers.Changed(e.Name, e.Sum()) }
+func (a *Approvals) Changed(e *Entry) bool { return a.answers.Changed(e.ID(), e.Sum()) }
 
 // Set keeps the user's answer.
-func (a *Approvals) Set(e *Entry, approve bool) error { return a.answers.Set(e.Name, e.Sum(), approve) }
+func (a *Approvals) Set(e *Entry, approve bool) error { return a.answers.Set(e.ID(), e.Sum(), approve) }
 
 // Forget drops the answer about a server.
 func (a *Approvals) Forget(name string) error { return a.answers.Forget(name) }

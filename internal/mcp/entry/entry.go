@@ -55,6 +55,16 @@ type Entry struct {
 	Fields
 	Missing []string      // variables that the entry names and that are not set
 	Plugin  *PluginServer // that declares it; nil: none
+	Agent   string        // the kind of agent that it is for alone; empty: all
+	Base    string        // the folder it runs in; empty: that of the set
+}
+
+// ID is the name under which people answer about the entry: that of an agent's own server has the agent's before it.
+func (e *Entry) ID() string {
+	if e.Agent == "" {
+		return e.Name
+	}
+	return Own{Agent: e.Agent, Name: e.Name}.ID()
 }
 
 // Fields are an entry's fields, with variables filled in.

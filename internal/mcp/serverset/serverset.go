@@ -36,6 +36,7 @@ type Options struct {
 	Keep     bool // approvals and lists of tools are kept
 	Version  string
 	Plugins  func() map[string]entry.PluginServer // as in entry.Places
+	Agents   func() []entry.Own                   // the servers that kinds of agents declare for themselves; nil: none
 	Builtin  []string                             // the names of lathe's tools
 	Runner   *sandbox.Runner
 	Boundary *boundary.Boundary
@@ -56,7 +57,7 @@ func New(o Options) *mcp.Set {
 		logins = nil
 	}
 	return mcp.New(mcp.Options{
-		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin,
+		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin, Agents: o.Agents,
 		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Elicit: o.Flags.Elicit, Logins: logins,
 		Clean:      sandbox.Options{Drop: secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
 		ApproveAll: o.Flags.Trust || set.EnableAllProjectMCPServers,
@@ -124,7 +125,7 @@ func (o Options) confine(e *entry.Entry) (*sandbox.Confinement, func(), error) {
 		return nil, nil, nil
 	}
 	installed := e.Scope == entry.Plugin
-	run, err := o.Boundary.ForServer([]string{o.Dir}, boundary.Network{Unattended: installed, Approved: installed})
+	run, err := o.Boundary.ForServer([]string{cmp.Or(e.Base, o.Dir)}, boundary.Network{Unattended: installed, Approved: installed})
 	if err != nil {
 		return nil, nil, err
 	}
