@@ -107,7 +107,7 @@ func (t *lines) place(h *Hunk, cursor int) (spot, *Hunk, error) {
 		return s, h, err
 	}
 	if len(old) == 1 && old[0] == "" && len(t.list) == 0 {
-		return spot{old: nil, fold: -1}, h, nil
+		return spot{old: nil, fold: -1}, h.additions(), nil
 	}
 	for _, try := range [][]string{old, withoutBlankEnd(h)} {
 		if len(try) == 0 {
@@ -164,6 +164,13 @@ func (h *Hunk) without(first, last int) (*Hunk, bool) {
 		}
 	}
 	return &shorter, true
+}
+
+// additions is the hunk with its added lines only.
+func (h *Hunk) additions() *Hunk {
+	added := *h
+	added.Lines = slices.DeleteFunc(slices.Clone(h.Lines), func(l Line) bool { return l.Kind != '+' })
+	return &added
 }
 
 // telling reports whether the lines of a hunk say enough about a place.

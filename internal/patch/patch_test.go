@@ -121,6 +121,7 @@ func FuzzApply(f *testing.F) {
 	f.Add("*** Begin Patch\n*** Update File: f\n@@ x\n a\n-b\n+c\n*** End of File\n*** End Patch", "x\na\nb")
 	f.Add("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n", "a\nb")
 	f.Add("diff --git a/f b/g\nrename from f\nrename to g\nnew mode 100755\n@@ -0,0 +1 @@\n+x", "")
+	f.Add("diff --git 0\n@@\n-", "") // the empty line of an empty text
 	f.Add("*** Update File: f\n@@\n\n-\n+\n@@ -1 @@\n+z\n*** Add File: g\nx\n*** Delete File: h", "\n\n")
 	f.Fuzz(func(t *testing.T, p, text string) {
 		patch.Paths(p)
