@@ -126,6 +126,9 @@ func (p *program) printServer(s *mcp.Set, v mcp.Status) error {
 	if v.Server.Name != "" {
 		rows = append(rows, []string{"server", v.Server.Name + " " + v.Server.Version})
 	}
+	if v.Protocol != "" {
+		rows = append(rows, []string{"protocol", v.Protocol})
+	}
 	if len(v.Tools) > 0 {
 		rows = append(rows, []string{"tools", fmt.Sprintf("%s (about %d tokens)", strings.Join(v.Tools, ", "), v.Tokens)})
 	}

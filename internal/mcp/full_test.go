@@ -24,11 +24,12 @@ func full() {
 func newFull() *sdk.Server {
 	rooted := make(chan struct{}, 10)
 	s := sdk.NewServer(&sdk.Implementation{Name: "full", Version: "1"}, &sdk.ServerOptions{
-		Instructions:            "Ask before you delete. " + strings.Repeat("blah ", 1000),
-		CompletionHandler:       completeFull,
-		SubscribeHandler:        func(context.Context, *sdk.SubscribeRequest) error { return nil },
-		UnsubscribeHandler:      func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
-		RootsListChangedHandler: func(context.Context, *sdk.RootsListChangedRequest) { rooted <- struct{}{} }, //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
+		SupportedProtocolVersions: []string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}, // those in which a server sends requests
+		Instructions:              "Ask before you delete. " + strings.Repeat("blah ", 1000),
+		CompletionHandler:         completeFull,
+		SubscribeHandler:          func(context.Context, *sdk.SubscribeRequest) error { return nil },
+		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		RootsListChangedHandler:   func(context.Context, *sdk.RootsListChangedRequest) { rooted <- struct{}{} }, //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 	})
 	addFullPrompts(s)
 	addFullResources(s)

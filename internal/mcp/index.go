@@ -16,8 +16,11 @@ import (
 // server claims of it, and the schema in the form that is sent. It is read at the start without parsing the schemas, which for many servers would take
 // longer than all the rest; the accepted list itself is read when the server is there.
 
-// indexResources is the line of a server that has resources.
-const indexResources = "+resources\n"
+// Lines of an index before the tools: of a server that has resources, and of one that wants the handshake first.
+const (
+	indexResources = "+resources\n"
+	indexHandshake = "+handshake\n"
+)
 
 // indexHead begins an index; it differs for each version of lathe, since names may be judged differently.
 func (v *server) indexHead() string { return "lathe MCP tools 2 " + v.set.o.Version + "\n" }
@@ -30,6 +33,9 @@ func (v *server) keepIndex() {
 	b.WriteString(v.indexHead())
 	if v.resources {
 		b.WriteString(indexResources)
+	}
+	if v.handshake {
+		b.WriteString(indexHandshake)
 	}
 	for _, l := range v.listed {
 		claim := "-"
@@ -67,6 +73,9 @@ func (v *server) remember() {
 func (v *server) readIndex(data []byte) bool {
 	if rest, ok := bytes.CutPrefix(data, []byte(indexResources)); ok {
 		v.resources, data = true, rest
+	}
+	if rest, ok := bytes.CutPrefix(data, []byte(indexHandshake)); ok {
+		v.handshake, data = true, rest
 	}
 	all := make([]listed, bytes.Count(data, []byte("\n"))) // one allocation for all
 	v.listed = make([]*listed, 0, len(all))

@@ -244,6 +244,7 @@ type Status struct {
 	State    State
 	Err      string
 	Server   client.Info
+	Protocol string   // the version that was agreed on; empty while it does not run
 	Tools    []string // their names at the server
 	Withheld []string // why tools are not offered, one line each
 	Tokens   int      // of the tools' schemas, estimated

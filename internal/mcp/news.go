@@ -167,7 +167,7 @@ func (s *Set) announceRoots() {
 		s.spawn(func() {
 			ctx, cancel := context.WithTimeout(s.life, 10*time.Second)
 			defer cancel()
-			if err := c.Notify(ctx, "notifications/roots/list_changed", nil); err != nil {
+			if err := c.RootsChanged(ctx); err != nil {
 				v.log.note("the change of the roots was not announced: " + err.Error())
 			}
 		})

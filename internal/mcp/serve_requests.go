@@ -24,6 +24,8 @@ func (v *server) offers() map[string]any {
 
 // serve answers what the server asks of lathe.
 func (v *server) serve(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) {
+	v.asking.Add(1)
+	defer v.asking.Add(-1)
 	switch method {
 	case "roots/list":
 		roots := []map[string]string{}

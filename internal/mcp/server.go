@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/mcp/client"
@@ -56,9 +57,12 @@ type server struct {
 	proposed []client.Tool // the list that waits for the user
 	callers  map[*View]int // the sessions that wait for the server, and how often
 
+	asking atomic.Int32 // questions of the server that wait for an answer
+
 	pages map[string]chan struct{} // that the user opened, by the ids of their elicitations
 
 	resources bool // it has, or had in an earlier run
+	handshake bool // it wants the handshake first, or did in an earlier run
 	offer     offer
 
 	relisting, stale bool
@@ -121,6 +125,9 @@ func (v *server) start(a *start) {
 	timeout = entry.Timeout(v.entry.StartMs, timeout)
 	ctx, cancel := context.WithTimeoutCause(v.set.life, timeout, fmt.Errorf("it did not answer within %s; MCP_TIMEOUT sets the time in milliseconds", timeout))
 	defer cancel()
+	v.mu.Lock()
+	handshake := v.handshake
+	v.mu.Unlock()
 	c, err := v.dial(ctx)
 	var tools []client.Tool
 	if err == nil {
@@ -146,7 +153,7 @@ func (v *server) start(a *start) {
 	differs := has != v.resources
 	v.resources = has
 	changed := v.take(tools)
-	if differs {
+	if differs || handshake != v.handshake {
 		v.keep()
 	}
 	v.mu.Unlock()
@@ -214,14 +221,31 @@ func (v *server) shut() {
 	}
 }
 
-// dial makes the connection.
+// dial makes the connection. A program that ends when it is asked for its versions is started again and gets the handshake, also in later runs.
 func (v *server) dial(ctx context.Context) (*client.Client, error) {
+	v.mu.Lock()
+	known := v.handshake || v.entry.Type == entry.SSE || v.entry.Type == entry.SDK // both are older than the versions without one
+	v.mu.Unlock()
+	c, err := v.dialAs(ctx, known)
+	if v.entry.Type != entry.Stdio || !errors.Is(err, client.ErrProbed) || ctx.Err() != nil {
+		return c, err
+	}
+	if c, err = v.dialAs(ctx, true); err == nil {
+		v.mu.Lock()
+		v.handshake = true
+		v.mu.Unlock()
+	}
+	return c, err
+}
+
+func (v *server) dialAs(ctx context.Context, handshake bool) (*client.Client, error) {
 	t, err := v.transport(ctx)
 	if err != nil {
 		return nil, err
 	}
 	return client.Connect(ctx, t, client.Options{
-		Info: client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note, Logged: v.logged,
+		Handshake: handshake,
+		Info:      client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note, Logged: v.logged,
 		Request: v.serve, Offers: v.offers(), Updated: v.updated, Completed: v.completed,
 		Changed: func(kind string) {
 			if kind == "resources" {
@@ -316,7 +340,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	}
 	ctx, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
-	timer := time.AfterFunc(idle, func() { stop(fmt.Errorf("the server gave no sign of progress for %s; the call was cancelled", idle)) })
+	timer := v.whenIdle(idle, stop)
 	defer timer.Stop()
 	alive := func(p rpc.Progress) {
 		timer.Reset(idle)
@@ -339,6 +363,22 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	return r, err
 }
 
+// whenIdle ends a call that showed no sign of progress for a time in which the server asked nobody anything.
+func (v *server) whenIdle(idle time.Duration, stop context.CancelCauseFunc) *time.Timer {
+	var timer *time.Timer
+	made := make(chan struct{})
+	timer = time.AfterFunc(idle, func() {
+		<-made
+		if v.asking.Load() > 0 { // the user has all the time
+			timer.Reset(idle)
+			return
+		}
+		stop(fmt.Errorf("the server gave no sign of progress for %s; the call was cancelled", idle))
+	})
+	close(made)
+	return timer
+}
+
 func (v *server) status() Status {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -350,7 +390,7 @@ func (v *server) status() Status {
 		out.Err = v.err.Error()
 	}
 	if v.client != nil {
-		out.Server = v.client.Server
+		out.Server, out.Protocol = v.client.Server, v.client.Version
 	}
 	for _, l := range v.listed {
 		out.Tools = append(out.Tools, l.tool.Name)

@@ -212,6 +212,10 @@ func (v *server) offered(tool string) *client.Tool {
 	if at < 0 {
 		return nil
 	}
+	full := slices.IndexFunc(v.accepted.Tools, func(t client.Tool) bool { return t.Name == tool })
+	if full >= 0 { // what is remembered in the index has no schema as the server wrote it
+		return &v.accepted.Tools[full]
+	}
 	return &v.listed[at].tool
 }
 

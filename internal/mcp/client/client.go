@@ -14,8 +14,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
 )
 
-// Versions of the protocol that are spoken, the newest first.
-var Versions = [...]string{"2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+// Versions of the protocol that are spoken, the newest first. The first one has no handshake.
+var Versions = [...]string{"2026-07-28", "2025-11-25", "2025-06-18", "2025-03-26", "2024-11-05"}
+
+// Handshakes are the versions that begin with a handshake, the newest first.
+func Handshakes() []string { return Versions[1:] }
 
 // MaxListed is how many tools, prompts, resources or templates of one server are taken.
 const MaxListed = 1000
@@ -32,11 +35,12 @@ type Info struct {
 
 // Capabilities of a server; nil: it lacks them.
 type Capabilities struct {
-	Tools       *struct{} `json:"tools"`
-	Prompts     *struct{} `json:"prompts"`
+	Tools       *Lists    `json:"tools"`
+	Prompts     *Lists    `json:"prompts"`
 	Logging     *struct{} `json:"logging"`
 	Completions *struct{} `json:"completions"`
 	Resources   *struct {
+		Lists
 		Subscribe bool `json:"subscribe"`
 	} `json:"resources"`
 	Tasks *struct {
@@ -46,6 +50,11 @@ type Capabilities struct {
 			} `json:"tools"`
 		} `json:"requests"`
 	} `json:"tasks"`
+}
+
+// Lists is what a server does beside listing.
+type Lists struct {
+	Changes bool `json:"listChanged"` // it tells when a list is another
 }
 
 // Tool is a tool as its server describes it.
@@ -134,6 +143,7 @@ type Resource struct {
 // Options are this side of the connection.
 type Options struct {
 	Info      Info
+	Handshake bool                                                                               // begin with the handshake, so with a version that has one
 	Request   func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) // roots/list, elicitation/create, sampling/createMessage
 	Offers    map[string]any                                                                     // the capabilities of this side
 	Changed   func(kind string)                                                                  // tools, prompts or resources are others now; must not block
@@ -157,25 +167,43 @@ type Client struct {
 	Version      string // of the protocol
 	Instructions string
 	Has          Capabilities
+
+	info     Info
+	offers   map[string]any
+	request  func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error)
+	updated  func(uri string)
+	log      func(line string)
+	overHTTP bool
+	level    atomic.Pointer[string] // of the server's log
+	heard    atomic.Int64           // notifications
+	listens  atomic.Int32
 }
 
-// versioned is a transport that needs the version of the protocol after the handshake.
+// versioned is a transport over HTTP, which needs the version of the protocol after the handshake.
 type versioned interface{ SetVersion(string) }
 
 // Connect shakes hands over t, which it closes if that fails.
 func Connect(ctx context.Context, t rpc.Transport, o Options) (*Client, error) {
 	var ready atomic.Bool
-	c := &Client{}
+	c := &Client{info: o.Info, offers: o.Offers, request: o.Request, updated: o.Updated, log: o.Log}
+	_, c.overHTTP = t.(versioned)
+	if c.offers == nil {
+		c.offers = map[string]any{}
+	}
 	c.Conn = rpc.New(t, rpc.Handler{Request: o.Request, Odd: o.Log, Notify: func(method string, params json.RawMessage) {
+		c.heard.Add(1)
 		if ready.Load() || method == "notifications/message" {
 			o.notified(method, params)
 		}
 	}})
-	if err := c.initialize(ctx, t, o); err != nil {
+	if err := c.begin(ctx, t, o); err != nil {
 		_ = c.Close() // the first error says more
 		return nil, err
 	}
 	ready.Store(true)
+	if c.stateless() {
+		c.hear(&o)
+	}
 	return c, nil
 }
 
@@ -186,15 +214,12 @@ func (c *Client) initialize(ctx context.Context, t rpc.Transport, o Options) err
 		Instructions string       `json:"instructions"`
 		Capabilities Capabilities `json:"capabilities"`
 	}
-	offers := o.Offers
-	if offers == nil {
-		offers = map[string]any{}
-	}
-	err := c.Call(ctx, "initialize", map[string]any{"protocolVersion": Versions[0], "capabilities": offers, "clientInfo": o.Info}, &answer, nil)
+	versions := Handshakes()
+	err := c.Call(ctx, "initialize", map[string]any{"protocolVersion": versions[0], "capabilities": c.offers, "clientInfo": o.Info}, &answer, nil)
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(Versions[:], answer.Version) {
+	if !slices.Contains(versions, answer.Version) {
 		return fmt.Errorf("the server speaks the protocol version %q; lathe speaks %s to %s", answer.Version, Versions[len(Versions)-1], Versions[0])
 	}
 	c.Version, c.Server, c.Instructions, c.Has = answer.Version, answer.Server, answer.Instructions, answer.Capabilities
@@ -239,7 +264,8 @@ func (c *Client) Tools(ctx context.Context) ([]Tool, error) {
 	if c.Has.Tools == nil {
 		return nil, nil
 	}
-	return list[Tool](ctx, c, "tools/list", "tools")
+	tools, err := list[Tool](ctx, c, "tools/list", "tools")
+	return c.sendable(tools), err
 }
 
 // Prompts lists the server's prompts.
@@ -273,7 +299,7 @@ func list[T any](ctx context.Context, c *Client, method, field string) ([]T, err
 	seen := map[string]bool{}
 	for {
 		var page map[string]json.RawMessage
-		if err := c.Call(ctx, method, params, &page, nil); err != nil {
+		if err := c.call(ctx, method, params, &page, nil); err != nil {
 			return nil, err
 		}
 		var items []T
@@ -297,8 +323,15 @@ func (c *Client) CallTool(ctx context.Context, t Tool, input json.RawMessage, pr
 	if c.wantsTask(t) {
 		return c.callAsTask(ctx, params, progress)
 	}
+	if c.stateless() && c.overHTTP {
+		headers, err := paramHeaders(t.InputSchema, input)
+		if err != nil {
+			return nil, err
+		}
+		ctx = rpc.WithHeaders(ctx, headers)
+	}
 	var r Result
-	err := c.Call(ctx, "tools/call", params, &r, progress)
+	err := c.ask(ctx, "tools/call", params, &r, progress)
 	return &r, err
 }
 
@@ -307,7 +340,7 @@ func (c *Client) GetPrompt(ctx context.Context, name string, args map[string]str
 	var r struct {
 		Messages []PromptMessage `json:"messages"`
 	}
-	err := c.Call(ctx, "prompts/get", map[string]any{"name": name, "arguments": args}, &r, nil)
+	err := c.ask(ctx, "prompts/get", map[string]any{"name": name, "arguments": args}, &r, nil)
 	return r.Messages, err
 }
 
@@ -316,7 +349,7 @@ func (c *Client) ReadResource(ctx context.Context, uri string) ([]ResourceConten
 	var r struct {
 		Contents []ResourceContent `json:"contents"`
 	}
-	err := c.Call(ctx, "resources/read", map[string]any{"uri": uri}, &r, nil)
+	err := c.ask(ctx, "resources/read", map[string]any{"uri": uri}, &r, nil)
 	return r.Contents, err
 }
 
@@ -325,6 +358,9 @@ func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	if c.Has.Resources == nil || !c.Has.Resources.Subscribe {
 		return nil
 	}
+	if c.stateless() {
+		return c.follow(uri)
+	}
 	return c.Call(ctx, "resources/subscribe", map[string]any{"uri": uri}, nil, nil)
 }
 
@@ -332,6 +368,10 @@ func (c *Client) Subscribe(ctx context.Context, uri string) error {
 // above.
 func (c *Client) SetLogLevel(ctx context.Context, level string) error {
 	if c.Has.Logging == nil {
+		return nil
+	}
+	if c.stateless() {
+		c.level.Store(&level)
 		return nil
 	}
 	return c.Call(ctx, "logging/setLevel", map[string]any{"level": level}, nil, nil)
@@ -359,6 +399,6 @@ func (c *Client) Complete(ctx context.Context, ref Ref, argument, value string, 
 	if len(known) > 0 {
 		params["context"] = map[string]any{"arguments": known}
 	}
-	err := c.Call(ctx, "completion/complete", params, &r, nil)
+	err := c.call(ctx, "completion/complete", params, &r, nil)
 	return r.Completion.Values, err
 }

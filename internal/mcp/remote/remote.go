@@ -43,6 +43,9 @@ type AuthError struct {
 
 func (e *AuthError) Unwrap() error { return e.Err }
 
+// Is makes it an rpc.ErrRefused.
+func (e *AuthError) Is(target error) bool { return target == rpc.ErrRefused }
+
 func (e *AuthError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
@@ -139,7 +142,8 @@ type envelope struct {
 	} `json:"params"`
 }
 
-// Streamable is a transport of the Streamable HTTP kind.
+// Streamable is a transport of the Streamable HTTP kind. A request that is sent with headers of its own ([rpc.WithHeaders]) stands by itself: it has no
+// session, its stream is not resumed, and who cancels it leaves the stream.
 type Streamable struct {
 	*queue
 	o Options
@@ -147,7 +151,13 @@ type Streamable struct {
 	mu      sync.Mutex
 	session string
 	version string
-	streams map[string]context.CancelFunc // of running requests, by id
+	streams map[string]running // requests, by id
+}
+
+// running is a request without its answer.
+type running struct {
+	stop    context.CancelFunc
+	headers map[string]string // of its own
 }
 
 // NewStreamable makes the transport; nothing is sent.
@@ -155,7 +165,7 @@ func NewStreamable(o Options) *Streamable {
 	if o.Client == nil {
 		o.Client = NewClient()
 	}
-	return &Streamable{queue: newQueue(), o: o, streams: map[string]context.CancelFunc{}}
+	return &Streamable{queue: newQueue(), o: o, streams: map[string]running{}}
 }
 
 // SetVersion sets the protocol's version of all further requests, and begins to listen to what the server says by itself.
@@ -173,63 +183,73 @@ func (s *Streamable) Send(ctx context.Context, message []byte) error {
 		return err
 	}
 	if len(e.ID) > 0 && e.Method != "" {
-		body := bytes.Clone(message)
-		s.spawn(func() { s.request(string(e.ID), body) })
+		body, own := bytes.Clone(message), rpc.Headers(ctx)
+		s.spawn(func() { s.request(string(e.ID), body, own) })
 		return nil
 	}
 	if e.Method == "notifications/cancelled" {
-		defer s.cancel(string(e.Params.ID))
+		r := s.running(string(e.Params.ID))
+		defer r.stop()
+		if r.headers != nil {
+			return nil
+		}
 	}
-	resp, err := s.do(ctx, http.MethodPost, message, "")
+	resp, err := s.do(ctx, http.MethodPost, message, "", nil)
 	if err != nil {
 		return err
 	}
 	return resp.Body.Close()
 }
 
-func (s *Streamable) cancel(id string) {
+func (s *Streamable) running(id string) running {
 	s.mu.Lock()
-	stop := s.streams[id]
-	s.mu.Unlock()
-	if stop != nil {
-		stop()
+	defer s.mu.Unlock()
+	r, ok := s.streams[id]
+	if !ok {
+		r.stop = func() {}
 	}
+	return r
 }
 
 // request sends a request and reads its answer.
-func (s *Streamable) request(id string, body []byte) {
+func (s *Streamable) request(id string, body []byte, own map[string]string) {
 	ctx, stop := context.WithCancel(s.life)
 	defer stop()
 	s.mu.Lock()
-	s.streams[id] = stop
+	s.streams[id] = running{stop, own}
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.streams, id)
 		s.mu.Unlock()
 	}()
-	if err := s.exchange(ctx, id, body); err != nil && ctx.Err() == nil {
+	if err := s.exchange(ctx, id, body, own); err != nil && ctx.Err() == nil {
 		s.put(nil, &rpc.Lost{ID: json.RawMessage(id), Why: err.Error(), Err: err})
 	}
 }
 
-func (s *Streamable) exchange(ctx context.Context, id string, body []byte) error {
-	resp, err := s.do(ctx, http.MethodPost, body, "")
+func (s *Streamable) exchange(ctx context.Context, id string, body []byte, own map[string]string) error {
+	resp, err := s.do(ctx, http.MethodPost, body, "", own)
 	if err != nil {
 		return err
 	}
 	defer resp.Body.Close()
-	s.remember(resp)
+	if own == nil {
+		s.remember(resp)
+	}
 	switch kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind {
 	case "application/json":
 		data, err := readMessage(resp.Body)
 		if err != nil {
 			return err
 		}
+		if len(bytes.TrimSpace(data)) == 0 {
+			return errors.New("the server answered with nothing")
+		}
 		s.put(data, nil)
 		return nil
 	case "text/event-stream":
-		return s.follow(ctx, id, resp.Body)
+		return s.follow(ctx, id, resp.Body, own == nil)
 	default:
 		return fmt.Errorf("the server answered with content of the type %q", kind)
 	}
@@ -254,7 +274,7 @@ func readMessage(r io.Reader) ([]byte, error) {
 const maxResumes = 5 // of one stream without a message between
 
 // follow reads a stream until the answer to a request has come, and resumes one that breaks off.
-func (s *Streamable) follow(ctx context.Context, id string, body io.Reader) error {
+func (s *Streamable) follow(ctx context.Context, id string, body io.Reader, resumes bool) error {
 	last, wait := "", time.Second
 	for try := 0; ; try++ {
 		answered := false
@@ -279,13 +299,13 @@ func (s *Streamable) follow(ctx context.Context, id string, body io.Reader) erro
 			return nil
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case last == "" || try >= maxResumes:
+		case last == "" || try >= maxResumes || !resumes:
 			return errors.Join(errors.New("the server's stream ended before the answer"), err)
 		}
 		if !sleep(ctx, wait) {
 			return ctx.Err()
 		}
-		resp, err := s.do(ctx, http.MethodGet, nil, last)
+		resp, err := s.do(ctx, http.MethodGet, nil, last, nil)
 		if err != nil {
 			return err
 		}
@@ -309,7 +329,7 @@ func sleep(ctx context.Context, d time.Duration) bool {
 func (s *Streamable) listen() {
 	last, wait := "", time.Second
 	for s.life.Err() == nil {
-		resp, err := s.do(s.life, http.MethodGet, nil, last)
+		resp, err := s.do(s.life, http.MethodGet, nil, last, nil)
 		if err != nil {
 			return // most servers have none
 		}
@@ -338,11 +358,14 @@ func (s *Streamable) listen() {
 	}
 }
 
-// do sends one HTTP request, with fresh headers where the server refuses the first ones.
-func (s *Streamable) do(ctx context.Context, method string, body []byte, last string) (*http.Response, error) {
+// do sends one HTTP request, with fresh headers where the server refuses the first ones. own are headers of a request that stands by itself.
+func (s *Streamable) do(ctx context.Context, method string, body []byte, last string, own map[string]string) (*http.Response, error) {
 	s.mu.Lock()
 	session, version := s.session, s.version
 	s.mu.Unlock()
+	if own != nil {
+		session, version = "", ""
+	}
 	resp, err := s.o.send(ctx, method, s.o.URL, body, func(h http.Header) {
 		h.Set("Accept", "application/json, text/event-stream")
 		if method == http.MethodGet {
@@ -353,7 +376,13 @@ func (s *Streamable) do(ctx context.Context, method string, body []byte, last st
 				h.Set(name, value)
 			}
 		}
+		for name, value := range own {
+			h.Set(name, value)
+		}
 	})
+	if own != nil && err == nil && answersError(resp) {
+		return resp, nil
+	}
 	if err == nil && resp.StatusCode == http.StatusNotFound && session != "" {
 		resp.Body.Close()
 		err = errors.New("the server ended the session; the next call begins another")
@@ -361,6 +390,12 @@ func (s *Streamable) do(ctx context.Context, method string, body []byte, last st
 		return nil, err
 	}
 	return checked(resp, err)
+}
+
+// answersError reports whether a status of 400 and above comes with an error of JSON-RPC.
+func answersError(resp *http.Response) bool {
+	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	return resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden && kind == "application/json"
 }
 
 // checked turns a refusal into an error.
@@ -429,7 +464,7 @@ func (s *Streamable) Close() error {
 	if session != "" {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Second)
 		defer cancel()
-		if resp, err := s.do(ctx, http.MethodDelete, nil, ""); err == nil { // a server need not offer it
+		if resp, err := s.do(ctx, http.MethodDelete, nil, "", nil); err == nil { // a server need not offer it
 			resp.Body.Close()
 		}
 	}

@@ -48,6 +48,22 @@ type Lost struct {
 
 func (l *Lost) Error() string { return l.Why }
 
+// ErrRefused is a refusal of the credentials, which another request would meet as well.
+var ErrRefused = errors.New("the server refuses the credentials")
+
+type headersKey struct{}
+
+// WithHeaders returns a context with which a message is sent with these headers, over a transport that has headers.
+func WithHeaders(ctx context.Context, headers map[string]string) context.Context {
+	return context.WithValue(ctx, headersKey{}, headers)
+}
+
+// Headers are those of a message that is sent with ctx.
+func Headers(ctx context.Context) map[string]string {
+	h, _ := ctx.Value(headersKey{}).(map[string]string)
+	return h
+}
+
 // Error is an error that the peer answers with.
 type Error struct {
 	Code    int             `json:"code"`

@@ -96,7 +96,7 @@ func (h *HTTP) refuse(r *http.Request) (int, string) {
 	case r.URL.Path != "/mcp":
 		return http.StatusNotFound, "the address ends in /mcp"
 	}
-	if v := r.Header.Get("MCP-Protocol-Version"); v != "" && !slices.Contains(client.Versions[:], v) {
+	if v := r.Header.Get("MCP-Protocol-Version"); v != "" && !slices.Contains(client.Handshakes(), v) {
 		return http.StatusBadRequest, "lathe does not speak this version of the protocol"
 	}
 	return 0, ""

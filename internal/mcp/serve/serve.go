@@ -151,8 +151,8 @@ func (c *caller) initialize(params json.RawMessage) (any, *rpc.Error) {
 	}
 	e := in.Capabilities.Elicitation
 	c.elicits.Store(e != nil && (e.Form != nil || e.URL == nil)) // an empty object means forms
-	version := client.Versions[0]
-	if slices.Contains(client.Versions[:], in.Version) {
+	version := client.Handshakes()[0]
+	if slices.Contains(client.Handshakes(), in.Version) {
 		version = in.Version
 	}
 	out := map[string]any{"protocolVersion": version, "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": c.o.Info}

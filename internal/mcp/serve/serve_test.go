@@ -260,7 +260,7 @@ func TestOtherMachinesAreNotListenedTo(t *testing.T) {
 func TestVersionsAreNegotiated(t *testing.T) {
 	srv := httptest.NewServer(serve.NewHTTP(offered(nil), "x"))
 	t.Cleanup(srv.Close)
-	for _, asked := range append(slices.Clone(client.Versions[:]), "2099-01-01", "") {
+	for _, asked := range append(slices.Clone(client.Handshakes()), "2099-01-01", "") {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/mcp", strings.NewReader(strings.Replace(hello, "2025-06-18", asked, 1)))
 		if err != nil {
 			t.Fatal(err)
@@ -277,8 +277,8 @@ func TestVersionsAreNegotiated(t *testing.T) {
 		err = json.NewDecoder(resp.Body).Decode(&got)
 		resp.Body.Close()
 		want := asked
-		if !slices.Contains(client.Versions[:], asked) {
-			want = client.Versions[0]
+		if !slices.Contains(client.Handshakes(), asked) {
+			want = client.Handshakes()[0]
 		}
 		if err != nil || got.Result.ProtocolVersion != want {
 			t.Errorf("%s: %+v, %v", asked, got, err)
