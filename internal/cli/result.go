@@ -30,11 +30,19 @@ type resultLine struct {
 	Structured json.RawMessage        `json:"structured_output,omitempty"`
 	Eval       []event.EvalComplete   `json:"eval,omitempty"`
 	Terminal   string                 `json:"terminal_reason,omitempty"`
+	Deferred   *deferredUse           `json:"deferred_tool_use,omitempty"`
 	Errors     []string               `json:"errors,omitempty"`
 	UUID       string                 `json:"uuid"`
 }
 
 func (r *resultLine) stamp(uuid, session string) { r.UUID, r.Session = uuid, session }
+
+// deferredUse is a call that a hook put off until the session is resumed.
+type deferredUse struct {
+	ID    string          `json:"id"`
+	Name  string          `json:"name"`
+	Input json.RawMessage `json:"input"`
+}
 
 // result builds the line.
 func (t *resultStats) result(o *outcome) *resultLine {
@@ -49,6 +57,10 @@ func (t *resultStats) result(o *outcome) *resultLine {
 		r.Denials = []denial{}
 	}
 	r.Stop = wireStop(t.stop)
+	if r.Deferred = t.deferred; r.Deferred != nil {
+		word := "tool_deferred"
+		r.Stop, r.Terminal = &word, word
+	}
 	if o.api != nil && o.api.Status != 0 {
 		r.APIStatus = &o.api.Status
 	}

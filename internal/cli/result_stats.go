@@ -25,6 +25,8 @@ type resultStats struct {
 	streaming bool // the newest reply is not whole
 	end       *event.TurnEnd
 	denials   []denial
+	deferred  *deferredUse
+	early     bool                 // it was deferred before the turn began, as one of the turn before
 	eval      []event.EvalComplete // the rounds of the gate
 	started   time.Time
 	first     time.Duration // until the first reply began
@@ -62,6 +64,10 @@ func newResultStats(info func(string) llm.ModelInfo) *resultStats {
 func (t *resultStats) reset() {
 	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
 	t.end, t.denials, t.eval, t.first = nil, nil, nil, 0
+	if !t.early {
+		t.deferred = nil
+	}
+	t.early = false
 	t.streaming = false
 	t.started = time.Time{}
 }
@@ -94,8 +100,14 @@ func (t *resultStats) observe(e event.Event) {
 		if main {
 			t.streaming = b.Message.Stop == llm.StopInterrupted
 		}
+	case event.Deferred:
+		if t.early = t.started.IsZero() || t.end != nil; t.early || t.deferred == nil {
+			t.deferred = &deferredUse{b.Call.ID, b.Call.Name, objectOr(b.Call.Input)}
+		}
 	case event.Denied:
-		t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
+		if t.deferred == nil || t.deferred.ID != b.Call.ID {
+			t.denials = append(t.denials, denial{b.Call.Name, b.Call.ID, objectOr(b.Call.Input)})
+		}
 	case event.StepEnd:
 		t.addStep(agent, b)
 	case event.EvalComplete:

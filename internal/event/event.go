@@ -175,6 +175,11 @@ type Denied struct {
 	Decision permission.Decision `json:"decision"`
 }
 
+// Deferred says that a hook put a call of a run without a person off until the session is resumed.
+type Deferred struct {
+	Call llm.ToolCall `json:"call"`
+}
+
 // Notice is a line for the user.
 type Notice struct {
 	Level string `json:"level"` // info, warning, error
@@ -403,6 +408,7 @@ func (ToolEnd) Kind() string       { return "tool.end" }
 func (Denied) Kind() string        { return "tool.denied" }
 func (Notice) Kind() string        { return "notice" }
 func (Terminal) Kind() string      { return "terminal" }
+func (Deferred) Kind() string      { return "deferred" }
 func (FileChanged) Kind() string   { return "file.changed" }
 func (BranchChanged) Kind() string { return "branch.changed" }
 func (HookStart) Kind() string     { return "hook.start" }

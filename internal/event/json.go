@@ -120,6 +120,7 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[Denied](m)
 	register[Notice](m)
 	register[Terminal](m)
+	register[Deferred](m)
 	register[FileChanged](m)
 	register[BranchChanged](m)
 	register[HookStart](m)

@@ -47,6 +47,7 @@ func everyBody() []event.Body {
 		event.ToolOutput{CallID: "toolu_1", Text: "line\n"},
 		event.Notice{Level: "warning", Text: "disk almost full"},
 		event.Terminal{Sequence: "\a"},
+		event.Deferred{Call: llm.ToolCall{ID: "toolu_9", Name: "Bash", Input: json.RawMessage(`{"command":"ls"}`)}},
 		event.HookStart{ID: "h1", Event: "PreToolUse", Hook: "PreToolUse:Bash (check.sh)", Status: "checking"},
 		event.HookRun{ID: "h1", Event: "PreToolUse", Hook: "PreToolUse:Bash (check.sh)", Stdout: "{}", Stderr: "no", Exit: 2, Err: "e", Duration: time.Second},
 		event.ModelFallback{From: "a", To: "b", Reason: "overloaded"},

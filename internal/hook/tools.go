@@ -36,6 +36,7 @@ func (h *Hooks) beforeTool(ctx context.Context, call llm.ToolCall) (agent.Verdic
 	for i, r := range runs {
 		names[i], verdicts[i] = r.Handler.Text(), r.before()
 	}
+	h.deferred(call, runs, verdicts)
 	merged, err := agent.MergeVerdicts(names, verdicts)
 	if err != nil { // two that change the input
 		return agent.Verdict{Effect: permission.Deny, Reason: err.Error()}, nil

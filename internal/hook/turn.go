@@ -35,6 +35,13 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 		return m, &agent.Blocked{Reason: err.Error()}
 	}
 	parts := h.begin(ctx)
+	if !steered {
+		more, err := h.goOn(ctx)
+		if err != nil {
+			return m, err
+		}
+		parts = append(parts, more...)
+	}
 	if part, err := h.expanded(); err != nil {
 		return m, &agent.Blocked{Reason: err.Error()}
 	} else if part != nil {
