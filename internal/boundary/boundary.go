@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -98,6 +99,7 @@ type Boundary struct {
 	tmp         tmpNames
 	trees       trees
 	unswept     unswept
+	overlap     overlap
 	earlier     []string // lines on names that earlier sessions left; the first command reports them
 }
 
@@ -246,6 +248,7 @@ type Run struct {
 	local *netproxy.Local // nil: servers inside are reached from inside only
 
 	configs []*openConfig
+	since   int // of Boundary.overlap
 	began   bool
 	guard   *guard // nil before the start, and where nothing is mounted
 }
@@ -259,6 +262,7 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 // ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for one in
 // the project, and any other path as it is.
 func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) string) (*Run, error) {
+	since := b.overlap.now()
 	temp, err := b.Temp()
 	if err != nil {
 		return nil, err
@@ -293,7 +297,7 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, watch: newWatch(append(watched, names...)), b: b}
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: newWatch(append(watched, names...)), b: b}
 	r.Confinement.Watch = r.begin
 	if b.mode == confine.Workspace {
 		r.below = b.trees.scan(folders)
@@ -435,10 +439,7 @@ func (r *Run) Done() []string {
 		r.local.Close()
 	}
 	_ = os.RemoveAll(r.Policy.Private) // Close removes it too
-	lines := r.watch.sweep(filepath.Join(r.b.o.State, "set-aside"))
-	for dir, was := range r.below {
-		lines = append(lines, was.planted(r.b.trees.of(dir).scan(dir), filepath.Join(r.b.o.State, "set-aside"))...)
-	}
+	lines := r.sweep(filepath.Join(r.b.o.State, "set-aside"))
 	for _, c := range r.configs {
 		lines = append(lines, c.end()...)
 	}
@@ -451,6 +452,20 @@ func (r *Run) Done() []string {
 	defer b.mu.Unlock()
 	lines = append(append(b.earlier, lines...), r.guard.done()...)
 	b.earlier = nil
+	return lines
+}
+
+// sweep sets aside what the command planted, also if another one had planted it before.
+func (r *Run) sweep(aside string) []string {
+	r.b.overlap.correct(r.since, r.watch, r.below, r.Policy.Write)
+	lines, names := r.watch.sweep(aside)
+	found := map[string]*repo{}
+	for dir, was := range r.below {
+		more, paths := was.planted(r.b.trees.of(dir).scan(dir), aside)
+		lines = append(lines, more...)
+		maps.Copy(found, paths)
+	}
+	r.b.overlap.add(r.watch, names, found)
 	return lines
 }
 

@@ -101,18 +101,10 @@ func readRegular(path string) ([]byte, os.FileInfo, error) {
 
 // restore puts the file back as it was.
 func (c *openConfig) restore() {
-	f, err := os.CreateTemp(filepath.Dir(c.path), ".config-")
+	p, err := openPlace(c.path)
 	if err == nil {
-		_, err = f.Write(c.text)
-		if cerr := f.Close(); err == nil {
-			err = cerr
-		}
-	}
-	if err == nil {
-		err = os.Chmod(f.Name(), c.mode)
-	}
-	if err == nil {
-		err = os.Rename(f.Name(), c.path)
+		defer p.close()
+		err = p.replace(c.text, c.mode)
 	}
 	if err != nil {
 		c.lines = append(c.lines, fmt.Sprintf("%s could not be put back: %v", c.path, err))

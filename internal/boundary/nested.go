@@ -2,7 +2,6 @@ package boundary
 
 import (
 	"bytes"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -28,6 +27,7 @@ var nestedNames = []string{".git", ".vscode", ".claude", ".lathe", ".mcp.json", 
 type tree struct {
 	mu      sync.Mutex
 	folders map[string]listed
+	later   time.Duration // for tests: how much later than the present it is
 }
 
 // trees are those of a session's working folders.
@@ -48,9 +48,10 @@ func (t *trees) scan(folders []string) map[string]below {
 
 // listed is a folder as it was read.
 type listed struct {
-	changed time.Time
-	subs    []string
-	names   []string // those of nestedNames
+	state string // "": it changed a moment ago, and may again without another time
+	subs  []string
+	names []string // those of nestedNames
+	bare  bool     // git takes the folder itself for a repository
 }
 
 // below is the state of the folders below a working folder.
@@ -63,8 +64,11 @@ type below struct {
 type repo struct {
 	config []byte // nil: none that can be read
 	mode   fs.FileMode
-	hooks  map[string]string // what tells a changed file from the same one
+	hooks  map[string]string // what tells a changed file from the same one, also of repoFiles
 }
+
+// repoFiles are files of a repository that lead to other configuration, or choose programs of it.
+var repoFiles = []string{"commondir", "config.worktree", "info/attributes"}
 
 // scan reads the folders below root, breadth first.
 func (t *tree) scan(root string) below {
@@ -87,6 +91,9 @@ func (t *tree) scan(root string) below {
 				for _, name := range l.names {
 					now.add(filepath.Join(dir, name))
 				}
+				if l.bare {
+					now.addBare(dir)
+				}
 			}
 			for _, sub := range l.subs {
 				next = append(next, dir+string(filepath.Separator)+sub)
@@ -104,16 +111,21 @@ func (t *tree) list(dir string) (listed, bool) {
 	if err != nil || !fi.IsDir() {
 		return listed{}, false
 	}
-	if old, ok := t.folders[dir]; ok && old.changed.Equal(fi.ModTime()) {
+	state, changed := stamp(fi)
+	if old, ok := t.folders[dir]; ok && old.state == state {
 		return old, true
 	}
 	l := listed{}
-	if time.Since(fi.ModTime()) > coarse {
-		l.changed = fi.ModTime()
+	if time.Since(changed)+t.later > coarse {
+		l.state = state
 	}
 	entries, err := os.ReadDir(dir)
+	git := 0
 	for _, e := range entries {
 		name := e.Name()
+		if name == "HEAD" || name == "objects" || name == "refs" {
+			git++
+		}
 		switch {
 		case slices.Contains(nestedNames, name):
 			l.names = append(l.names, name)
@@ -121,6 +133,7 @@ func (t *tree) list(dir string) (listed, bool) {
 			l.subs = append(l.subs, name)
 		}
 	}
+	l.bare = git == 3
 	return l, err == nil
 }
 
@@ -131,39 +144,65 @@ func (b *below) add(path string) {
 	}
 }
 
-// readRepo reads what runs programs. It is empty for a file or a link .git.
+// addBare adds a folder that is a repository itself.
+func (b *below) addBare(path string) {
+	if len(b.repos) < nestedRepos {
+		b.names[path], b.repos[path] = true, readRepo(path)
+	}
+}
+
+// readRepo reads what runs programs.
 func readRepo(git string) *repo {
 	r := &repo{hooks: map[string]string{}}
 	if fi, err := os.Lstat(git); err != nil || !fi.IsDir() {
+		if err == nil { // it leads to another folder
+			r.hooks["."], _ = stamp(fi)
+		}
 		return r
 	}
 	if text, fi, err := readRegular(filepath.Join(git, "config")); err == nil {
 		r.config, r.mode = text, fi.Mode().Perm()
 	}
+	for _, name := range repoFiles {
+		if fi, err := os.Lstat(filepath.Join(git, name)); err == nil {
+			r.hooks[name], _ = stamp(fi)
+		}
+	}
+	if fi, err := os.Lstat(filepath.Join(git, "hooks")); err == nil && !fi.IsDir() {
+		r.hooks["hooks"], _ = stamp(fi)
+		return r
+	}
 	entries, _ := os.ReadDir(filepath.Join(git, "hooks"))
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil && !strings.HasSuffix(e.Name(), ".sample") {
-			r.hooks[e.Name()] = fmt.Sprint(fi.Size(), fi.ModTime(), fi.Mode())
+			r.hooks["hooks/"+e.Name()], _ = stamp(fi)
 		}
 	}
 	return r
 }
 
-// planted sets aside what a command made below the working folders, and undoes harmful changes of git's configuration there.
-func (b below) planted(now below, aside string) (lines []string) {
+// planted sets aside what a command made below the working folders, and undoes harmful changes of git's configuration there. It returns
+// a line for the model for each, and the paths with what was there before.
+func (b below) planted(now below, aside string) (lines []string, found map[string]*repo) {
+	found = map[string]*repo{}
 	for path := range now.names {
-		switch r := now.repos[path]; {
-		case b.names[path] && r != nil && b.repos[path] != nil:
-			lines = append(lines, b.repos[path].changed(path, r, aside)...)
+		var more []string
+		was, r := b.repos[path], now.repos[path]
+		switch {
+		case b.names[path] && r != nil && was != nil:
+			more = was.changed(path, r, aside)
 		case b.names[path] || b.moved(r):
 		case r == nil || !isDir(path):
-			lines = append(lines, setAside(path, aside))
+			more = []string{setAside(path, aside)}
 		default:
-			lines = append(lines, (&repo{}).changed(path, r, aside)...)
+			more = (&repo{}).changed(path, r, aside)
+		}
+		if len(more) > 0 {
+			found[path], lines = was, append(lines, more...)
 		}
 	}
 	slices.Sort(lines)
-	return lines
+	return lines, found
 }
 
 // moved reports whether a repository was there before, in another place.
@@ -196,12 +235,7 @@ func (r *repo) changed(git string, now *repo, aside string) (lines []string) {
 	}
 	for name, state := range now.hooks {
 		if r.hooks[name] != state {
-			lines = append(lines, setAside(filepath.Join(git, "hooks", name), aside))
-		}
-	}
-	for _, name := range []string{"commondir", "config.worktree"} {
-		if path := filepath.Join(git, name); r.config == nil && there(path) {
-			lines = append(lines, setAside(path, aside))
+			lines = append(lines, setAside(filepath.Join(git, name), aside))
 		}
 	}
 	return lines

@@ -150,7 +150,7 @@ func sweepFile(f *os.File, file, aside string) (lines []string) {
 	text, _, err := readRegular(file)
 	var r record
 	if err == nil && len(text) > 1 && json.Unmarshal(text[1:], &r) == nil && (text[0] == 'R' || len(r.Left) > 0) {
-		lines = watch{r.Names, r.Above}.sweep(aside)
+		lines, _ = watch{r.Names, r.Above}.sweep(aside)
 	}
 	if !alive(r.Left) {
 		os.Remove(file)

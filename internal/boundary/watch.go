@@ -18,7 +18,9 @@ type watch struct {
 
 func newWatch(names []string) watch {
 	w := watch{map[string]string{}, map[string]string{}}
+	parents := map[string]string{}
 	for _, name := range names {
+		name = realParent(name, parents)
 		fi, err := os.Lstat(name)
 		switch {
 		case os.IsNotExist(err):
@@ -28,6 +30,23 @@ func newWatch(names []string) watch {
 		}
 	}
 	return w
+}
+
+// realParent replaces the links above a name, as far as the folders are there. A link that comes later is a command's.
+func realParent(name string, known map[string]string) string {
+	dir := filepath.Dir(name)
+	real, ok := known[dir]
+	if !ok {
+		base := existing(dir)
+		var err error
+		if real, err = filepath.EvalSymlinks(base); err == nil {
+			real = filepath.Join(real, strings.TrimPrefix(dir, base))
+		} else {
+			real = dir
+		}
+		known[dir] = real
+	}
+	return filepath.Join(real, filepath.Base(name))
 }
 
 // existing is a folder, or the nearest one above it that is there.
@@ -42,9 +61,8 @@ func existing(dir string) string {
 }
 
 // sweep moves names that are new, or links with a new target, to a folder below dir. A new repository's .git (git init)
-// stays, without its hooks and configuration.
-func (w watch) sweep(dir string) []string {
-	var lines []string
+// stays, without its hooks and configuration. It returns a line for the model for each, and the names.
+func (w watch) sweep(dir string) (lines, found []string) {
 	gone := map[string]bool{}
 	for name, was := range w.names {
 		now, err := os.Readlink(name)
@@ -56,6 +74,7 @@ func (w watch) sweep(dir string) []string {
 			continue
 		}
 		if link := w.linkAbove(name); link != "" {
+			found = append(found, name)
 			if !gone[link] {
 				lines = append(lines, setAside(link, dir))
 			}
@@ -65,9 +84,9 @@ func (w watch) sweep(dir string) []string {
 		if harmless(name) {
 			continue
 		}
-		lines = append(lines, setAside(name, dir))
+		lines, found = append(lines, setAside(name, dir)), append(found, name)
 	}
-	return lines
+	return lines, found
 }
 
 // linkAbove returns the first link among the folders that the command made above a name: the name itself may then be a file of anybody's.
@@ -148,14 +167,17 @@ func plainConfig(name string) bool {
 // setAside moves a file or folder away and says where it is.
 func setAside(name, dir string) string {
 	to := filepath.Join(dir, time.Now().UTC().Format("20060102-150405.000000000"))
-	err := os.MkdirAll(to, 0o700)
-	to = filepath.Join(to, filepath.Base(name))
+	p, err := openPlace(name)
 	if err == nil {
-		err = os.Rename(name, to)
-	}
-	if err != nil { // another file system: keep it in its folder, under a name that no program reads
-		to = name + ".set-aside-by-lathe"
-		err = os.Rename(name, to)
+		defer p.close()
+		if err = os.MkdirAll(to, 0o700); err == nil {
+			to = filepath.Join(to, filepath.Base(name))
+			err = p.move(to)
+		}
+		if err != nil { // another file system: keep it in its folder, under a name that no program reads
+			to = name + ".set-aside-by-lathe"
+			err = p.rename(filepath.Base(to))
+		}
 	}
 	if err != nil {
 		return fmt.Sprintf("%s is protected; the command made it, and it could not be moved away: %v", name, err)
