@@ -394,8 +394,18 @@ func (b *Boundary) Close() error {
 	if b.kept {
 		return nil // a later session removes it
 	}
-	_ = filepath.WalkDir(filepath.Join(dir, "work"), func(path string, _ os.DirEntry, _ error) error { return os.Chmod(path, 0o700) }) // the kernel makes folders there that nobody may read
+	openFolders(filepath.Join(dir, "work")) // the kernel makes folders there that nobody may read
 	return os.RemoveAll(dir)
+}
+
+// openFolders lets the owner into the folders below dir. It follows no links.
+func openFolders(dir string) {
+	_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		if e != nil && e.IsDir() && (err == nil || errors.Is(err, os.ErrPermission)) {
+			return os.Chmod(path, 0o700)
+		}
+		return nil
+	})
 }
 
 // Environ returns the variables that point programs at writable caches. The user's own caches are read-only inside, so that

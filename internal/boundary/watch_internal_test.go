@@ -120,3 +120,25 @@ func swept(w watch, aside string) []string {
 	lines, _ := w.sweep(aside)
 	return lines
 }
+
+func TestFoldersAreOpenedWithoutFollowingLinks(t *testing.T) {
+	top := t.TempDir()
+	work, outside := filepath.Join(top, "work"), filepath.Join(top, "outside")
+	write(t, filepath.Join(work, "shut", "file"), "x")
+	if err := os.Mkdir(outside, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.Symlink(outside, filepath.Join(work, "link")); err != nil {
+		t.Skip(err)
+	}
+	if err := os.Chmod(filepath.Join(work, "shut"), 0); err != nil {
+		t.Fatal(err)
+	}
+	openFolders(work)
+	if fi, err := os.Stat(outside); err != nil || fi.Mode().Perm() != 0o755 {
+		t.Errorf("a folder that a link leads to has the mode %v, %v", fi.Mode(), err)
+	}
+	if err := os.RemoveAll(work); err != nil {
+		t.Error(err)
+	}
+}
