@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -274,7 +275,10 @@ func TestCheckoutMovesTheHeadAndRewritesNothing(t *testing.T) {
 func TestWhatMustSurviveAPowerCutIsSynced(t *testing.T) {
 	st := newStore(t)
 	synced := map[string]int{}
+	var mu sync.Mutex // the folders are synced beside the log
 	st.fsync = func(f *os.File) error {
+		mu.Lock()
+		defer mu.Unlock()
 		synced[filepath.Base(f.Name())]++
 		return nil
 	}

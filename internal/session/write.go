@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -271,15 +272,23 @@ func (s *Session) sync() error {
 			}
 		}
 	}
-	if err := s.fsync(s.f); err != nil {
-		return err
+	return s.syncLog()
+}
+
+// syncLog syncs the log and, beside it, the folders that were made for it: a file system commits them together, so a new session waits for the disk
+// once and not three times.
+func (s *Session) syncLog() error {
+	errs := make([]error, len(s.unsynced))
+	var wg sync.WaitGroup
+	for i, dir := range s.unsynced {
+		wg.Go(func() { errs[i] = s.syncDir(dir) })
 	}
-	for ; len(s.unsynced) > 0; s.unsynced = s.unsynced[1:] {
-		if err := s.syncDir(s.unsynced[0]); err != nil {
-			return err
-		}
+	err := s.fsync(s.f)
+	wg.Wait()
+	if err = errors.Join(err, errors.Join(errs...)); err == nil {
+		s.unsynced = nil
 	}
-	return nil
+	return err
 }
 
 func (s *Session) syncFile(path string) error {
