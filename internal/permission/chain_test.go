@@ -28,13 +28,13 @@ func TestAnAgentNeverMayDoMoreThanThoseAboveIt(t *testing.T) {
 		for i := range chain {
 			k := AgentKind{Name: fmt.Sprint("kind", i), ReadOnly: r.IntN(4) == 0}
 			for range r.IntN(3) {
-				k.Without = append(k.Without, pick(tools...))
+				k.Without = append(k.Without, pick(append(tools, "mcp__x", "mcp__z")...))
 			}
 			for range r.IntN(3) {
 				k.Rules = append(k.Rules, rules(t, Effect(pick("allow", "ask", "deny")), pick("Read", "Edit", "Bash", "Bash(git *)", "Edit(//w/a*)", "Read(//x/**)", "WebFetch"))...)
 			}
 			if r.IntN(3) == 0 {
-				k.Tools = []string{pick(tools...), pick(tools...), pick(tools...)}
+				k.Tools = []string{pick(tools...), pick(tools...), pick(append(tools, "mcp__x", "mcp__x__*", "mcp__z")...)}
 			}
 			p.AddKind(k)
 			chain[i] = pick(k.Name, "general", "plan", "explore", "unheard-of") + "/call"
