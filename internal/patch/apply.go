@@ -327,6 +327,8 @@ func (t *lines) insertion(h *Hunk, from int, under bool) (spot, error) {
 		return spot{}, t.miss(h, under)
 	case under && !h.End:
 		return spot{line: from, fold: -1}, nil
+	case h.Top && !h.End:
+		return spot{line: 0, fold: -1}, nil
 	case h.At > 0 && h.At <= len(t.list) && !h.End:
 		return spot{line: h.At, fold: -1}, nil // "@@ -3,0 +4 @@": after line 3
 	}

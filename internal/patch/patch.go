@@ -42,6 +42,7 @@ type File struct {
 type Hunk struct {
 	Anchors []string // lines that it lies below, the outermost first
 	At      int      // the line of the old text where it should begin, from 1; 0 is unknown
+	Top     bool     // it adds lines above the first one ("@@ -0,0 +1 @@")
 	Lines   []Line
 	End     bool // it is at the end of the text
 	Number  int  // in its file, from 1

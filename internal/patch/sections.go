@@ -234,7 +234,7 @@ func (p *sections) last() bool {
 // anchor takes the text behind @@: a line of the file, or the numbers of a unified diff.
 func (h *Hunk) anchor(line string) {
 	if at, _, ok := hunkRange(line); ok {
-		h.At = at.oldStart // the line behind the numbers is git's choice, often far away
+		h.At, h.Top = at.oldStart, at.top() // the line behind the numbers is git's choice, often far away
 		return
 	}
 	text := strings.TrimSpace(strings.TrimSuffix(strings.TrimPrefix(line, "@@"), "@@"))

@@ -28,6 +28,9 @@ func hunkRange(line string) (s span, rest string, ok bool) {
 	return s, strings.TrimSpace(rest), ok1 && ok2
 }
 
+// top reports whether a hunk adds lines above the first one.
+func (s span) top() bool { return s.oldStart == 0 && s.oldLines == 0 }
+
 // numbers reads "12,3" or "12".
 func numbers(s string) (start, count int, ok bool) {
 	a, b, two := strings.Cut(s, ",")
@@ -251,7 +254,7 @@ func (p *unified) hunks() ([]Hunk, error) {
 		s, rest, ok := hunkRange(line)
 		if !ok {
 			h.anchor(line)
-		} else if h.At = s.oldStart; rest != "" {
+		} else if h.At, h.Top = s.oldStart, s.top(); rest != "" {
 			h.Anchors = nil // git's choice of a line above, often far away: the numbers say more
 		}
 		p.at++

@@ -36,7 +36,7 @@ type patchInput struct {
 
 var patchTool = call.Declaration{
 	Name:    "ApplyPatch",
-	Aliases: []string{"patch", "apply_diff"},
+	Aliases: []string{"patch", "apply_diff", "delete_file", "Delete", "delete_path", "move_path", "insert_content"},
 	Schema:  json.RawMessage(patchSchema),
 	Params:  map[string]string{"patch": "input diff patch_text patch_content content", "workdir": folderAliases},
 	Subject: permission.SubjectEdit, Class: permission.ClassWrite, Deferred: true,

@@ -68,7 +68,7 @@ var bashTool = call.Declaration{
 	Name: BashName,
 	Aliases: []string{
 		"shell", "run_shell", "run_shell_command", "shell_command", "local_shell", "run_terminal_cmd", "run_terminal_command", "run_command",
-		"run_in_terminal", "execute", "execute_command", "exec", "exec_command", "terminal", "sh",
+		"run_in_terminal", "execute", "execute_command", "exec", "exec_command", "terminal", "sh", "execute_bash", "create_directory",
 	},
 	Schema: json.RawMessage(bashSchema),
 	Params: map[string]string{

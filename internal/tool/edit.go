@@ -40,7 +40,8 @@ type editor struct{ env *Env }
 var editTool = call.Declaration{
 	Name: "Edit",
 	Aliases: []string{
-		"edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace", "search_and_replace", "replace_in_file", "replace_string_in_file",
+		"edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace", "search_and_replace", "replace_in_file", "replace_string_in_file", "text_editor", "file_editor",
+		"single_find_and_replace", "replace_file_content",
 	},
 	Schema: json.RawMessage(editSchema),
 	Params: map[string]string{

@@ -46,7 +46,7 @@ type globber struct{ env *Env }
 
 var globTool = call.Declaration{
 	Name:    "Glob",
-	Aliases: []string{"find_files", "file_search", "glob_files", "find"},
+	Aliases: []string{"find_files", "file_search", "glob_files", "find", "glob_file_search", "file_glob_search", "find_path", "find_by_name", "find_file"},
 	Schema:  json.RawMessage(globSchema),
 	Params:  map[string]string{"pattern": "glob glob_pattern query", "path": folderAliases},
 	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassList,

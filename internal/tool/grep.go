@@ -82,7 +82,7 @@ type grepper struct{ env *Env }
 
 var grepTool = call.Declaration{
 	Name:    "Grep",
-	Aliases: []string{"grep_search", "grep_files", "search", "search_files", "search_file_content", "ripgrep", "rg", "code_search"},
+	Aliases: []string{"grep_search", "grep_files", "search", "search_files", "search_file_content", "ripgrep", "rg", "code_search", "search_dir", "search_file"},
 	Schema:  json.RawMessage(grepSchema),
 	Params: map[string]string{
 		"pattern":     "regex query search search_pattern",

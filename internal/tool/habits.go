@@ -48,12 +48,12 @@ func Habitual(canonical func(name string, input []byte) (string, []byte)) func(n
 // chatter are parameters of other agents' tools in which a model says why; they change nothing.
 var chatter = []string{
 	"explanation", "justification", "instruction", "requires_approval", "with_escalated_permissions", "sandbox_permissions", "thought", "reasoning",
-	"yield_time_ms", "max_output_tokens", "login", "isRegexp", "is_regexp", "tool_summary", "toolSummary", "waitForPreviousTools",
+	"yield_time_ms", "max_output_tokens", "login", "tool_summary", "toolSummary", "waitForPreviousTools",
 }
 
 // unprefixed takes off the namespace that some models put before a name.
 func unprefixed(name string) string {
-	for _, p := range []string{"functions.", "default_api.", "container.", "tools."} {
+	for _, p := range []string{"functions.", "default_api.", "container.", "tools.", "developer__"} {
 		if rest, ok := strings.CutPrefix(name, p); ok {
 			return rest
 		}
@@ -72,9 +72,12 @@ func strange(name, usual string, input []byte) bool {
 	if trimmed := bytes.TrimLeft(input, " \n"); len(trimmed) > 0 && trimmed[0] == '"' {
 		return true
 	}
+	if name != usual {
+		return true
+	}
 	switch usual {
 	case "Bash":
-		return bytes.Contains(input, []byte("apply")) || bytes.Contains(input, []byte(":[")) || bytes.Contains(input, []byte(": [")) ||
+		return bytes.Contains(input, []byte("apply")) || bytes.Contains(input, []byte("*** Begin Patch")) || bytes.Contains(input, []byte(":[")) || bytes.Contains(input, []byte(": [")) ||
 			name == "Shell" || bytes.Contains(input, []byte("dir")) || bytes.Contains(input, []byte("cwd")) || hasChatter(input)
 	case TodoName:
 		return name != TodoName
@@ -104,6 +107,10 @@ func object(input []byte) map[string]json.RawMessage {
 
 // reshape changes the fields, and returns the name of the tool that is meant.
 func reshape(name, usual string, fields map[string]json.RawMessage) string {
+	if name != usual {
+		peerFields(usual, fields)
+		usual = peerCalls(name, usual, fields)
+	}
 	reshapeMore(name, usual, fields)
 	switch usual {
 	case "Bash":
@@ -162,8 +169,8 @@ func editHabits(name, usual string, fields map[string]json.RawMessage) string {
 		}
 		delete(fields, "expected_replacements")
 	}
-	if blocksAsEdits(fields) {
-		return "MultiEdit"
+	if to := blocksAsPatch(fields); to != "" {
+		return to
 	}
 	if _, list := fields["edits"]; list && usual == "Edit" {
 		return "MultiEdit"
@@ -188,6 +195,10 @@ func editHabits(name, usual string, fields map[string]json.RawMessage) string {
 			set(fields, "new_string", "")
 		}
 		return "Edit"
+	case "insert":
+		if insertAt(fields, intOf(fields["insert_line"]), word(fields, "new_str", "insert_text", "new_string")) {
+			return "ApplyPatch"
+		}
 	}
 	set(fields, "command", command)
 	return usual
@@ -332,6 +343,9 @@ func oneLineOf(list []string) string {
 	if len(list) == 3 && slices.Contains(shells, path.Base(list[0])) && (list[1] == "-lc" || list[1] == "-c") {
 		return list[2]
 	}
+	if _, _, ok := patchInShell(list[len(list)-1]); ok && len(list) > 1 && slices.Contains([]string{"powershell", "pwsh", "cmd"}, strings.TrimSuffix(path.Base(list[0]), ".exe")) {
+		return list[len(list)-1] // a patch is the same in every shell
+	}
 	words := make([]string, len(list))
 	for i, w := range list {
 		words[i] = quoteWord(w)
@@ -354,12 +368,19 @@ func quoteWord(s string) string {
 // quoted word.
 func patchInShell(line string) (dir, text string, ok bool) {
 	rest := strings.TrimSpace(line)
+	if strings.HasPrefix(rest, "*** Begin Patch\n") && strings.HasSuffix(rest, "\n*** End Patch") {
+		return "", rest, true // no shell has such a command
+	}
 	if after, found := strings.CutPrefix(rest, "cd "); found {
 		dir, rest, ok = strings.Cut(after, "&&")
-		if dir = strings.Trim(strings.TrimSpace(dir), `"'`); !ok || strings.ContainsAny(dir, " \n;|&$`") {
+		if dir, rest = strings.TrimSpace(dir), strings.TrimSpace(rest); !ok || strings.ContainsAny(dir, "\n;|&$`\\") {
 			return "", "", false
 		}
-		rest = strings.TrimSpace(rest)
+		if n := len(dir); n > 2 && (dir[0] == '"' || dir[0] == '\'') && strings.IndexByte(dir[1:], dir[0]) == n-2 {
+			dir = dir[1 : n-1]
+		} else if strings.ContainsAny(dir, " \"'") {
+			return "", "", false
+		}
 	}
 	name, rest, _ := strings.Cut(rest, " ")
 	rest = strings.TrimSpace(rest)

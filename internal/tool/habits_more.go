@@ -3,7 +3,6 @@ package tool
 import (
 	"encoding/json"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -12,7 +11,7 @@ import (
 // moreMarks are in inputs that reshapeMore changes, beside marks.
 var moreMarks = []string{
 	"_range", `"args"`, `"files"`, `"allow_multiple"`, "names_only", "respect_g", "file_filtering", "include_dirs", "include_content", `"format"`, `"mode"`, `"follow_up"`, `"question"`, `"timeout"`,
-	"fixed_strings", `"prompt"`,
+	"fixed_strings", "sRegexp", "is_regexp", `"prompt"`,
 }
 
 // reshapeMore changes what only one tool of another agent has; name is the one that was called.
@@ -99,14 +98,7 @@ func searchSwitches(fields map[string]json.RawMessage) {
 		}
 		delete(fields, "names_only")
 	}
-	if on = false; json.Unmarshal(fields["fixed_strings"], &on) == nil && fields["fixed_strings"] != nil {
-		for _, n := range []string{"pattern", "query"} {
-			if text := word(fields, n); on && text != "" {
-				set(fields, n, regexp.QuoteMeta(text))
-			}
-		}
-		delete(fields, "fixed_strings")
-	}
+	plainPattern(fields)
 	drop(fields, "respect_git_ignore")
 }
 

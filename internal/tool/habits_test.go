@@ -53,7 +53,7 @@ func TestCallsInTheMannerOfOtherAgentsAreUnderstood(t *testing.T) {
 			t.Errorf("%s %s:\n got %s\nwant %s", f[1], f[2], input, f[4])
 		}
 	}
-	if n < 250 {
+	if n < 370 {
 		t.Errorf("only %d calls", n)
 	}
 }

@@ -32,7 +32,7 @@ type multiEditInput struct {
 
 var multiEditTool = call.Declaration{
 	Name:    "MultiEdit",
-	Aliases: []string{"multi_edit_file", "StrReplaceFile"},
+	Aliases: []string{"multi_edit_file", "StrReplaceFile", "multi_replace_file_content", "multi_replace_string_in_file"},
 	Schema:  json.RawMessage(multiEditSchema),
 	Params:  map[string]string{"file_path": fileAliases, "edits": "changes replacements"},
 	Mend:    mendEdits,

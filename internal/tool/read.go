@@ -53,6 +53,7 @@ var readTool = call.Declaration{
 	Name: "Read",
 	Aliases: []string{
 		"LS", "read_file", "read_many_files", "view_image", "read_media_file", "view", "view_file", "cat", "open_file", "list", "list_dir", "list_directory", "list_files",
+		"read_file_range", "view_subdirectory", "tree",
 	},
 	Schema: json.RawMessage(readSchema),
 	Params: map[string]string{

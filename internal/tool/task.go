@@ -43,7 +43,7 @@ const TaskName = "Task"
 
 // Starting an agent touches nothing; its own calls are checked one by one.
 var taskTool = call.Declaration{
-	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent"}, Schema: json.RawMessage(taskSchema),
+	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent", "runSubagent"}, Schema: json.RawMessage(taskSchema),
 	Params:  map[string]string{"prompt": "task message", "subagent_type": "agent agent_type subagent_name type", "resume": "agent_id"},
 	Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Class: permission.ClassNeutral, Accesses: call.Session(TaskName),
 }

@@ -51,12 +51,12 @@ type taskOutputInput struct {
 // Commands and agents were approved at their start, so reading and ending them touch the session only.
 var (
 	taskOutputTool = call.Declaration{
-		Name: "TaskOutput", Aliases: []string{"BashOutput", "AgentOutput", "shell_output"}, Schema: json.RawMessage(taskOutputSchema),
+		Name: "TaskOutput", Aliases: []string{"BashOutput", "AgentOutput", "shell_output", "get_terminal_output", "job_output"}, Schema: json.RawMessage(taskOutputSchema),
 		Params: map[string]string{"task_id": "bash_id shell_id agent_id id", "block": "wait", "timeout": "timeout_ms"},
 		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskOutput"),
 	}
 	taskStopTool = call.Declaration{
-		Name: "TaskStop", Aliases: []string{"KillShell", "KillBash"}, Schema: json.RawMessage(taskStopSchema),
+		Name: "TaskStop", Aliases: []string{"KillShell", "KillBash", "kill_terminal", "job_kill"}, Schema: json.RawMessage(taskStopSchema),
 		Params: map[string]string{"task_id": "shell_id bash_id agent_id id"},
 		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskStop"),
 	}

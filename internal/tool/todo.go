@@ -59,7 +59,7 @@ const TodoName = "TodoWrite"
 
 var todoTool = call.Declaration{
 	Name:     TodoName,
-	Aliases:  []string{"todo", "todos", "set_todo_list", "manage_todo_list", "write_todos", "update_todos", "update_todo_list", "update_plan"},
+	Aliases:  []string{"todo", "todos", "set_todo_list", "manage_todo_list", "write_todos", "update_todos", "update_todo_list", "update_plan", "task_tracker"},
 	Schema:   json.RawMessage(todoSchema),
 	Params:   map[string]string{"todos": "items tasks plan"},
 	Class:    permission.ClassNeutral,

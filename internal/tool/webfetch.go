@@ -40,7 +40,7 @@ type fetchInput struct {
 }
 
 var fetchTool = call.Declaration{
-	Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net", "read_url", "web_fetch_page", "read_web_page"}, Schema: json.RawMessage(fetchSchema),
+	Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net", "read_url", "web_fetch_page", "read_web_page", "fetch_webpage", "read_url_content", "fetch_url_content", "agentic_fetch"}, Schema: json.RawMessage(fetchSchema),
 	Params:  map[string]string{"url": "host address uri link", "prompt": "question query", "offset": "start start_index"},
 	Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Deferred: true, Accesses: call.Typed(fetchAccesses),
 }

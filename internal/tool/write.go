@@ -40,7 +40,7 @@ type writer struct{ env *Env }
 
 var writeTool = call.Declaration{
 	Name:    "Write",
-	Aliases: []string{"write_file", "write_to_file", "create_file", "create", "save_file"},
+	Aliases: []string{"write_file", "write_to_file", "create_file", "create", "save_file", "create_new_file"},
 	Schema:  json.RawMessage(writeSchema),
 	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data"},
 	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,
