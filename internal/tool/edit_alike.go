@@ -38,7 +38,7 @@ func alike(view, old, fresh string) (guess, bool) {
 			return g, n == 1
 		}
 	}
-	return guess{}, false
+	return within(view, old, fresh)
 }
 
 // once is the only occurrence of old, and whether there is just one.

@@ -3,6 +3,7 @@ package tool_test
 import (
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 )
@@ -24,6 +25,11 @@ func TestEditTakesATextThatIsAlikeInOnePlace(t *testing.T) {
 		"a line end that goes":          {"a \nb\nc\n", "a\nb\n", "", "c\n", "spaces at line ends"},
 		"an empty line in front":        {"x\na \nb\n", "\na\nb", "\nA\nB", "x\nA\nB\n", "spaces at line ends"},
 		"the last line without its end": {"x\na \nb", "a\nb\n", "A\nB\n", "x\nA\nB", "spaces at line ends"},
+		"quotes within a line":          {"x := say(“hi”) // now\ny\n", "say(\"hi\")", "say(\"bye\")", "x := say(\"bye\") // now\ny\n", "special characters"},
+		"an apostrophe within a line":   {"I don’t know\n", "don't", "do", "I do know\n", "special characters"},
+		"three dots in one":             {"wait… now\n", "wait... n", "go n", "go now\n", "special characters"},
+		"spaces at an inner line end":   {"f(a,  \n\tb)  // c\n", "(a,\n\tb)", "(b)", "f(b)  // c\n", "spaces at line ends"},
+		"a no-break space in a line":    {"if a\u00a0== b {\r\n}\r\n", "a == b", "a != b", "if a != b {\r\n}\r\n", "special characters"},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			b := newBench(t)
@@ -46,6 +52,8 @@ func TestEditDoesNotGuess(t *testing.T) {
 		"other case":              {"Return alpha\n", "return alpha"},
 		"a missing line":          {"a\nb\nc\nd\n", "a\nc\nd"},
 		"blanks inside of a line": {"a  =  1\n", "a = 1"},
+		"two quotes in lines":     {"say(“a b”) say(\u201ea b”)\n", "(\"a b\")"},
+		"a part of three dots":    {"wait… now\n", "wait.."},
 		"only blanks":             {"a\n\n\t\nb\n", " \n "},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
@@ -96,6 +104,7 @@ func FuzzEdit(f *testing.F) {
 	f.Add("x:\n    if a:\n        b()\r\n", "if a:\n    b()\n", "if a:\n    c()\n")
 	f.Add("a\n\tb \"q\"\nc\n", `a\n\tb \"q\"`, `A\n\tB \"q\"`)
 	f.Add("one\ntwo\nthree", "2\ttwo\n3\tthree\n", "2\tTWO\n3\tTHREE\n")
+	f.Add("say(“hi…”)  \n\ta – b\n", "(\"hi...\")\n\ta", "x")
 	f.Add("\xff\xfea\x00b\x00", "a", "“")
 	f.Fuzz(func(t *testing.T, file, old, fresh string) {
 		b := newBench(t)
@@ -108,7 +117,40 @@ func FuzzEdit(f *testing.F) {
 		if err != nil && got != file {
 			t.Fatalf("it failed (%v) and changed the file", err)
 		}
+		if gone := removed(file, got); err == nil && utf8.ValidString(file) && !subsequence(lettersOf(gone), lettersOf(old)) {
+			t.Fatalf("%q is gone from %q, for %q", gone, file, old)
+		}
 	})
+}
+
+// removed is what stood between the beginning and the end that two texts share.
+func removed(before, after string) string {
+	for len(before) > 0 && len(after) > 0 && before[0] == after[0] {
+		before, after = before[1:], after[1:]
+	}
+	for len(before) > 0 && len(after) > 0 && before[len(before)-1] == after[len(after)-1] {
+		before, after = before[:len(before)-1], after[:len(after)-1]
+	}
+	return before
+}
+
+func lettersOf(s string) string {
+	return strings.Map(func(r rune) rune {
+		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' {
+			return r
+		}
+		return -1
+	}, s)
+}
+
+// subsequence reports whether all of part is in whole, in its order.
+func subsequence(part, whole string) bool {
+	for i := 0; i < len(whole) && part != ""; i++ {
+		if whole[i] == part[0] {
+			part = part[1:]
+		}
+	}
+	return part == ""
 }
 
 func TestEditsOfOneStepThatOverlapNameTheNextMove(t *testing.T) {

@@ -101,7 +101,7 @@ func TestEditRefusesWhatIsNotClear(t *testing.T) {
 
 func TestEditShowsWhatComesNearest(t *testing.T) {
 	b := newBench(t)
-	b.put("a.go", "package a\n\nfunc F() {\n\tif x {\n\t\treturn “one” – two\n\t}\n}\n\nvar message = \"a\\\\nb\"\n")
+	b.put("a.go", "package a\n\nfunc F() {\n\tif x {\n\t\treturn “one” – two\n\t}\n}\n\nvar message = \"a\\\\nb\"\n// return “one” – two\n")
 	b.read("a.go")
 	for _, c := range []struct {
 		old  string
