@@ -35,6 +35,7 @@ func (v *server) headers() func(context.Context, *remote.AuthError) (http.Header
 	for name, value := range v.entry.Headers {
 		fixed.Set(name, value)
 	}
+	v.hidden.addHeaders(fixed)
 	own := v.ownHeaders(fixed)
 	auth := v.auth()
 	if auth == nil {
@@ -58,6 +59,7 @@ func (v *server) headers() func(context.Context, *remote.AuthError) (http.Header
 			return nil, v.needsLogin(err)
 		}
 		if sent != "" {
+			v.hidden.replace(sent, "[the token]")
 			h = h.Clone()
 			h.Set("Authorization", "Bearer "+sent)
 		}
@@ -81,6 +83,7 @@ func (v *server) ownHeaders(fixed http.Header) func(context.Context, *remote.Aut
 		h, err := v.runHelper(ctx, fixed.Clone())
 		if err == nil {
 			kept = h
+			v.hidden.addHeaders(h)
 		}
 		return h, err
 	}

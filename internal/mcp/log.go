@@ -12,6 +12,7 @@ const logLimit = 64 << 10
 type log struct {
 	mu   sync.Mutex
 	text []byte
+	mask func(string) string // hides values that are not to be shown; nil: none
 }
 
 // Write takes output of the server.
@@ -32,7 +33,11 @@ func (l *log) note(line string) {
 func (l *log) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return strings.ToValidUTF8(string(l.text[max(0, len(l.text)-logLimit):]), "\uFFFD")
+	text := strings.ToValidUTF8(string(l.text[max(0, len(l.text)-logLimit):]), "\uFFFD")
+	if l.mask != nil {
+		text = l.mask(text)
+	}
+	return text
 }
 
 // last is the last line that the server printed itself, shortened.

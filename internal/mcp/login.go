@@ -100,7 +100,7 @@ func (s *Set) Login(ctx context.Context, name string, b Browser) error {
 		return errNoLogin
 	}
 	if err := auth.Login(ctx, b); err != nil {
-		return err
+		return v.hidden.plain(err)
 	}
 	return s.Reconnect(ctx, name)
 }
@@ -116,7 +116,7 @@ func (s *Set) Logout(ctx context.Context, name string) error {
 		return errNoLogin
 	}
 	v.shut()
-	return auth.Logout(ctx)
+	return v.hidden.plain(auth.Logout(ctx))
 }
 
 // LoginOf describes the login of a server in a line: foreign text, empty where there is none.

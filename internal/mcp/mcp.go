@@ -168,6 +168,10 @@ func (s *Set) usable(e *entry.Entry) bool {
 
 func (s *Set) newServer(e entry.Entry) *server {
 	v := &server{set: s, entry: e, log: &log{}}
+	for value, name := range e.Filled {
+		v.hidden.add(value, "${"+name+"}")
+	}
+	v.log.mask = v.hidden.mask
 	v.disabled = e.Disabled || s.o.Disabled != nil && s.o.Disabled(e.Name)
 	if s.o.StateHome != "" {
 		v.file = filepath.Join(s.o.StateHome, "mcp", "tools", e.Sum()[:32]+".json")

@@ -92,7 +92,7 @@ func (v *server) listResources(ctx context.Context) (resources, templates []clie
 		return nil, nil, err
 	}
 	if resources, err = c.Resources(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, v.hidden.plain(err)
 	}
 	if templates, err = c.Templates(ctx); err != nil {
 		templates = nil // a server may have resources and know no templates

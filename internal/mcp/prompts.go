@@ -285,7 +285,7 @@ func (w *View) fetch(ctx context.Context, p Prompt, args string) ([]llm.Part, er
 	}
 	messages, err := c.GetPrompt(ctx, p.prompt.Name, values)
 	if err != nil {
-		return nil, err
+		return nil, p.server.hidden.plain(err)
 	}
 	if len(messages) == 0 {
 		return nil, errors.New("the server sent no text")

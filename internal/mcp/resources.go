@@ -82,7 +82,7 @@ func (w *View) read(ctx context.Context, v *server, uri string) (string, []llm.P
 	}
 	contents, err := c.ReadResource(ctx, uri)
 	if err != nil {
-		return "", nil, fmt.Errorf("the MCP server %s: %w", v.entry.Name, err)
+		return "", nil, fmt.Errorf("the MCP server %s: %w", v.entry.Name, v.hidden.plain(err))
 	}
 	var text []string
 	var media []llm.Part

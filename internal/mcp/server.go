@@ -57,6 +57,7 @@ type server struct {
 	proposed []client.Tool // the list that waits for the user
 	callers  map[*View]int // the sessions that wait for the server, and how often
 
+	hidden hidden
 	asking atomic.Int32 // questions of the server that wait for an answer
 
 	pages map[string]chan struct{} // that the user opened, by the ids of their elicitations
@@ -142,6 +143,7 @@ func (v *server) start(a *start) {
 		defer c.Close()
 	}
 	if err != nil {
+		err = v.hidden.plain(err)
 		v.failed(err)
 		a.err = fmt.Errorf("the MCP server %s did not start: %w", v.entry.Name, err)
 		v.mu.Unlock()
@@ -180,7 +182,7 @@ func (v *server) isDisabled() bool {
 
 // failed notes a crash or failed start. The first one after an answer is followed by an attempt at once.
 func (v *server) failed(err error) {
-	v.client, v.err, v.state = nil, err, Failed
+	v.client, v.err, v.state = nil, v.hidden.plain(err), Failed
 	if _, ok := errors.AsType[*remote.AuthError](err); ok {
 		v.state = NeedsAuth
 	}
@@ -359,6 +361,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 		v.failures, v.retryAt = 0, time.Time{}
 		v.mu.Unlock()
 	}
+	err = v.hidden.plain(err)
 	v.noteRefusal(err)
 	return r, err
 }

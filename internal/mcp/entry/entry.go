@@ -53,10 +53,11 @@ type Entry struct {
 	File  string          // where it stands; empty: the command line
 	Raw   json.RawMessage // as it stands there
 	Fields
-	Missing []string      // variables that the entry names and that are not set
-	Plugin  *PluginServer // that declares it; nil: none
-	Agent   string        // the kind of agent that it is for alone; empty: all
-	Base    string        // the folder it runs in; empty: that of the set
+	Missing []string          // variables that the entry names and that are not set
+	Filled  map[string]string // values that were filled in, with the names of their variables
+	Plugin  *PluginServer     // that declares it; nil: none
+	Agent   string            // the kind of agent that it is for alone; empty: all
+	Base    string            // the folder it runs in; empty: that of the set
 }
 
 // ID is the name under which people answer about the entry: that of an agent's own server has the agent's before it.

@@ -12,7 +12,14 @@ func (e *Entry) fill(p *Places) {
 		if p.Lookup == nil || e.Foreign() && p.Private != nil && p.Private(name) {
 			return "", false
 		}
-		return p.Lookup(name)
+		value, ok := p.Lookup(name)
+		if ok {
+			if e.Filled == nil {
+				e.Filled = map[string]string{}
+			}
+			e.Filled[value] = name
+		}
+		return value, ok
 	}
 	x := func(s string) string {
 		out, missing := expand(s, get)
