@@ -128,3 +128,37 @@ func TestABrokenRuleKeepsThoseInForce(t *testing.T) {
 		t.Errorf("the broken rule of the host stayed: %v", err)
 	}
 }
+
+// A hook of ConfigChange refuses a change of the settings, with exit code 2 or in JSON: what was in force stays.
+func TestAChangeThatAHookRefusesDoesNotCount(t *testing.T) {
+	p := newPlace(t, editScript())
+	settings := func(deny string) {
+		t.Helper()
+		dir := filepath.Join(p.home, ".config", "lathe")
+		if err := os.MkdirAll(dir, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		text := `{"permissions": {"deny": [` + deny + `]}, "hooks": {"ConfigChange": [
+			{"matcher": "user_settings", "hooks": [{"type": "command", "command": "grep -q 'Bash[(]touch' '` + dir + `/settings.json' && { echo no rules on touch >&2; exit 2; }; exit 0"}]},
+			{"hooks": [{"type": "command", "command": "grep -q 'Bash[(]curl' '` + dir + `/settings.json' && echo '{\"decision\":\"block\",\"reason\":\"no rules on curl\"}'; exit 0"}]}]}}`
+		if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	settings(`"Bash(rm *)"`)
+	inst := p.open(t, nil)
+	s := newSession(t, inst, app.SessionOptions{})
+	for _, c := range []struct{ command, why string }{{"touch x", "no rules on touch"}, {"curl example.com", "no rules on curl"}, {"ls", ""}} {
+		settings(`"Bash(` + c.command + `)"`)
+		_, err := inst.Reload()
+		if got := err != nil && strings.Contains(err.Error(), c.why); c.why != "" && !got || c.why == "" && err != nil {
+			t.Errorf("%s: the error is %v, want %q", c.command, err, c.why)
+		}
+		for command, denied := range map[string]bool{"rm x": c.why != "", c.command: c.why == ""} {
+			got, err := s.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + command + `"}`)})
+			if err != nil || (got.Decision.Effect == permission.Deny) != denied {
+				t.Errorf("after %s: %s is %+v %v, denied: %v", c.command, command, got.Decision, err, denied)
+			}
+		}
+	}
+}

@@ -65,9 +65,21 @@ func (h *Hooks) TaskCompleted(ctx context.Context, t Task) error {
 	return h.permits(ctx, occasion{event: "TaskCompleted", fields: t.fields()}, "the task stays open")
 }
 
-// TeammateIdle asks the hooks about a worker that has done its work; the error is a refusal, with the reason to go on.
+// TeammateIdle asks the hooks about a worker that has done its work; the error is a refusal, with the reason to go on. A hook that ends
+// everything (continue: false) ends the worker, whatever others say.
 func (h *Hooks) TeammateIdle(ctx context.Context, teammate, team string) error {
-	return h.permits(ctx, occasion{event: "TeammateIdle", fields: map[string]any{"teammate_name": teammate, "team_name": team}}, "the work goes on")
+	o := occasion{event: "TeammateIdle", fields: map[string]any{"teammate_name": teammate, "team_name": team}}
+	if !h.Any(o.event) || isWithin(ctx) {
+		return nil
+	}
+	runs := h.fire(ctx, o)
+	for _, r := range runs {
+		if why, ok := r.stops(); ok {
+			h.note("info", "a hook ended the work of "+teammate+": "+why)
+			return nil
+		}
+	}
+	return denial(o, runs, "the work goes on")
 }
 
 // permits fires an event whose hooks may refuse it. The error has the consequence and the reason.
@@ -75,7 +87,12 @@ func (h *Hooks) permits(ctx context.Context, o occasion, consequence string) err
 	if !h.Any(o.event) || isWithin(ctx) {
 		return nil
 	}
-	if why, ok := refused(h.fire(ctx, o)); ok {
+	return denial(o, h.fire(ctx, o), consequence)
+}
+
+// denial is the refusal of hooks as an error, with its consequence; nil: there is none.
+func denial(o occasion, runs []Run, consequence string) error {
+	if why, ok := refused(runs); ok {
 		return fmt.Errorf("%s: a hook of %s says: %s", consequence, o.event, why)
 	}
 	return nil
