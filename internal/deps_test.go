@@ -23,7 +23,7 @@ var table = func() map[string]row {
 		"permission": {[]string{"glob"}, "decisions must be testable and fuzzable alone, so they see no file, process or network; matching a pattern is plain computation"},
 		"sandbox":    {[]string{"sandbox/confine"}, "what starts processes must be readable on its own, with the boundary that it starts them in"},
 		"term":       {nil, "escaping is needed by every front end, and needs none of them"},
-		"config":     {[]string{"fuzzy", "llm/hosts"}, "settings are plain data; those who use them import config, never the reverse; fuzzy finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
+		"config":     {[]string{"files/watch", "fuzzy", "llm/hosts"}, "settings are plain data; those who use them import config, never the reverse; their files are watched with the one watcher of the process; fuzzy finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
 
 		"sandbox/confine":        {[]string{"sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
 		"sandbox/confine/inside": {nil, "the process that confines itself runs no Go code, and the probe before anything else of lathe is initialized"},
@@ -54,9 +54,9 @@ var table = func() map[string]row {
 
 		"snapshot": {[]string{"files", "git", "glob"}, "the state of files is kept and brought back without knowing who changes them"},
 
-		"files/watch":    {nil, "changes of files are reported by path; whose files they are is above"},
+		"files/watch":    {nil, "changes of files are reported by path, from one connection of the process to the system; whose files they are is above"},
 		"files/transact": {[]string{"files"}, "several files change together with the atomic writes of files; who changes them is above"},
-		"files":          {[]string{"sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths"},
+		"files":          {[]string{"files/watch", "sandbox", "fuzzy"}, "finding files may start ripgrep; the index ranks paths, and hears of changes from the watcher"},
 		"git":            {[]string{"sandbox"}, "git runs as a child process in the hardened environment"},
 
 		"llm/anthropic":      {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},

@@ -256,7 +256,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if s.outputSchema() != nil {
 		s.output.Hook(&cfg)
 	}
-	s.closers = append(s.closers, i.extensions.Install(extension.Loop{Hooks: s.hooks, Journal: s.Journal, Chain: s.chain, Warn: s.warn}, &cfg), i.Code.Install(language.Session{Env: s.env, Notice: func(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }, Changed: s.hooks.FileChanged, Watched: s.hooks.Watched}, &cfg))
+	s.closers = append(s.closers, i.extensions.Install(extension.Loop{Hooks: s.hooks, Journal: s.Journal, Chain: s.chain, Warn: s.warn}, &cfg), i.Code.Install(language.Session{Env: s.env, Notice: func(level, text string) { s.publishAgent(event.Notice{Level: level, Text: text}) }, Changed: s.hooks.FileChanged, Watched: s.hooks.Watched}, &cfg))
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/fsnotify/fsnotify"
+	"github.com/lathe-dev/lathe/internal/files/watch"
 )
 
 // Change is one difference between two configurations, or the reason why reloading failed.
@@ -57,14 +57,14 @@ const (
 // Calls of fn do not overlap. Watch also refreshes the organisation's document at once and then every hour.
 // It returns nil when ctx ends, or an error if files cannot be watched.
 func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
-	fs, err := fsnotify.NewWatcher()
+	feed, err := watch.NewFeed()
 	if err != nil {
 		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
 	}
-	defer fs.Close()
-	w := &watcher{fs: fs, cur: c, loaded: c.merged, fn: fn, warned: map[Warning]bool{}}
+	defer feed.Close()
+	w := &watcher{feed: feed, cur: c, loaded: c.merged, fn: fn, warned: map[Warning]bool{}}
 	w.note(c.Warnings)
-	if err := w.follow(); len(fs.WatchList()) == 0 {
+	if err := w.follow(); len(feed.List()) == 0 {
 		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
 	} else if err != nil {
 		fn(c, []Change{{Err: fmt.Errorf("some settings are not watched: %w", err)}})
@@ -121,7 +121,7 @@ func (c *Config) Reload() (*Config, []Change, error) {
 }
 
 type watcher struct {
-	fs     *fsnotify.Watcher
+	feed   *watch.Feed
 	cur    *Config
 	loaded *node // the merged tree of the last load, before start-only keys were restored
 	fn     func(*Config, []Change)
@@ -143,17 +143,11 @@ func (w *watcher) run(ctx context.Context, refreshed <-chan error) error {
 		select {
 		case <-ctx.Done():
 			return nil
-		case ev, ok := <-w.fs.Events:
-			if !ok {
-				return nil
-			}
+		case ev := <-w.feed.Events:
 			if w.matters(ev.Name) {
 				timer.Reset(quiet)
 			}
-		case _, ok := <-w.fs.Errors: // events may be lost: reload
-			if !ok {
-				return nil
-			}
+		case <-w.feed.Lost:
 			timer.Reset(quiet)
 		case err := <-refreshed:
 			if err != nil {
@@ -195,13 +189,13 @@ func (w *watcher) follow() error {
 	var errs []error
 	for dir := range dirs {
 		// Add again each time: the folder may have been replaced.
-		if err := w.fs.Add(dir); err != nil && !w.dirs[dir] {
+		if err := w.feed.Add(dir); err != nil && !w.dirs[dir] {
 			errs = append(errs, fmt.Errorf("%s: %w", dir, err))
 		}
 	}
-	for _, dir := range w.fs.WatchList() {
+	for _, dir := range w.feed.List() {
 		if !dirs[dir] {
-			_ = w.fs.Remove(dir) // it may be gone
+			w.feed.Remove(dir)
 		}
 	}
 	w.dirs = dirs

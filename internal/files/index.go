@@ -39,7 +39,7 @@ type indexState struct {
 	swept   time.Time
 	limit   int           // of files
 	every   time.Duration // sweepEvery
-	watch   *watch
+	watch   *watching
 	watched bool // it was tried to make a watch
 	last    narrowed
 }

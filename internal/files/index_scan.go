@@ -109,7 +109,7 @@ func (x *Index) update() {
 	s := &x.state
 	s.version++
 	if !s.watched {
-		s.watched, s.watch = true, newWatch()
+		s.watched, s.watch = true, newWatching()
 	}
 	x.syncRoots()
 	changed := s.watch.take()

@@ -120,7 +120,7 @@ func TestTheIndexKeepsUpWithChanges(t *testing.T) {
 	for name, change := range map[string]func(*Index){
 		"watched":        func(*Index) {},
 		"not watched":    func(x *Index) { x.state.watched = true },
-		"partly watched": func(x *Index) { x.state.watched, x.state.watch = true, newWatch(); limitWatches(x, 2) },
+		"partly watched": func(x *Index) { x.state.watched, x.state.watch = true, newWatching(); limitWatches(x, 2) },
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -177,7 +177,7 @@ func TestTheIndexReadsAllAgainWhenEventsWereLost(t *testing.T) {
 	x, dir := indexed(t, "a/one.txt")
 	eventually(t, x, "txt", "a/one.txt")
 	w := x.state.watch
-	check(t, w.w.Remove(filepath.Join(dir, "a"))) // so that no change is reported
+	w.feed.Remove(filepath.Join(dir, "a")) // so that no change is reported
 	put(t, filepath.Join(dir, "a/two.txt"), "")
 	w.mu.Lock()
 	w.notes.all = true

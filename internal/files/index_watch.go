@@ -1,22 +1,22 @@
 package files
 
 import (
-	"errors"
-	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
-	"strings"
 	"sync"
 
 	"github.com/fsnotify/fsnotify"
+
+	"github.com/lathe-dev/lathe/internal/files/watch"
 )
 
-// watch notes which folders changed. A nil watch watches nothing.
-type watch struct {
-	w     *fsnotify.Watcher
+// watching notes which folders changed. A nil one watches nothing.
+type watching struct {
+	feed  *watch.Feed
 	limit int
+	stop  chan struct{}
 	done  chan struct{}
+	once  sync.Once
 
 	mu      sync.Mutex
 	notes   notes
@@ -30,57 +30,41 @@ type notes struct {
 	all     bool // too many changes to list
 }
 
-// maxWatches is how many folders are watched at most: each takes about a kilobyte of the kernel.
-const maxWatches = 10_000
+// maxWatches is how many folders are watched at most.
+const maxWatches = 20_000
 
-// newWatch starts a watcher, or returns nil where there is none.
-func newWatch() *watch {
+// newWatching starts to watch, or returns nil where the system reports nothing.
+func newWatching() *watching {
 	if runtime.GOOS != "linux" {
 		return nil // kqueue opens every file, and Windows does not let go of folders that are watched
 	}
-	w, err := fsnotify.NewBufferedWatcher(1024)
+	feed, err := watch.NewFeed()
 	if err != nil {
 		return nil
 	}
-	x := &watch{w: w, limit: watchLimit(), done: make(chan struct{}), folders: map[string]bool{}}
+	x := &watching{feed: feed, limit: maxWatches, stop: make(chan struct{}), done: make(chan struct{}), folders: map[string]bool{}}
 	x.notes.folders = map[string]bool{}
 	go x.run()
 	return x
 }
 
-// watchLimit leaves other programs of the user most of the watches.
-func watchLimit() int {
-	data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
-	n, bad := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil || bad != nil {
-		return maxWatches
-	}
-	return min(maxWatches, n/3)
-}
-
-func (w *watch) run() {
+func (w *watching) run() {
 	defer close(w.done)
 	for {
 		select {
-		case e, ok := <-w.w.Events:
-			if !ok {
-				return
-			}
+		case e := <-w.feed.Events:
 			w.note(e)
-		case err, ok := <-w.w.Errors:
-			if !ok {
-				return
-			}
-			if errors.Is(err, fsnotify.ErrEventOverflow) {
-				w.mu.Lock()
-				w.notes.all = true
-				w.mu.Unlock()
-			}
+		case <-w.feed.Lost:
+			w.mu.Lock()
+			w.notes.all = true
+			w.mu.Unlock()
+		case <-w.stop:
+			return
 		}
 	}
 }
 
-func (w *watch) note(e fsnotify.Event) {
+func (w *watching) note(e fsnotify.Event) {
 	name := filepath.Base(e.Name)
 	rules := name == ".gitignore" || name == ".ignore" || name == ".git"
 	if !rules && !e.Has(fsnotify.Create) && !e.Has(fsnotify.Remove) && !e.Has(fsnotify.Rename) {
@@ -99,14 +83,14 @@ func (w *watch) note(e fsnotify.Event) {
 }
 
 // add watches a folder. What cannot be watched is left to sweeps.
-func (w *watch) add(dir string) {
+func (w *watching) add(dir string) {
 	if w == nil {
 		return
 	}
 	w.mu.Lock()
 	full := len(w.folders) >= w.limit && !w.folders[dir]
 	w.mu.Unlock()
-	failed := full || w.w.Add(dir) != nil
+	failed := full || w.feed.Add(dir) != nil
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if failed {
@@ -116,7 +100,7 @@ func (w *watch) add(dir string) {
 	w.folders[dir] = true
 }
 
-func (w *watch) remove(dir string) {
+func (w *watching) remove(dir string) {
 	if w == nil {
 		return
 	}
@@ -125,12 +109,12 @@ func (w *watch) remove(dir string) {
 	delete(w.folders, dir)
 	w.mu.Unlock()
 	if known {
-		_ = w.w.Remove(dir) // it may be gone, and its watch with it
+		w.feed.Remove(dir)
 	}
 }
 
 // noted reports whether something changed.
-func (w *watch) noted() bool {
+func (w *watching) noted() bool {
 	if w == nil {
 		return false
 	}
@@ -140,7 +124,7 @@ func (w *watch) noted() bool {
 }
 
 // take returns the changes and begins anew.
-func (w *watch) take() notes {
+func (w *watching) take() notes {
 	if w == nil {
 		return notes{}
 	}
@@ -152,7 +136,7 @@ func (w *watch) take() notes {
 }
 
 // complete reports that every folder is watched.
-func (w *watch) complete() bool {
+func (w *watching) complete() bool {
 	if w == nil {
 		return false
 	}
@@ -161,11 +145,11 @@ func (w *watch) complete() bool {
 	return !w.partly
 }
 
-func (w *watch) close() error {
+func (w *watching) close() error {
 	if w == nil {
 		return nil
 	}
-	err := w.w.Close()
+	w.once.Do(func() { close(w.stop) })
 	<-w.done
-	return err
+	return w.feed.Close()
 }

@@ -28,22 +28,62 @@ const (
 	reportDelay = 3 * time.Second
 )
 
-// follow has the watcher follow a file that the model has read or written, and the repository's state.
+// follow has the watcher follow a file that the model has read or written, the working folders and the repository's state.
 func (s *Seat) follow(path string) {
 	f := s.folder
-	f.vcs.Do(func() {
-		repo, ok := git.Find(f.o.Dir)
-		if !ok {
-			return
-		}
-		f.mu.Lock()
-		f.repo = repo
-		f.mu.Unlock()
-		for _, name := range []string{filepath.Join(repo.GitDir, "HEAD"), filepath.Join(repo.GitDir, "index"), filepath.Join(repo.CommonDir, "packed-refs"), branchFile(repo)} {
-			f.watcher.FollowAlone(name)
-		}
-	})
+	f.followRepo()
 	f.watcher.Follow(path)
+	for _, r := range s.o.Env.Roots.List() {
+		if !r.ReadOnly {
+			f.followTree(r.Path)
+		}
+	}
+}
+
+// followTree has the watcher follow a working folder.
+func (f *Folder) followTree(dir string) {
+	f.mu.Lock()
+	again := f.trees[dir]
+	f.trees[dir] = true
+	f.mu.Unlock()
+	if !again && !f.home(dir) {
+		f.watcher.FollowTree(dir)
+	}
+}
+
+// followRepo has the watcher follow the state of the repository, once there is one.
+func (f *Folder) followRepo() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	if f.repo.GitDir != "" {
+		return
+	}
+	repo, ok := git.Find(f.o.Dir)
+	if !ok {
+		return
+	}
+	f.repo = repo
+	for _, name := range []string{filepath.Join(repo.GitDir, "HEAD"), filepath.Join(repo.GitDir, "index"), filepath.Join(repo.CommonDir, "packed-refs"), branchFile(repo)} {
+		f.watcher.FollowAlone(name)
+	}
+}
+
+// home reports whether a folder has the home folder in it, and with it more than a project.
+func (f *Folder) home(dir string) bool {
+	for _, kv := range f.o.Environ() {
+		if home, ok := strings.CutPrefix(kv, "HOME="); ok && home != "" && files.Within(dir, filepath.Clean(home)) {
+			return true
+		}
+	}
+	return filepath.Dir(dir) == dir
+}
+
+// folders names the folders of a tree to watch: those that no ignore file excludes.
+func folders(dir string, fresh bool, fn func(dir string) bool) {
+	if fresh && (files.VCSFolder(filepath.Base(dir)) || files.Excluded(dir)) {
+		return
+	}
+	files.Folders(dir, fn)
 }
 
 // followWanted has the watcher follow the files that hooks want.

@@ -157,6 +157,61 @@ func TestANeighbourThatGitIgnoresIsNoEvent(t *testing.T) {
 	}
 }
 
+func TestEveryFileOfTheWorkingFolderIsWatched(t *testing.T) {
+	s := newSeat(t)
+	s.git("init", "-q")
+	s.put(".gitignore", "build/\n")
+	s.put("deep/er/x.txt", "x")
+	s.put("build/y.txt", "y")
+	s.watched()
+	n := 0
+	has := func(path string) bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.ContainsFunc(s.events, func(b event.Body) bool {
+			c, ok := b.(event.FileChanged)
+			return ok && c.Path == path
+		})
+	}
+	if !await.Until(func() bool {
+		n++
+		s.put("build/y.txt", strings.Repeat("y", n%50+2))
+		s.put("deep/er/x.txt", strings.Repeat("x", n%50+2))
+		return has(s.path("deep/er/x.txt"))
+	}) {
+		t.Fatal("a file that nobody read is not watched")
+	}
+	s.put("new/folder/z.txt", "z")
+	if !await.Until(func() bool { return has(s.path("new/folder/z.txt")) }) {
+		t.Error("a folder that came later is not watched")
+	}
+	if has(s.path("build/y.txt")) {
+		t.Error("a file in a folder that git ignores is reported")
+	}
+}
+
+func TestARepositoryThatComesLaterIsFollowed(t *testing.T) {
+	s := newSeat(t)
+	s.watched()
+	s.git("init", "-q", "-b", "main")
+	s.git("commit", "-q", "--allow-empty", "-m", "one")
+	s.put("b.txt", "x")
+	s.call("Read", map[string]any{"file_path": "b.txt"})
+	branch := 0
+	if !await.Until(func() bool {
+		branch++
+		s.git("checkout", "-q", "-b", "other"+strings.Repeat("x", branch))
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return slices.ContainsFunc(s.events, func(b event.Body) bool {
+			c, ok := b.(event.BranchChanged)
+			return ok && strings.HasPrefix(c.Branch, "other")
+		})
+	}) {
+		t.Error("its branch is not followed")
+	}
+}
+
 func TestAFileThatAHookWantsIsFollowedThoughNobodyReadIt(t *testing.T) {
 	s := newSeat(t)
 	n := 0

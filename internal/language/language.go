@@ -36,13 +36,13 @@ type Folder struct {
 	pool *lsp.Pool
 
 	watcher *watch.Watcher
-	vcs     sync.Once
 
 	mu    sync.Mutex
 	seats map[*Seat]bool
 	last  settings
 	trust trust
-	repo  git.Repo // as it was last seen
+	trees map[string]bool // working folders that were given to the watcher
+	repo  git.Repo        // as it was last seen
 }
 
 // settings are decoded once per configuration.
@@ -53,11 +53,11 @@ type settings struct {
 
 // New makes the language support of an instance.
 func New(o Options) *Folder {
-	f := &Folder{o: o, seats: map[*Seat]bool{}}
+	f := &Folder{o: o, seats: map[*Seat]bool{}, trees: map[string]bool{}}
 	f.pool = lsp.New(lsp.Options{
 		Settings: f.settings, Environ: f.environ, Trusted: f.trusted, Confined: o.Boundary.Confined, Launch: f.launch, Notice: f.notice, Version: o.Version, Plugins: o.Plugins,
 	})
-	f.watcher = watch.New(watch.Options{Changed: f.changed, Notice: f.notice})
+	f.watcher = watch.New(watch.Options{Changed: f.changed, Notice: func(text string) { f.tell("info", text) }, Folders: folders})
 	return f
 }
 
@@ -147,11 +147,14 @@ func (f *Folder) launch(ctx context.Context, argv []string, dir string, env map[
 	return p, done, nil
 }
 
-// notice shows a line in every session.
-func (f *Folder) notice(text string) {
+// notice shows a warning in every session.
+func (f *Folder) notice(text string) { f.tell("warning", text) }
+
+// tell shows a line in every session. Where nothing is lost its level is info, which a single prompt does not print.
+func (f *Folder) tell(level, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for s := range f.seats {
-		s.o.Notice(text)
+		s.o.Notice(level, text)
 	}
 }

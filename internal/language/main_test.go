@@ -63,7 +63,7 @@ func newSeat(t *testing.T) *seat {
 		s.events = append(s.events, b)
 	}
 	leave := f.Install(language.Session{
-		Env: s.env, Notice: func(text string) {
+		Env: s.env, Notice: func(_, text string) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.notices = append(s.notices, text)

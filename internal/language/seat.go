@@ -17,7 +17,7 @@ import (
 // Session is what a seat needs of a session.
 type Session struct {
 	Env    *tool.Env
-	Notice func(text string)
+	Notice func(level, text string) // a level of event.Notice
 	// Changed takes changes on disk for hooks: a path and add, change or unlink. Nil: nobody wants them.
 	Changed func(ctx context.Context, path, how string)
 	// Watched has more files whose changes hooks want: names in the working folder, or absolute paths. It may grow. May be nil.

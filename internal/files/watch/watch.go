@@ -1,18 +1,17 @@
-// Package watch reports changes of files that somebody asked for, and of their neighbours.
+// Package watch reports changes of files. It is the only package that asks the system for them, through one connection of the process.
 //
-// The words: a file is followed; a folder is watched because a followed file is in it; a batch is the changes of a burst.
+// The words: a file is followed; a folder is watched because a followed file is in it, or because it belongs to a tree that is followed; a batch
+// is the changes of a burst; a [Feed] brings the system's own reports to those who need no batches.
 //
-// Promises: nothing is read or started before the first [Watcher.Follow], which only takes a note; folders are never read, so their size
-// costs nothing; where the system cannot watch a folder, its followed files are compared every few seconds.
+// Promises: nothing is read or started before the first file is followed, which only takes a note; the folders of a tree are found in the
+// background with a small part of the time, and of their files nothing is read; where the system cannot watch a folder, its files are compared every few seconds.
 package watch
 
 import (
-	"errors"
 	"os"
 	"path/filepath"
 	"runtime"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -44,8 +43,10 @@ type Options struct {
 	Notice func(text string)
 	Quiet  time.Duration // how long a burst must pause before its batch is passed on; 100 ms
 	Every  time.Duration // how often files are compared where folders cannot be watched; 2 s
-	Limit  int           // of watched folders; 1,000, and a third of the system's limit at most
-	Poll   bool          // watch no folder
+	Limit  int           // of watched folders; 50,000, and a third of the system's limit at most
+	// Folders calls fn for the folders of a tree, dir first and each before it reads it, until fn returns false. fresh: dir was made just now, or moved there. Nil: trees are not followed.
+	Folders func(dir string, fresh bool, fn func(dir string) bool)
+	Poll    bool // watch no folder
 }
 
 // Watcher watches folders. It is safe for concurrent use.
@@ -56,6 +57,9 @@ type Watcher struct {
 	mu      sync.Mutex
 	asked   []request
 	known   map[string]bool // asked for
+	walks   []visit         // trees whose folders are to be found
+	walking bool
+	walkers sync.WaitGroup
 	started bool
 	closed  bool
 	stop    chan struct{}
@@ -63,15 +67,26 @@ type Watcher struct {
 }
 
 type request struct {
-	path  string
-	alone bool
+	path        string
+	alone, tree bool
+}
+
+// visit is a folder of a tree.
+type visit struct {
+	dir   string
+	fresh bool
 }
 
 const (
 	maxBurst  = time.Second // a burst without a pause is passed on in parts
 	maxBatch  = 1000        // files; the others of a larger burst are left out
-	maxWatch  = 1000        // folders
+	maxWatch  = 50_000      // folders
 	maxFollow = 5000        // files
+	maxListed = 50_000      // files of trees that are compared where folders cannot be watched
+
+	// Of the time, this part goes to finding the folders of a tree, and to comparing those that cannot be watched.
+	walkFor, walkRest = 4 * time.Millisecond, 16 * time.Millisecond
+	sweepPart         = 50
 )
 
 // New makes a watcher that does nothing yet.
@@ -85,22 +100,19 @@ func New(o Options) *Watcher {
 	return &Watcher{o: o, wake: make(chan struct{}, 1), known: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{})}
 }
 
-// watchLimit leaves other programs of the user most of the watches.
-func watchLimit() int {
-	data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
-	n, bad := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil || bad != nil {
-		return maxWatch
-	}
-	return min(maxWatch, n/3)
-}
-
 // Follow reports changes of a file from now on, which need not be there, and those of its neighbours in the same folder. The path is
 // absolute, without links. It takes a note and returns at once.
 func (w *Watcher) Follow(path string) { w.ask(request{path: path}) }
 
 // FollowAlone is Follow without the neighbours.
-func (w *Watcher) FollowAlone(path string) { w.ask(request{path, true}) }
+func (w *Watcher) FollowAlone(path string) { w.ask(request{path: path, alone: true}) }
+
+// FollowTree reports changes of the files in a folder and in all below it, as far as Options.Folders names them. It takes a note and returns at once.
+func (w *Watcher) FollowTree(dir string) {
+	if w.o.Folders != nil {
+		w.ask(request{path: dir, tree: true})
+	}
+}
 
 func (w *Watcher) ask(r request) {
 	w.mu.Lock()
@@ -138,6 +150,8 @@ func (w *Watcher) Close() {
 type folder struct {
 	watched    bool
 	neighbours bool
+	tree       bool
+	listed     map[string]stamp // of a tree's folder that is not watched: its entries by name, once it was read
 	files      map[string]stamp // the followed ones, by path
 }
 
@@ -158,8 +172,14 @@ func stampOf(path string) stamp {
 // loop is the state of the goroutine that watches.
 type loop struct {
 	*Watcher
-	fs      *fsnotify.Watcher // nil: none
+	feed    *Feed // nil: none
 	watches int
+	trees   []string
+	found   chan visit
+	visited chan struct{}
+	polled  []string // folders of trees that are not watched
+	next    int      // of polled
+	entries int      // in all that is listed
 	limit   int
 	folders map[string]*folder
 	batch   map[string]Op
@@ -169,17 +189,18 @@ type loop struct {
 
 func (w *Watcher) run() {
 	defer close(w.done)
-	l := &loop{Watcher: w, folders: map[string]*folder{}, batch: map[string]Op{}, limit: w.o.Limit}
+	defer w.walkers.Wait()
+	l := &loop{Watcher: w, folders: map[string]*folder{}, batch: map[string]Op{}, limit: w.o.Limit, found: make(chan visit), visited: make(chan struct{}, 1)}
 	if l.limit <= 0 {
-		l.limit = watchLimit()
+		l.limit = maxWatch
 	}
-	var events chan fsnotify.Event
-	var faults chan error
+	var events <-chan fsnotify.Event
+	var lost <-chan struct{}
 	// kqueue opens every file of a folder, and Windows does not let go of folders that are watched: files are compared there.
 	if runtime.GOOS == "linux" && !w.o.Poll {
-		if fs, err := fsnotify.NewWatcher(); err == nil {
-			l.fs, events, faults = fs, fs.Events, fs.Errors
-			defer fs.Close()
+		if feed, err := NewFeed(); err == nil {
+			l.feed, events, lost = feed, feed.Events, feed.Lost
+			defer feed.Close()
 		}
 	}
 	quiet := time.NewTimer(time.Hour)
@@ -194,12 +215,17 @@ func (w *Watcher) run() {
 			l.begin()
 		case e := <-events:
 			l.take(e)
-		case err := <-faults:
-			if errors.Is(err, fsnotify.ErrEventOverflow) {
-				l.compare(true)
+		case v := <-l.found:
+			l.visit(v)
+			l.visited <- struct{}{}
+		case <-lost:
+			l.compare(true)
+			for _, dir := range l.trees {
+				l.walk(dir, false)
 			}
 		case <-poll.C:
 			l.compare(false)
+			l.sweep()
 		case <-quiet.C:
 			l.pass()
 		}
@@ -216,12 +242,20 @@ func (l *loop) begin() {
 	l.asked = nil
 	l.mu.Unlock()
 	for _, r := range asked {
+		if r.tree {
+			l.trees = append(l.trees, r.path)
+			l.walk(r.path, false)
+			continue
+		}
 		dir := filepath.Dir(r.path)
 		f := l.folders[dir]
 		if f == nil {
-			f = &folder{files: map[string]stamp{}}
+			f = &folder{}
 			l.folders[dir] = f
 			l.watch(dir, f)
+		}
+		if f.files == nil {
+			f.files = map[string]stamp{}
 		}
 		f.neighbours = f.neighbours || !r.alone
 		f.files[r.path] = stampOf(r.path)
@@ -239,7 +273,7 @@ func (l *loop) watch(dir string, f *folder) {
 
 // add begins to watch a folder, if the limits allow.
 func (l *loop) add(dir string, f *folder) {
-	if f.watched = l.fs != nil && l.watches < l.limit && l.fs.Add(dir) == nil; f.watched {
+	if f.watched = l.feed != nil && l.watches < l.limit && l.feed.Add(dir) == nil; f.watched {
 		l.watches++
 	}
 }
@@ -251,6 +285,7 @@ func (l *loop) take(e fsnotify.Event) {
 			l.watches--
 		}
 		f.watched = false // its watch went with it; compare looks for it
+		l.left(e.Name, f, e.Has(fsnotify.Rename))
 		return
 	}
 	f := l.folders[filepath.Dir(e.Name)]
@@ -268,6 +303,12 @@ func (l *loop) take(e fsnotify.Event) {
 	case e.Has(fsnotify.Remove), e.Has(fsnotify.Rename):
 		l.note(e.Name, Removed)
 	case e.Has(fsnotify.Create):
+		if info, err := os.Lstat(e.Name); err == nil && info.IsDir() {
+			if f.tree {
+				l.walk(e.Name, true)
+			}
+			return
+		}
 		l.note(e.Name, Added)
 	case e.Has(fsnotify.Write):
 		l.note(e.Name, Changed)
@@ -324,7 +365,7 @@ func (l *loop) compare(all bool) {
 		for path := range f.files {
 			l.look(f, path)
 		}
-		if !f.watched && stampOf(dir) != (stamp{}) {
+		if !f.watched && len(f.files) > 0 && stampOf(dir) != (stamp{}) {
 			l.add(dir, f)
 		}
 	}

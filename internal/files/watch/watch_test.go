@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/await"
+	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/files/watch"
 )
 
@@ -130,6 +131,75 @@ func TestChangesOfFollowedFilesAndTheirNeighboursAreReported(t *testing.T) {
 	}
 }
 
+// tree names all folders but those that are called ignored.
+func tree(dir string, _ bool, fn func(dir string) bool) {
+	_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
+		switch {
+		case err != nil || !e.IsDir():
+		case e.Name() == "ignored":
+			return filepath.SkipDir
+		case !fn(path):
+			return filepath.SkipAll
+		}
+		return nil
+	})
+}
+
+// grows changes a file in a way that its size shows, until that is reported: its folder may not be watched yet.
+func (b *bench) grows(name string) {
+	b.t.Helper()
+	n := 0
+	if !await.Until(func() bool {
+		n++
+		b.put(name, strings.Repeat("x", n))
+		return slices.Contains(b.all(), "change "+name)
+	}) {
+		b.t.Fatalf("changes of %s are not reported: %q", name, b.all())
+	}
+}
+
+func TestAllFilesOfATreeAreReported(t *testing.T) {
+	for name, o := range map[string]watch.Options{"watched": {}, "compared": {Poll: true}, "partly watched": {Limit: 3}} {
+		t.Run(name, func(t *testing.T) {
+			o.Quiet, o.Every, o.Folders = time.Millisecond, 5*time.Millisecond, tree
+			b := newBench(t, o)
+			b.put("a/one.txt", "one")
+			b.put("b/deep/er/two.txt", "two")
+			b.put("ignored/three.txt", "three")
+			b.w.FollowTree(b.dir)
+			b.w.FollowTree(b.dir)
+			b.grows("a/one.txt")
+			b.grows("b/deep/er/two.txt")
+			b.put("b/deep/new.txt", "x")
+			b.sees("add b/deep/new.txt")
+			if err := os.Remove(b.path("b/deep/new.txt")); err != nil {
+				t.Fatal(err)
+			}
+			b.sees("unlink b/deep/new.txt")
+			b.put("c/of/its/own.txt", "x") // folders that come later
+			b.sees("add c/of/its/own.txt")
+			b.grows("c/of/its/own.txt")
+			if err := os.Rename(b.path("c"), b.path("a/moved")); err != nil {
+				t.Fatal(err)
+			}
+			b.sees("add a/moved/of/its/own.txt")
+			b.grows("a/moved/of/its/own.txt")
+			b.put("ignored/three.txt", "other")
+			if err := os.RemoveAll(b.path("b")); err != nil {
+				t.Fatal(err)
+			}
+			b.sees("unlink b/deep/er/two.txt")
+			b.put("b/deep/er/two.txt", "back")
+			b.sees("add b/deep/er/two.txt")
+			for _, e := range b.all() {
+				if strings.Contains(e, "ignored") || strings.HasSuffix(e, " a") || strings.HasSuffix(e, " c/of") {
+					t.Errorf("reported: %s", e)
+				}
+			}
+		})
+	}
+}
+
 func TestABurstIsOneBatch(t *testing.T) {
 	b := newBench(t, watch.Options{Quiet: 300 * time.Millisecond, Every: 20 * time.Millisecond})
 	b.follows("a.txt")
@@ -215,9 +285,8 @@ func TestAClosedWatcherReportsNothing(t *testing.T) {
 	}
 }
 
-// BenchmarkFollowInALargeTree follows 500 files of a tree until a change of the last one is reported. LATHE_BENCH_FILES is the number of
-// files, such as 200000.
-func BenchmarkFollowInALargeTree(b *testing.B) {
+// largeTree makes a tree of files, ten in a folder. LATHE_BENCH_FILES is the number of files, such as 200000.
+func largeTree(b *testing.B) (dir string, name func(i int) string) {
 	n := 2000
 	if v := os.Getenv("LATHE_BENCH_FILES"); v != "" {
 		if _, err := fmt.Sscan(v, &n); err != nil {
@@ -228,10 +297,12 @@ func BenchmarkFollowInALargeTree(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	name := func(i int) string { return filepath.Join(dir, fmt.Sprint(i%1000), fmt.Sprint(i)) }
+	name = func(i int) string {
+		return filepath.Join(dir, fmt.Sprint(i/1000), fmt.Sprint(i/10), fmt.Sprint(i)+".go")
+	}
 	for i := range n {
-		if i < 1000 {
-			if err := os.Mkdir(filepath.Dir(name(i)), 0o755); err != nil {
+		if i%10 == 0 {
+			if err := os.MkdirAll(filepath.Dir(name(i)), 0o755); err != nil {
 				b.Fatal(err)
 			}
 		}
@@ -239,14 +310,28 @@ func BenchmarkFollowInALargeTree(b *testing.B) {
 			b.Fatal(err)
 		}
 	}
+	return dir, name
+}
+
+// BenchmarkFollowInALargeTree follows a tree and 500 files of it until a change of the last one is reported, and then until the last folder
+// of the tree is watched. It measures the time of both, the processor time and the memory.
+func BenchmarkFollowInALargeTree(b *testing.B) {
+	dir, name := largeTree(b)
+	var first, all, used, memory float64
 	for b.Loop() {
 		seen := make(chan struct{}, 1)
+		watched := make(chan struct{})
 		w := watch.New(watch.Options{Quiet: time.Nanosecond, Changed: func([]watch.Event) {
 			select {
 			case seen <- struct{}{}:
 			default:
 			}
+		}, Folders: func(dir string, _ bool, fn func(string) bool) {
+			files.Folders(dir, fn)
+			close(watched)
 		}})
+		before, began, mem := processorTime(), time.Now(), heap()
+		w.FollowTree(dir)
 		for i := range 500 {
 			w.Follow(name(i))
 		}
@@ -260,8 +345,22 @@ func BenchmarkFollowInALargeTree(b *testing.B) {
 			case <-time.After(time.Millisecond):
 			}
 		}
+		first += time.Since(began).Seconds()
+		<-watched
+		all, used, memory = all+time.Since(began).Seconds(), used+(processorTime()-before).Seconds(), memory+heap()-mem
 		w.Close()
 	}
+	b.ReportMetric(first*1000/float64(b.N), "ms-first")
+	b.ReportMetric(all/float64(b.N), "s-all")
+	b.ReportMetric(used/float64(b.N), "s-cpu")
+	b.ReportMetric(memory/float64(b.N), "MB-heap")
+}
+
+func heap() float64 {
+	runtime.GC()
+	var m runtime.MemStats
+	runtime.ReadMemStats(&m)
+	return float64(m.HeapAlloc) / (1 << 20)
 }
 
 func watchesHere() bool { return runtime.GOOS == "linux" }
