@@ -52,7 +52,11 @@ func (b *Boundary) ForServer(folders []string, n Network) (*Run, error) {
 		return nil, err
 	}
 	p := &r.Policy
-	p.Show = append(p.Show, p.Write...)
+	for _, dir := range p.Write {
+		if dir != b.cache() { // below /tmp a folder that is shown would lie, read-only, on the one that is written
+			p.Show = append(p.Show, dir)
+		}
+	}
 	p.Write = nil
 	if r.Support.Tier == confine.Full { // elsewhere the session's own folder is all that there is
 		p.Temp = ""

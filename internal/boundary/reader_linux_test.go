@@ -73,7 +73,21 @@ func TestGitReadsRepositoriesAsAConfinedReader(t *testing.T) {
 }
 
 func TestAServerWritesItsCachesOnly(t *testing.T) {
-	p := newPlace(t)
+	t.Run("home elsewhere", func(t *testing.T) { serverWritesItsCachesOnly(t, newPlace(t)) })
+	t.Run("home below /tmp", func(t *testing.T) {
+		p := newPlace(t)
+		dir, err := os.MkdirTemp("/tmp", "lathe-test-")
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _ = os.RemoveAll(dir) })
+		p.cache = dir
+		serverWritesItsCachesOnly(t, p)
+	})
+}
+
+func serverWritesItsCachesOnly(t *testing.T, p place) {
+	t.Helper()
 	write(t, p.dir+"/file", "text")
 	b := p.open(t, `{"enabled": true}`)
 	c, err := b.ForServer([]string{p.dir}, boundary.Network{})
