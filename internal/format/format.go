@@ -46,8 +46,9 @@ func builtin() []Formatter {
 			},
 		},
 		{Name: "deno", Command: []string{"deno", "fmt", "--ext", "$EXT", "-"}, Extensions: web, configured: []string{"deno.json", "deno.jsonc"}},
-		{Name: "ruff", Command: []string{"ruff", "format", "--stdin-filename", "$FILE", "-"}, Extensions: python, configured: []string{"ruff.toml", ".ruff.toml", "pyproject.toml#[tool.ruff"}, data: true},
+		// Before ruff, which many projects have as a linter only.
 		{Name: "black", Command: []string{"black", "-q", "--stdin-filename", "$FILE", "-"}, Extensions: python, configured: []string{"pyproject.toml#[tool.black]"}, data: true},
+		{Name: "ruff", Command: []string{"ruff", "format", "--stdin-filename", "$FILE", "-"}, Extensions: python, configured: []string{"ruff.toml", ".ruff.toml", "pyproject.toml#[tool.ruff"}, data: true},
 		// rustup obeys the rust-toolchain.toml of a project.
 		{Name: "rustfmt", Command: []string{"rustfmt", "--emit", "stdout", "--quiet"}, Extensions: []string{".rs"}, configured: []string{"rustfmt.toml", ".rustfmt.toml"}},
 		{Name: "clang-format", Command: []string{"clang-format", "--assume-filename=$FILE"}, Extensions: []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm"}, configured: []string{".clang-format", "_clang-format"}, data: true},

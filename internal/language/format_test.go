@@ -2,6 +2,7 @@ package language_test
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -86,5 +87,40 @@ func TestAFileThatSomebodyChangedAfterTheEditIsNotFormatted(t *testing.T) {
 	s.put("a.go", "package badly // mine\n")
 	if got := s.step(); strings.Contains(got, "formatted") || s.content("a.go") != "package badly // mine\n" {
 		t.Errorf("%q, %q", got, s.content("a.go"))
+	}
+}
+
+func TestRealFormattersFormatWhatAnEditLeftUgly(t *testing.T) {
+	for _, tt := range []struct{ program, configured, setting, text, file, want string }{
+		{"gofmt", "go.mod", "module x\n", "package  a\n\nvar x   = 1\n", "a.go", "package a\n\nvar x = 1\n"},
+		{"clang-format", ".clang-format", "BasedOnStyle: LLVM\n", "int  f( ) {return 1;}\n", "a.c", "int f() { return 1; }\n"},
+		{"prettier", ".prettierrc", "{}", "let x   = 'a'", "a.ts", "let x = \"a\";\n"},
+		{"biome", "biome.json", "{}", "let x   = 'a'", "a.ts", "let x = \"a\";\n"},
+		{"black", "pyproject.toml", "[tool.black]\n", "x   = 'a'\n", "a.py", "x = \"a\"\n"},
+		{"ruff", "ruff.toml", "", "x   = 'a'\n", "a.py", "x = \"a\"\n"},
+		{"rustfmt", "rustfmt.toml", "", "fn  main( ){}\n", "a.rs", "fn main() {}\n"},
+	} {
+		t.Run(tt.program, func(t *testing.T) {
+			path := os.Getenv("PATH")
+			if npm := os.Getenv("LATHE_NPM"); npm != "" {
+				path = filepath.Join(npm, "node_modules", ".bin") + string(os.PathListSeparator) + path
+			}
+			t.Setenv("PATH", path)
+			if _, err := exec.LookPath(tt.program); err != nil {
+				t.Skipf("%s is not installed", tt.program)
+			}
+			s := newSeat(t)
+			s.trusts()
+			s.conf.Settings.Formatters = config.Formatters{Enabled: true, TimeoutMs: 60_000}
+			s.put(tt.configured, tt.setting)
+			s.call("Write", map[string]any{"file_path": tt.file, "content": tt.text})
+			if got := s.step(); !strings.Contains(got, tt.program+" formatted "+tt.file) || s.content(tt.file) != tt.want {
+				t.Errorf("%q in the file, and %q", s.content(tt.file), got)
+			}
+			s.call("Write", map[string]any{"file_path": tt.file, "content": "( broken {"})
+			if got := s.step(); tt.program != "clang-format" && (strings.Contains(got, "formatted") || s.content(tt.file) != "( broken {") { // clang-format takes any text
+				t.Errorf("a broken file: %q, %q", s.content(tt.file), got)
+			}
+		})
 	}
 }

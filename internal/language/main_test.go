@@ -171,3 +171,20 @@ func (s *seat) git(args ...string) {
 		s.t.Fatalf("git %v: %v %s", args, err, out)
 	}
 }
+
+// trusts loads settings under which programs of the folder may run.
+func (s *seat) trusts() {
+	s.t.Helper()
+	home := s.t.TempDir()
+	o := config.Options{Dir: s.dir, Home: home, ConfigHome: filepath.Join(home, "c"), StateHome: filepath.Join(home, "s"), CacheHome: home, DataHome: home, Environ: []string{}, ManagedPaths: []string{}}
+	c, err := config.Load(o)
+	if err == nil {
+		err = c.Trust()
+	}
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if s.conf = c; !c.TrustsPrograms() {
+		s.t.Fatal("the folder is not trusted")
+	}
+}

@@ -20,7 +20,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
-const variable = "LATHE_LSPTEST"
+// Variable is the environment variable with the folder of a server's answers, in the file "answers".
+const Variable = "LATHE_LSPTEST"
 
 // Extension is that of the server's files.
 const Extension = ".fk"
@@ -35,7 +36,7 @@ type message struct {
 
 // Serve is the server, until its input ends. False: this process is no server.
 func Serve() bool {
-	dir := os.Getenv(variable)
+	dir := os.Getenv(Variable)
 	if dir == "" {
 		return false
 	}
@@ -122,7 +123,7 @@ func Pool(t testing.TB, answers map[string]any) (*lsp.Pool, *Server) {
 
 // Definition is that of the server, for settings.
 func Definition(s *Server) lsp.Definition {
-	return lsp.Definition{Command: []string{os.Args[0]}, Languages: map[string]string{Extension: "fixed"}, Env: map[string]string{variable: s.dir}}
+	return lsp.Definition{Command: []string{os.Args[0]}, Languages: map[string]string{Extension: "fixed"}, Env: map[string]string{Variable: s.dir}}
 }
 
 // Answer replaces the answers.
