@@ -12,5 +12,14 @@ func (b *Boundary) ForHook(dir string, more ...string) (c *sandbox.Confinement, 
 	if err != nil {
 		return nil, nil, err
 	}
-	return r.Confinement, func() { r.Done() }, nil
+	return r.Confinement, r.Finish, nil
+}
+
+// Finish is Done for a child that has no result to show the lines in: that of the next command has them.
+func (r *Run) Finish() {
+	lines := r.Done()
+	b := r.b
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.earlier = append(b.earlier, lines...)
 }

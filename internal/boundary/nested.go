@@ -9,6 +9,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // Bounds of the search for repositories below a working folder.
@@ -21,7 +23,13 @@ const (
 
 // nestedNames are the names that are set aside in folders below a working folder if a command makes them. Mounting over those that are
 // there would keep commands from moving and removing the folders above.
-var nestedNames = []string{".git", ".vscode", ".claude", ".lathe", ".mcp.json", ".envrc", ".idea", ".cursor"}
+var nestedNames = sync.OnceValue(func() map[string]bool {
+	out := map[string]bool{}
+	for _, name := range append([]string{".git", ".lathe", ".mcp.json", ".envrc", ".idea", ".fleet"}, permission.AgentNames()...) {
+		out[name] = true
+	}
+	return out
+})
 
 // tree remembers the upper folders of a working folder. It reads a folder again only when that has changed.
 type tree struct {
@@ -127,7 +135,7 @@ func (t *tree) list(dir string) (listed, bool) {
 			git++
 		}
 		switch {
-		case slices.Contains(nestedNames, name):
+		case nestedNames()[name]:
 			l.names = append(l.names, name)
 		case e.IsDir() && name[0] != '.' && name != "node_modules" && name != "vendor":
 			l.subs = append(l.subs, name)

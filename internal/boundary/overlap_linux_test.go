@@ -116,3 +116,25 @@ func TestARepositoryThatACommandMakesBelowStays(t *testing.T) {
 		t.Errorf("exit code %d, set aside: %q, %s", code, lines, out)
 	}
 }
+
+func TestWhatAHookPlantsIsToldWithTheNextCommand(t *testing.T) {
+	p := newPlace(t)
+	b := p.open(t, `{"enabled": true}`)
+	c, done, err := b.ForHook(p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := sandbox.New()
+	defer r.Close()
+	if _, err := r.Run(t.Context(), sandbox.Spec{Argv: []string{"mkdir", ".codex", ".husky"}, Dir: p.dir, Confine: c}); err != nil {
+		t.Fatal(err)
+	}
+	done()
+	_, _, lines, _ := run(t, b, p.dir, "ls -a")
+	if len(lines) != 2 {
+		t.Errorf("got %q", lines)
+	}
+	if _, _, lines, _ := run(t, b, p.dir, "true"); len(lines) != 0 {
+		t.Errorf("a second time: %q", lines)
+	}
+}

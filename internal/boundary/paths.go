@@ -5,21 +5,24 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // protectedNames are files and folders that make programs outside the sandbox run something, or that configure agents.
-var protectedNames = []string{
-	".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".gitmodules", ".lathe", ".claude", ".mcp.json", ".vscode", ".idea",
-	".envrc", ".husky", ".cursor", ".ripgreprc", ".yarnrc.yml",
-}
+var protectedNames = sync.OnceValue(func() []string {
+	return append([]string{
+		".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".gitmodules", ".lathe", ".mcp.json", ".idea", ".fleet",
+		".envrc", ".husky", ".ripgreprc", ".yarnrc.yml",
+	}, permission.AgentNames()...)
+})
 
 // protectedIn returns the protected paths of a folder, whether they exist or not. In a repository's .git they are git's own.
 func protectedIn(dir string) []string {
 	var out []string
-	for _, name := range protectedNames {
+	for _, name := range protectedNames() {
 		out = append(out, filepath.Join(dir, name))
 	}
 	git := filepath.Join(dir, ".git")

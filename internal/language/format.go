@@ -114,7 +114,7 @@ func (f *Folder) runFormatter(ctx context.Context, x *format.Formatter, file lsp
 		if err != nil {
 			return nil, err
 		}
-		defer run.Done()
+		defer run.Finish()
 		run.Policy.Show = append(run.Policy.Show, filepath.Dir(spec.Argv[0]))
 		spec.Confine, spec.Env = run.Confinement, sandbox.Overlay(spec.Env, run.Environ())
 	}

@@ -135,7 +135,7 @@ func (f *Folder) launch(ctx context.Context, argv []string, dir string, env map[
 			return nil, nil, err
 		}
 		run.Policy.Show = append(run.Policy.Show, filepath.Dir(argv[0]))
-		spec.Confine, done = run.Confinement, func() { _ = run.Done() }
+		spec.Confine, done = run.Confinement, run.Finish
 		spec.Env = sandbox.Overlay(spec.Env, run.Environ())
 	}
 	spec.Env = sandbox.Overlay(spec.Env, env)

@@ -43,7 +43,7 @@ var guardedLists = []struct {
 			".kshrc .mkshrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .inputrc .bash_env",
 	},
 	{Deny, "agents and editors start the servers that are named there", ".mcp.json"},
-	{Deny, "the settings of an agent: whoever changes them decides what it may do", ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json"},
+	{Deny, "the settings of an agent: whoever changes them decides what it may do", agentSettings},
 	{Deny, "credentials of other programs", ".netrc _netrc .git-credentials .pgpass authorized_keys"},
 	{
 		Ask, agentReads,
@@ -75,6 +75,13 @@ var agentDirs = []string{
 	".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush", ".windsurf", ".roo", ".kiro", ".amazonq", ".continue", ".goose", ".zed",
 	".vscode", ".cline", ".junie", ".agents",
 }
+
+// AgentNames returns the names of folders and files that configure agents and editors, which no command in a sandbox writes.
+func AgentNames() []string {
+	return append(strings.Fields(agentSettings), agentDirs...)
+}
+
+const agentSettings = ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json"
 
 // guardedNames is guardedLists by name.
 var guardedNames = sync.OnceValue(func() map[string]verdict {

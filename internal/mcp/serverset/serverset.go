@@ -133,7 +133,7 @@ func (o Options) confine(e *entry.Entry) (*sandbox.Confinement, func(), error) {
 		run.Policy.Show = append(run.Policy.Show, real(e.Plugin.Root)...)
 		run.Policy.Write = append(run.Policy.Write, real(e.Plugin.Data)...)
 	}
-	return run.Confinement, func() { _ = run.Done() }, nil
+	return run.Confinement, run.Finish, nil
 }
 
 // real is a folder with its links resolved; one that is not there is left out.
