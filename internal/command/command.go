@@ -149,7 +149,6 @@ type Task struct {
 	Title   string
 	State   string // in words
 	Running bool
-	Started time.Time
 	Output  string // a file with its output, once it has ended
 	Agent   bool
 	Detail  string // of an agent: its last calls, or its answer

@@ -265,12 +265,13 @@ func taskPick(again string) *event.Pick {
 	}
 }
 
+// taskItem has no time: beside one the label takes all the room, and the state, which has the duration, matters more.
 func taskItem(t Task) event.PickItem {
 	label, preview := t.ID+" "+short(t.Title, 100), t.Title
 	if t.Agent {
-		label, preview = short(t.Title, 100), t.Detail
+		label, preview = short(t.Title, 100), t.Title+"\n"+t.Detail
 	}
-	return event.PickItem{ID: t.ID, Label: label, Detail: t.State, Time: t.Started, Current: t.Running, Preview: fenced("", preview)}
+	return event.PickItem{ID: t.ID, Label: label, Detail: t.State, Current: t.Running, Preview: fenced("", preview)}
 }
 
 // mostShown limits how much of the end of a task's output is shown, in bytes.

@@ -163,7 +163,7 @@ func teamPick(s TeamState) *event.Pick {
 		},
 	}
 	for _, r := range s.Rows {
-		p.Items = append(p.Items, event.PickItem{ID: r.Name, Label: r.Name + "  " + short(r.Title, 60), Detail: r.State, Current: r.Works, Preview: fenced("", r.Detail)})
+		p.Items = append(p.Items, event.PickItem{ID: r.Name, Label: r.Name + "  " + short(r.Title, 60), Detail: r.State, Current: r.Works, Preview: fenced("", r.Title+"\n"+r.Detail)})
 	}
 	return p
 }

@@ -30,7 +30,7 @@ func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
 	s.prompt("launch")
 	until(s, func(b event.ToolStart) bool { return b.Call.Name == "Bash" })
 	pick := s.command("tasks", "").Pick
-	if pick == nil || len(pick.Items) != 1 || !strings.Contains(pick.Items[0].Detail, "running") {
+	if pick == nil || len(pick.Items) != 1 || !strings.HasPrefix(pick.Items[0].Detail, "running") || !pick.Items[0].Time.IsZero() || !strings.Contains(pick.Items[0].Preview, "wait\n") {
 		t.Fatalf("%+v", pick)
 	}
 	s.command("tasks", "tell "+pick.Items[0].ID+" hurry up")
