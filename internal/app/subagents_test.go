@@ -281,3 +281,39 @@ func theirOneCallFailed(t *testing.T, inst *app.Instance, parent string) {
 		_ = log.Close()
 	}
 }
+
+// An agent whose file says dontAsk is refused what another one asks for.
+func TestAnAgentWithDontAskAsksNobody(t *testing.T) {
+	for mode, asks := range map[string]int{"default": 1, "dontAsk": 0} {
+		p := newPlace(t, llmtest.Replies(
+			said("go", task(map[string]any{"prompt": "make it", "subagent_type": "maker"})),
+			said("make it", llmtest.Tool("Bash", map[string]any{"command": "unknown-program"})),
+			llmtest.Reply{When: &llmtest.When{System: "You make.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Made.")}},
+			after("Made.", llmtest.Text("Done.")),
+		))
+		p.write(t, ".claude/agents/maker.md", "---\nname: maker\ndescription: Makes\npermissionMode: "+mode+"\n---\nYou make.\n")
+		inst := p.open(t, nil)
+		s := newSession(t, inst, app.SessionOptions{Interactive: true})
+		asked := 0
+		sub := s.Subscribe(t.Context())
+		done := make(chan error, 1)
+		go func() {
+			_, err := s.Prompt(t.Context(), llm.UserText("go"))
+			done <- err
+		}()
+		for e := range sub.All(t.Context()) {
+			if q, ok := e.Body.(event.Asked); ok {
+				asked++
+				if err := inst.Answer(e.Session, q.ID, event.Answer{Choice: event.ChoiceOnce}); err != nil {
+					t.Error(err)
+				}
+			}
+			if _, ok := e.Body.(event.TurnEnd); ok && len(e.Agent) == 0 {
+				break
+			}
+		}
+		if err := <-done; err != nil || asked != asks {
+			t.Errorf("%s: %d questions, %v", mode, asked, err)
+		}
+	}
+}

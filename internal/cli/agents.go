@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"maps"
 	"slices"
 	"strings"
 
@@ -68,6 +69,7 @@ type kindJSON struct {
 	Temperature *float64 `json:"temperature,omitempty"`
 	Memory      string   `json:"memory,omitempty"` // user, project or local
 	Eval        bool     `json:"eval,omitempty"`
+	Servers     []string `json:"mcpServers,omitempty"`  // the names of those of its own
 	Permissions any      `json:"permissions,omitempty"` // with the lists allow, ask and deny
 	Notes       []string `json:"notes,omitempty"`       // fields that have no effect, and why
 }
@@ -76,7 +78,7 @@ func kindForJSON(k *subagent.Kind) kindJSON {
 	out := kindJSON{
 		Name: k.Name, Description: k.Description, Source: k.Source, Path: k.Path, Tools: k.Tools, Without: k.Without, Model: k.Model, MaxTurns: k.MaxSteps,
 		ReadOnly: k.ReadOnly, Effort: k.Effort, Mode: string(k.Mode), Skills: k.Skills, Background: k.Background, Color: k.Color,
-		Temperature: k.Temperature, Memory: string(k.Memory), Eval: k.Eval, Notes: k.Notes,
+		Temperature: k.Temperature, Memory: string(k.Memory), Eval: k.Eval, Notes: k.Notes, Servers: slices.Sorted(maps.Keys(k.Servers)),
 	}
 	if k.Permissions != nil {
 		out.Permissions = k.Permissions
