@@ -3,6 +3,7 @@ package mcp_test
 import (
 	"bufio"
 	"context"
+	"fmt"
 	"net"
 	"slices"
 	"strconv"
@@ -33,6 +34,12 @@ var everything = []struct{ tool, input, want string }{
 	{"trigger-long-running-operation", `{"duration":1,"steps":2}`, "completed"},
 	{"trigger-sampling-request", `{"prompt":"capital of France?","maxTokens":20}`, "Paris."},
 	{"trigger-elicitation-request", `{}`, "User provided"},
+	{"trigger-url-elicitation", `{"url":"https://id.example.com/","elicitationId":"e1"}`, "completed the URL elicitation"},
+	{"gzip-file-as-resource", `{"name":"a.gz","data":"data:text/plain;base64,aGVsbG8=","outputType":"resource"}`, "blob-"},
+	{"simulate-research-query", `{"topic":"python","ambiguous":true}`, "Research Report: python ("},
+	{"trigger-sampling-request-async", `{"prompt":"capital of France?","maxTokens":20}`, "Paris."},
+	{"trigger-elicitation-request-async", `{}`, "COMPLETED"},
+	{"toggle-subscriber-updates", `{}`, "Started simulated resource updated notifications"},
 }
 
 func TestTheReferenceServerIsUsedWithAllItsFeatures(t *testing.T) {
@@ -45,7 +52,7 @@ func TestTheReferenceServerIsUsedWithAllItsFeatures(t *testing.T) {
 		"http": func(t *testing.T) map[string]any { return program.listen(t, "streamableHttp", "http", "/mcp") },
 	} {
 		t.Run(kind, func(t *testing.T) {
-			f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("Paris."))))
+			f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("Paris.")), llmtest.Say(llmtest.Text("Paris."))))
 			models := f.models(t)
 			b := newBench(t, map[string]any{"all": entry(t)})
 			b.sit(func(s *mcp.Seat) {
@@ -84,6 +91,19 @@ func usesOffers(t *testing.T, b *bench) {
 	if got := b.text(t, "ReadMcpResourceTool", `{"server":"all","uri":"demo://resource/dynamic/text/7"}`); !strings.Contains(got, "Resource 7") {
 		t.Errorf("%.500q", got)
 	}
+	for typed, want := range map[string]string{"/all:simple-prompt": "simple prompt", "/all:resource-prompt resourceType=Text resourceId=1": "demo://resource/dynamic/text/1"} {
+		if m := b.view.Attach(t.Context(), llm.UserText(typed)); len(m.Parts) < 2 || !strings.Contains(fmt.Sprint(m.Parts), want) {
+			t.Errorf("%s: %+v", typed, m.Parts)
+		}
+	}
+	var news string
+	waitFor(t, func() bool { // it tells of a change every five seconds
+		for _, m := range must(b.view.Hook().Run(t.Context())) {
+			news += m.PlainText()
+		}
+		return strings.Contains(news, "The resource demo://resource/dynamic/text/7 of the MCP server all changed")
+	})
+	waitFor(t, func() bool { return strings.Contains(b.set.Log("all"), "-level message") }) // of its simulated log
 }
 
 // agreeable is a user who agrees to all, and leaves fields as they are proposed or gives a plain answer.

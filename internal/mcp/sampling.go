@@ -68,16 +68,27 @@ func (v *server) sample(ctx context.Context, params json.RawMessage) (any, *rpc.
 		return nil, &rpc.Error{Code: rpc.InvalidParams, Message: err.Error()}
 	}
 	budget := v.entry.SamplingBudget(sampleTokens)
+	need := llm.EstimateRequest(request)
 	w.mu.Lock()
 	left := budget - w.sampled[v.entry.Name]
+	if need < left { // others at the same time find less
+		w.sampled[v.entry.Name] += need + request.MaxTokens
+	}
 	w.mu.Unlock()
-	if need := llm.EstimateRequest(request); need >= left {
+	if need >= left {
 		return nil, &rpc.Error{Code: refused, Message: fmt.Sprintf("the budget of this session for requests of the server is used up: %d tokens (samplingTokens)", budget)}
 	}
+	used := 0
+	defer func() {
+		w.mu.Lock()
+		w.sampled[v.entry.Name] += used - need - request.MaxTokens
+		w.mu.Unlock()
+	}()
 	if !v.allowsSample(ctx, w, &in, request, left, budget) {
 		return nil, &rpc.Error{Code: refused, Message: "the user rejected the request"}
 	}
-	return v.answerSample(ctx, w, &in, request)
+	used = need // also of a request that fails
+	return v.answerSample(ctx, w, &in, request, &used)
 }
 
 // request makes the request to the model. Images and audio are left to servers that need them to do without.
@@ -164,7 +175,7 @@ func (v *server) allowsSample(ctx context.Context, w *View, in *sampleRequest, r
 }
 
 // answerSample sends the request and counts its tokens.
-func (v *server) answerSample(ctx context.Context, w *View, in *sampleRequest, r *llm.Request) (any, *rpc.Error) {
+func (v *server) answerSample(ctx context.Context, w *View, in *sampleRequest, r *llm.Request, used *int) (any, *rpc.Error) {
 	id := "" // the small one
 	if w.seat.Model != nil && max(in.Prefers.Cost, in.Prefers.Speed) <= in.Prefers.Intelligence {
 		id = w.seat.Model().ID
@@ -184,16 +195,13 @@ func (v *server) answerSample(ctx context.Context, w *View, in *sampleRequest, r
 		}
 	}
 	text := said.PlainText()
-	used := llm.EstimateRequest(r) + llm.EstimateText(len(text))
+	*used += llm.EstimateText(len(text))
 	if said.Usage != nil {
-		used = said.Usage.Prompt() + said.Usage.Output
+		*used = said.Usage.Prompt() + said.Usage.Output
 		if w.seat.Count != nil {
 			w.seat.Count("request of the MCP server "+v.entry.Name, m.Info(), *said.Usage)
 		}
 	}
-	w.mu.Lock()
-	w.sampled[v.entry.Name] += used
-	w.mu.Unlock()
 	reason := "endTurn"
 	if said.Stop == llm.StopMaxTokens {
 		reason = "maxTokens"

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"strconv"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/mcp/client"
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
@@ -15,6 +16,7 @@ func (v *server) offers() map[string]any {
 	out := map[string]any{
 		"roots":       map[string]any{"listChanged": true},
 		"elicitation": map[string]any{"form": struct{}{}, "url": struct{}{}},
+		"tasks":       taskCapability(),
 	}
 	if v.maySample() {
 		out["sampling"] = struct{}{}
@@ -24,6 +26,17 @@ func (v *server) offers() map[string]any {
 
 // serve answers what the server asks of lathe.
 func (v *server) serve(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) {
+	if strings.HasPrefix(method, "tasks/") {
+		return v.serveTask(ctx, method, params)
+	}
+	if wantsTask(params) && (method == "elicitation/create" || method == "sampling/createMessage") {
+		return v.begin(func(ctx context.Context) (any, *rpc.Error) { return v.answer(ctx, method, params) })
+	}
+	return v.answer(ctx, method, params)
+}
+
+// answer answers a question of the server.
+func (v *server) answer(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error) {
 	v.asking.Add(1)
 	defer v.asking.Add(-1)
 	switch method {

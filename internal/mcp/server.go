@@ -58,6 +58,7 @@ type server struct {
 	callers  map[*View]int // the sessions that wait for the server, and how often
 
 	hidden hidden
+	tasks  ownTasks
 	asking atomic.Int32 // questions of the server that wait for an answer
 
 	pages map[string]chan struct{} // that the user opened, by the ids of their elicitations
@@ -187,6 +188,7 @@ func (v *server) failed(err error) {
 		v.state = NeedsAuth
 	}
 	v.failures++
+	v.tasks.forget()
 	if v.failures > 1 {
 		v.retryAt = time.Now().Add(min(firstWait<<min(v.failures-2, 10), longestWait))
 	}
@@ -218,6 +220,7 @@ func (v *server) shut() {
 		v.state = ""
 	}
 	v.mu.Unlock()
+	v.tasks.forget()
 	if c != nil {
 		_ = c.Close() // a server that does not end in order is ended
 	}

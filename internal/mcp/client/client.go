@@ -8,6 +8,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"sync/atomic"
 
@@ -168,15 +169,16 @@ type Client struct {
 	Instructions string
 	Has          Capabilities
 
-	info     Info
-	offers   map[string]any
-	request  func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error)
-	updated  func(uri string)
-	log      func(line string)
-	overHTTP bool
-	level    atomic.Pointer[string] // of the server's log
-	heard    atomic.Int64           // notifications
-	listens  atomic.Int32
+	info            Info
+	statelessOffers map[string]any
+	offers          map[string]any
+	request         func(ctx context.Context, method string, params json.RawMessage) (any, *rpc.Error)
+	updated         func(uri string)
+	log             func(line string)
+	overHTTP        bool
+	level           atomic.Pointer[string] // of the server's log
+	heard           atomic.Int64           // notifications
+	listens         atomic.Int32
 }
 
 // versioned is a transport over HTTP, which needs the version of the protocol after the handshake.
@@ -190,6 +192,8 @@ func Connect(ctx context.Context, t rpc.Transport, o Options) (*Client, error) {
 	if c.offers == nil {
 		c.offers = map[string]any{}
 	}
+	c.statelessOffers = maps.Clone(c.offers)
+	delete(c.statelessOffers, "tasks") // which is no part of that version
 	c.Conn = rpc.New(t, rpc.Handler{Request: o.Request, Odd: o.Log, Notify: func(method string, params json.RawMessage) {
 		c.heard.Add(1)
 		if ready.Load() || method == "notifications/message" {

@@ -111,7 +111,7 @@ func (c *Client) call(ctx context.Context, method string, params map[string]any,
 
 // send sends a request that says itself which version it follows.
 func (c *Client) send(ctx context.Context, version, method string, params map[string]any, result any, progress func(rpc.Progress)) error {
-	meta := map[string]any{metaVersion: version, metaClient: c.info, metaCapabilities: c.offers}
+	meta := map[string]any{metaVersion: version, metaClient: c.info, metaCapabilities: c.statelessOffers}
 	if level := c.level.Load(); level != nil {
 		meta[metaLogLevel] = *level
 	}
