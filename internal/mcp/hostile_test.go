@@ -103,7 +103,7 @@ func TestHostileServersOverHTTPHarmNobody(t *testing.T) {
 		}, "text/html"},
 		"half an answer": {func(w http.ResponseWriter, _ *http.Request, id string) {
 			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"res`, id)
-		}, "took longer"},
+		}, "no JSON"},
 		"a stream without an end": {func(w http.ResponseWriter, r *http.Request, _ string) {
 			stream(w)
 			_, _ = io.WriteString(w, ": quiet\n\n")

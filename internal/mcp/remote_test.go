@@ -139,3 +139,29 @@ func TestTheOlderTransportPostsToItsOwnOriginOnly(t *testing.T) {
 		t.Errorf("%+v", s)
 	}
 }
+
+func TestNoServerIsAtAnAddressOfMetadata(t *testing.T) {
+	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "100.100.100.200", "168.63.129.16"} {
+		b := newBench(t, map[string]any{"direct": map[string]any{"type": "http", "url": "http://" + host + "/mcp"}})
+		b.start(t)
+		if s := b.set.Status()[0]; s.State != mcp.Failed || !strings.Contains(s.Err, "where clouds have their metadata") {
+			t.Errorf("%s: %+v", host, s)
+		}
+	}
+}
+
+// Old servers refuse what they do not know with an error that names no request.
+func TestAnErrorWithoutAnIDEndsItsRequest(t *testing.T) {
+	for body, want := range map[string]string{
+		`{"jsonrpc":"2.0","id":null,"error":{"code":-32000,"message":"no such luck"}}`: "no such luck",
+		`{"jsonrpc":"2.0","id":"server-error","error":{"code":-32600,"message":"m"}}`:  "m (-32600)",
+		`{"jsonrpc":"2.0","id":4711,"result":{}}`:                                      "answered to another request",
+	} {
+		url := serve(t, mad(func(w http.ResponseWriter, _ *http.Request, _ string) { _, _ = w.Write([]byte(body)) }), nil)
+		b := newBench(t, map[string]any{"h": map[string]any{"type": "http", "url": url}})
+		b.start(t)
+		if _, err := b.call(t.Context(), t, "mcp__h__act", `{}`); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v, want %q", err, want)
+		}
+	}
+}

@@ -15,6 +15,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/mcp/remote"
 )
 
 const (
@@ -102,7 +104,7 @@ func (a *addresses) control(_, address string, _ syscall.RawConn) error {
 
 func (a *addresses) checkIP(ip netip.Addr) error {
 	ip = ip.Unmap().WithZone("")
-	if ip.IsLinkLocalUnicast() || ip.IsMulticast() {
+	if remote.IsMetadata(ip) || ip.IsMulticast() {
 		return fmt.Errorf("%s is a link-local address, where clouds have their metadata; lathe does not log in there", ip)
 	}
 	if isPrivate(ip) && !a.private() {

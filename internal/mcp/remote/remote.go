@@ -17,6 +17,7 @@ import (
 	"net/http"
 	"net/netip"
 	"net/url"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -74,10 +75,20 @@ func NewClient() *http.Client {
 // refuseLinkLocal refuses connections to addresses where clouds have their metadata.
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
-	if err == nil && at.Addr().Unmap().IsLinkLocalUnicast() {
-		return fmt.Errorf("%s is a link-local address, which no MCP server has", at.Addr())
+	if err == nil && IsMetadata(at.Addr()) {
+		return fmt.Errorf("%s is a link-local address or one where clouds have their metadata; no MCP server has such", at.Addr())
 	}
 	return nil
+}
+
+// IsMetadata reports whether clouds have their metadata at an address: all link-local ones, also behind a translation to IPv4 (RFC 6052), and the three
+// that others have: of Amazon for IPv6, of Alibaba and of Azure.
+func IsMetadata(ip netip.Addr) bool {
+	ip = ip.Unmap().WithZone("")
+	if b := ip.As16(); ip.Is6() && bytes.HasPrefix(b[:], []byte{0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0}) {
+		ip = netip.AddrFrom4([4]byte(b[12:]))
+	}
+	return ip.IsLinkLocalUnicast() || slices.Contains([]string{"fd00:ec2::254", "100.100.100.200", "168.63.129.16"}, ip.String())
 }
 
 type incoming struct {
@@ -243,16 +254,36 @@ func (s *Streamable) exchange(ctx context.Context, id string, body []byte, own m
 		if err != nil {
 			return err
 		}
-		if len(bytes.TrimSpace(data)) == 0 {
+		if data = bytes.TrimSpace(data); len(data) == 0 {
 			return errors.New("the server answered with nothing")
 		}
 		s.put(data, nil)
-		return nil
+		return unanswered(resp, data, id)
 	case "text/event-stream":
 		return s.follow(ctx, id, resp.Body, own == nil)
 	default:
 		return fmt.Errorf("the server answered with content of the type %q", kind)
 	}
+}
+
+// unanswered is why a body is not the answer to the request that it came for; nil if it may be.
+func unanswered(resp *http.Response, data []byte, id string) error {
+	var m struct {
+		ID    json.RawMessage `json:"id"`
+		Error *rpc.Error      `json:"error"`
+	}
+	if data[0] == '[' {
+		return nil
+	}
+	switch err := json.Unmarshal(data, &m); {
+	case err != nil:
+		return errors.New("the server's answer is no JSON")
+	case string(bytes.Trim(m.ID, `"`)) == id:
+		return nil
+	case m.Error != nil:
+		return fmt.Errorf("the server answered with HTTP status %d: %w", resp.StatusCode, m.Error)
+	}
+	return errors.New("the server answered to another request")
 }
 
 func (s *Streamable) remember(resp *http.Response) {
