@@ -322,6 +322,9 @@ func readClaude(file string, dirs []string) (user []byte, locals [][]byte, fault
 	return user, locals, nil
 }
 
+// mostOfProject is how many servers of a project's file are read: each is put to the user.
+const mostOfProject = 100
+
 // parse reads the object mcpServers of a file.
 func (p *Places) parse(data []byte, scope Scope, file string) (out []Entry, faults []string) {
 	where := cmp.Or(file, string(scope))
@@ -331,7 +334,12 @@ func (p *Places) parse(data []byte, scope Scope, file string) (out []Entry, faul
 	if err := json.Unmarshal(data, &doc); err != nil {
 		return nil, []string{fmt.Sprintf("%s: the MCP servers cannot be read: %v", where, err)}
 	}
-	for _, name := range slices.Sorted(maps.Keys(doc.Servers)) {
+	names := slices.Sorted(maps.Keys(doc.Servers))
+	if scope == Project && len(names) > mostOfProject {
+		faults = append(faults, fmt.Sprintf("%s: of its %d MCP servers the first %d are read", where, len(names), mostOfProject))
+		names = names[:mostOfProject]
+	}
+	for _, name := range names {
 		e, err := p.Parse(name, doc.Servers[name], scope)
 		if err != nil {
 			faults = append(faults, fmt.Sprintf("%s: the MCP server %q is left out: %v", where, name, err))
