@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -17,7 +16,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/repl"
 	"github.com/lathe-dev/lathe/internal/tui"
-	"github.com/lathe-dev/lathe/internal/tui/theme"
 )
 
 // interactive reports whether a user converses: on a terminal, without a flag that asks for one answer.
@@ -83,7 +81,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, i
 				browse(ctx, inst, env, address)
 			}
 		},
-		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Note: note, Themes: theme.Names(),
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Note: note, Themes: (&looks{inst: inst}).names,
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
 	})
 }
@@ -126,12 +124,9 @@ func (p *program) front(ctx context.Context, o *Options, c *console.Console, ins
 func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *app.Instance, first llm.Message) error {
 	set := inst.Config().Settings
 	v, _ := currentVersion()
+	l := &looks{inst: inst}
 	to := tui.Options{
-		Theme: themeName(set.Theme), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Keys: set.Keybindings,
-		Follow: func() (string, json.RawMessage) {
-			s := inst.Config().Settings
-			return themeName(s.Theme), s.Keybindings
-		},
+		Look: l.now(), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Follow: l.now,
 		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
 		Initial: first, Version: v, Earlier: c.History,
 		Login: func(ctx context.Context) (string, error) {

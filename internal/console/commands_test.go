@@ -542,7 +542,7 @@ func TestEveryCommandDoesItsWork(t *testing.T) {
 			))
 			p.write(t, "a.txt", "one\n")
 			s := p.open(t, func(o *Options) {
-				o.Themes = []string{"auto", "dark", "light"}
+				o.Themes = func() []string { return []string{"auto", "dark", "light"} }
 				o.Doctor = func(context.Context) (string, error) { return "all is well", nil }
 			})
 			s.command("mode", "acceptEdits")

@@ -38,7 +38,7 @@ type Options struct {
 
 	Doctor   func(ctx context.Context) (string, error) // nil: there is none
 	Boundary *boundary.Boundary                        // the instance's; nil: no sandbox
-	Themes   []string                                  // names the front end knows
+	Themes   func() []string                           // names the front end knows; nil: none
 	Browse   func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
 
 	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.

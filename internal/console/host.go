@@ -333,7 +333,11 @@ func (s setup) Cache() command.Cache {
 
 // Themes lists the current theme first.
 func (s setup) Themes() []string {
-	return append([]string{s.c.inst.Config().Settings.Theme}, s.c.opts.Themes...)
+	out := []string{s.c.inst.Config().Settings.Theme}
+	if s.c.opts.Themes != nil {
+		out = append(out, s.c.opts.Themes()...)
+	}
+	return out
 }
 
 func (s setup) SetTheme(_ context.Context, name string) error {

@@ -52,6 +52,7 @@ type Folder struct {
 	Processes *process.Set    // the plugin processes
 	o         Options
 	inline    inlineAgents
+	looks     pluginLooks
 	procs     struct {
 		sync.Mutex
 		of    *config.Config

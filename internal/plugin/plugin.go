@@ -47,7 +47,12 @@ type Manifest struct {
 	LSPServers   json.RawMessage   `json:"lspServers,omitempty"`
 	Processes    json.RawMessage   `json:"processes,omitempty"`
 	Dependencies []json.RawMessage `json:"dependencies,omitempty"`
+	Themes       json.RawMessage   `json:"themes,omitempty"`
 	UserConfig   map[string]Option `json:"userConfig,omitempty"`
+
+	Experimental struct {
+		Themes json.RawMessage `json:"themes,omitempty"`
+	} `json:"experimental,omitzero"`
 }
 
 // Option is a value that the user gives a plugin, in the setting pluginConfigs.

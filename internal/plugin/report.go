@@ -55,7 +55,8 @@ func (p *Plugin) Report() (lines, notes []string) {
 	for _, need := range p.Needs() {
 		lines = append(lines, "needs the plugin "+need)
 	}
-	lines = append(lines, p.texts()...)
+	looks, bad := p.lookLines()
+	lines, notes = append(append(lines, looks...), p.texts()...), append(notes, bad...)
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], p.Root, "${CLAUDE_PLUGIN_ROOT}")
 	}

@@ -157,7 +157,7 @@ func (m *model) output(msg outputMsg) {
 		m.moved = &msg
 	}
 	if out.Theme != "" {
-		m.setTheme(out.Theme)
+		m.chooseTheme(out.Theme)
 	}
 	if out.Insert != "" {
 		m.edit.SetText(out.Insert)

@@ -32,7 +32,7 @@ func TestMain(m *testing.M) {
 func open() int {
 	s := newFake()
 	o := tui.Options{
-		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Theme: os.Getenv("LATHE_TUI_THEME"),
+		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Look: tui.Look{Theme: os.Getenv("LATHE_TUI_THEME")},
 		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
 	r, err := tui.Run(context.Background(), s, o)

@@ -35,6 +35,7 @@ type look struct {
 	spin  int    // the picture of the spinner
 
 	name    string // of the theme, as it was asked for
+	made    []byte // the file of the theme; nil: it has none
 	dark    bool
 	profile colorprofile.Profile
 	problem error // with the theme that was asked for

@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"net/url"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"time"
 
@@ -20,14 +22,22 @@ import (
 func newLook(o Options) look {
 	l := look{now: time.Now, reduced: o.ReducedMotion, links: true}
 	l.profile = profile(o)
-	l.name, l.dark = o.Theme, darkBackground(o.Getenv)
-	th, err := theme.Load(l.name, l.dark, l.profile)
+	l.name, l.made, l.dark = o.Theme, o.File, darkBackground(o.Getenv)
+	th, err := l.load(l.dark)
 	if err != nil {
 		th = theme.Must("auto", l.dark, l.profile)
 		l.problem = err
 	}
 	l.theme = th
 	return l
+}
+
+// load makes the theme.
+func (l look) load(dark bool) (*theme.Theme, error) {
+	if l.made != nil {
+		return theme.Read(l.name, l.made, dark, l.profile)
+	}
+	return theme.Load(l.name, dark, l.profile)
 }
 
 // profile is how many colours the terminal shows.
@@ -58,8 +68,8 @@ func darkBackground(getenv func(string) string) bool {
 func spinner(n int) string { return theme.Spinner[n%len(theme.Spinner)] }
 
 // loadKeys makes the keymap of the settings, and reports the bindings that do not hold.
-func (m *model) loadKeys(settings json.RawMessage) {
-	keymap, problems := keys.Load(settings)
+func (m *model) loadKeys() {
+	keymap, problems := keys.LoadAll(m.options.Commands, m.options.Keys...)
 	m.keymap, m.keys = keymap, keys.NewResolver(keymap)
 	if !m.options.Inline { // printed lines cannot be expanded
 		m.look.key = keymap.Key(keys.ToggleTranscript)
@@ -74,25 +84,33 @@ func (m *model) follow() {
 	if m.options.Follow == nil {
 		return
 	}
-	name, settings := m.options.Follow()
-	if !bytes.Equal(settings, m.options.Keys) {
-		m.options.Keys = settings
-		m.loadKeys(settings)
+	old, now := m.options.Look, m.options.Follow()
+	m.options.Look = now
+	if !slices.EqualFunc(now.Keys, old.Keys, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) || !maps.Equal(now.Commands, old.Commands) {
+		m.loadKeys()
 	}
-	if name != m.options.Theme {
-		m.options.Theme = name
-		m.setTheme(name)
+	if now.Theme != old.Theme || !bytes.Equal(now.File, old.File) {
+		m.setTheme(now.Theme, now.File)
+	}
+}
+
+// chooseTheme takes the theme that the user chose; one of a file comes with the changed settings.
+func (m *model) chooseTheme(name string) {
+	if m.options.Follow == nil || slices.Contains(theme.Names(), name) {
+		m.setTheme(name, nil)
 	}
 }
 
 // setTheme changes how everything looks.
-func (m *model) setTheme(name string) {
-	th, err := theme.Load(name, m.look.dark, m.look.profile)
+func (m *model) setTheme(name string, file []byte) {
+	next := m.look
+	next.name, next.made = name, file
+	th, err := next.load(next.dark)
 	if err != nil {
 		m.tell("warning", err.Error())
 		return
 	}
-	m.look.name = name
+	m.look.name, m.look.made = name, file
 	m.wear(th)
 }
 
@@ -102,7 +120,7 @@ func (m *model) background(dark bool) {
 		return
 	}
 	m.look.dark = dark
-	if th, err := theme.Load(m.look.name, dark, m.look.profile); err == nil {
+	if th, err := m.look.load(dark); err == nil {
 		m.wear(th)
 	}
 }

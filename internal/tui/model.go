@@ -126,7 +126,7 @@ func newModel(p *program) *model {
 	m.host, _ = os.Hostname() // without one the links are to this machine as well
 	m.edit = editor.New(editor.Options{Theme: m.look.theme, Windows: runtime.GOOS == "windows"})
 	m.dialogs, m.toasts = dialog.NewStack(nil), dialog.NewToasts(nil)
-	m.loadKeys(p.options.Keys)
+	m.loadKeys()
 	m.w, m.h = p.term.size()
 	m.query.w, m.query.h = m.w, m.h
 	m.screen = newScreen(m.w, m.h, p.options.Inline)

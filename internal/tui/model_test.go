@@ -524,8 +524,10 @@ func TestAListTakesItsOwnKeysBeforeTheRest(t *testing.T) {
 
 func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
 	m := newTestModel(t, 80, 24)
-	name, settings := "", json.RawMessage(nil)
-	m.options.Follow = func() (string, json.RawMessage) { return name, settings }
+	name, settings, file, commands := "", json.RawMessage(nil), []byte(nil), map[string]string(nil)
+	m.options.Follow = func() Look {
+		return Look{Theme: name, File: file, Keys: []json.RawMessage{json.RawMessage(`{"ctrl+k": "chat:stash"}`), settings}, Commands: commands}
+	}
 	m.press(uv.Key{Code: 'x', Text: "x"})
 	before := m.keymap
 	m.press(uv.Key{Code: 'x', Text: "x"})
@@ -541,6 +543,17 @@ func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
 	m.press(uv.Key{Code: 'x', Text: "x"})
 	if got := m.keymap.Key(keys.Action("command:status")); got != "ctrl+x s" {
 		t.Errorf("the key is %q, not that of the beginning", got)
+	}
+	name, file, commands = "mine", []byte(`{"base": "dark", "overrides": {"claude": "#123456"}}`), map[string]string{"alt+q": "demo:greet", "enter": "demo:greet"}
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	if got := m.keymap.Key(keys.Action("command:demo:greet")); got != "alt+q" || m.keymap.Key(keys.Submit) != "enter" || m.look.theme.Name != "mine" {
+		t.Errorf("the plugin's key is %q, enter is %q, the theme %s", got, m.keymap.Key(keys.Submit), m.look.theme.Name)
+	}
+	was := m.look.theme
+	file = []byte(`{"base": "dark", "overrides": {"claude": "#654321"}}`)
+	m.press(uv.Key{Code: 'x', Text: "x"})
+	if m.look.theme == was {
+		t.Error("the changed file of the theme has no effect")
 	}
 }
 

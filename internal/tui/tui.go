@@ -50,23 +50,30 @@ type Session interface {
 	Complete(ctx context.Context, q event.Query) []event.Candidate
 }
 
+// Look is what may change while the interface runs.
+type Look struct {
+	Theme    string            // a name that theme.Names lists, "" is "auto", or that of File
+	File     []byte            // a theme in the form of theme.Read; nil: Theme is none of a file
+	Keys     []json.RawMessage // bindings of keys, the strongest last; null unbinds
+	Commands map[string]string // keys of plugins, with their slash commands
+}
+
 // Options are the settings of the terminal. The zero value is the default.
 type Options struct {
-	Theme         string                                      // a name that theme.Names lists; "" is "auto"
-	Inline        bool                                        // keep the terminal's own scrollback instead of using the alternate screen
-	Mouse         bool                                        // capture the mouse; native selection then needs the terminal's own modifier
-	Keys          json.RawMessage                             // the setting "keybindings"; null unbinds
-	Follow        func() (theme string, keys json.RawMessage) // the present values of Theme and Keys, asked at each key; nil: they stay
-	Notifications string                                      // "auto" (""), "osc9", "osc777", "osc99", "bell", "off"
-	ReducedMotion bool                                        // no spinner
-	Sidebar       bool                                        // show the sidebar from the start
-	Initial       llm.Message                                 // is sent at once, when it has parts
-	Command       string                                      // a slash command without its slash, is run at once
-	Draft         string                                      // is put into the editor
-	Version       string                                      // of lathe
-	Editor        string                                      // the command for ctrl+g; "" is $VISUAL, $EDITOR, vi
-	In, Out       *os.File                                    // nil: os.Stdin, os.Stdout
-	Getenv        func(string) string                         // nil: os.Getenv
+	Look
+	Inline        bool                // keep the terminal's own scrollback instead of using the alternate screen
+	Mouse         bool                // capture the mouse; native selection then needs the terminal's own modifier
+	Follow        func() Look         // the present values, asked at each key; nil: they stay
+	Notifications string              // "auto" (""), "osc9", "osc777", "osc99", "bell", "off"
+	ReducedMotion bool                // no spinner
+	Sidebar       bool                // show the sidebar from the start
+	Initial       llm.Message         // is sent at once, when it has parts
+	Command       string              // a slash command without its slash, is run at once
+	Draft         string              // is put into the editor
+	Version       string              // of lathe
+	Editor        string              // the command for ctrl+g; "" is $VISUAL, $EDITOR, vi
+	In, Out       *os.File            // nil: os.Stdin, os.Stdout
+	Getenv        func(string) string // nil: os.Getenv
 	// Login asks the person at the terminal, which is theirs meanwhile, for a provider and its key, and keeps them.
 	// nil: /login is refused.
 	Login func(context.Context) (outcome string, err error)

@@ -2,7 +2,9 @@ package keys
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 )
@@ -56,25 +58,80 @@ const commandPrefix = "command:"
 // The first is Claude Code's keybindings.json (code.claude.com/docs/en/keybindings). In the last one a key is
 // bound where its action is at home, and null takes it off everywhere. The problems are in the order of the
 // text; all the rest holds.
-func Load(settings json.RawMessage) (*Map, []Problem) {
-	l := &loader{text: settings, leader: DefaultLeader}
-	root, err := parse(settings)
-	if err != nil {
-		l.problem(0, "", "not JSON: "+err.Error()+"; the default keys hold")
-		root = value{}
+func Load(settings json.RawMessage) (*Map, []Problem) { return LoadAll(nil, settings) }
+
+// LoadAll is Load for bindings from several places, each stronger than the one before. The commands are those of plugins, by key: they
+// hold where the prompt is, on keys that have no meaning yet.
+func LoadAll(commands map[string]string, settings ...json.RawMessage) (*Map, []Problem) {
+	l := &loader{leader: DefaultLeader}
+	if len(settings) == 0 {
+		settings = []json.RawMessage{nil}
 	}
-	l.readLeader(root)
+	var roots []value
+	for _, text := range settings {
+		l.text = text
+		root, err := parse(text)
+		if err != nil {
+			l.problem(0, "", "not JSON: "+err.Error()+"; the keys of the other places hold")
+			root = value{}
+		}
+		l.readLeader(root)
+		roots = append(roots, root)
+	}
 	l.defaults()
-	l.read(root)
-	l.prefixes()
-	l.wayToSend()
-	if !strings.Contains(strings.TrimSpace(string(settings)), "\n") {
-		for i := range l.problems {
-			l.problems[i].Line = 0
+	l.readCommands(commands)
+	var all []Problem
+	for i, root := range roots {
+		l.text = settings[i]
+		l.read(root)
+		if i == len(roots)-1 {
+			l.prefixes()
+			l.wayToSend()
+		}
+		all = append(all, l.inOrder()...)
+		if i < len(roots)-1 {
+			for n := range l.entries {
+				l.entries[n].line = 0 // the next place may bind the key to something else
+			}
 		}
 	}
-	slices.SortStableFunc(l.problems, func(a, b Problem) int { return a.Line - b.Line })
-	return build(l.leader, l.entries), l.problems
+	return build(l.leader, l.entries), all
+}
+
+// inOrder takes the problems of one text.
+func (l *loader) inOrder() []Problem {
+	out := l.problems
+	l.problems = nil
+	if !strings.Contains(strings.TrimSpace(string(l.text)), "\n") {
+		for i := range out {
+			out[i].Line = 0
+		}
+	}
+	slices.SortStableFunc(out, func(a, b Problem) int { return a.Line - b.Line })
+	return out
+}
+
+// readCommands binds the keys of plugins to their commands.
+func (l *loader) readCommands(commands map[string]string) {
+	for _, key := range slices.Sorted(maps.Keys(commands)) {
+		chord, err := parseChord(key, l.leader)
+		where, a := fmt.Sprintf("%s %q of a plugin", Chat, key), Action(commandPrefix+commands[key])
+		if err == nil {
+			err = refused(Chat, chord, a)
+		}
+		if err == nil && slices.ContainsFunc(l.entries, func(e entry) bool { return startsWith(e.chord, chord) || startsWith(chord, e.chord) }) {
+			err = errors.New("the key has a meaning already, which holds")
+		}
+		if err != nil {
+			l.problem(0, where, err.Error())
+			continue
+		}
+		l.entries = append(l.entries, entry{Chat, chord, a, 0})
+	}
+}
+
+func startsWith(chord, first []string) bool {
+	return len(first) <= len(chord) && slices.Equal(chord[:len(first)], first)
 }
 
 func (l *loader) problem(offset int, where, message string, args ...any) {

@@ -126,12 +126,18 @@ var spellings = map[string]string{
 // Load makes the theme of that name for a terminal with a dark background or not, which shows as many
 // colours as the profile says. An unknown name is an error that lists the known ones.
 func Load(name string, dark bool, p colorprofile.Profile) (*Theme, error) {
+	t, _, err := load(name, dark, p)
+	return t, err
+}
+
+// load is Load with the palette.
+func load(name string, dark bool, p colorprofile.Profile) (*Theme, palette, error) {
 	known := strings.ToLower(strings.TrimSpace(name))
 	if s, ok := spellings[known]; ok {
 		known = s
 	}
 	if !slices.Contains(Names(), known) {
-		return nil, fmt.Errorf("there is no theme %q; the themes are %s", name, strings.Join(Names(), ", "))
+		return nil, palette{}, fmt.Errorf("there is no theme %q; the themes are %s", name, strings.Join(Names(), ", "))
 	}
 	switch known {
 	case "auto":
@@ -147,9 +153,10 @@ func Load(name string, dark bool, p colorprofile.Profile) (*Theme, error) {
 	if known == "dark" || known == "light" {
 		dark = known == "dark"
 	}
-	t := build(paletteOf(known, dark), p)
+	c := paletteOf(known, dark)
+	t := build(c, p)
 	t.Name, t.Dark, t.Profile = known, dark, p
-	return t, nil
+	return t, c, nil
 }
 
 // Must is Load for a name that is known to exist; it panics otherwise.
