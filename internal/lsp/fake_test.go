@@ -6,9 +6,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,6 +38,7 @@ type fake struct {
 	in      *bufio.Reader
 	settled bool // it was sent settings
 	memory  []byte
+	held    []anything // reports that wait for a question
 }
 
 type anything = map[string]any
@@ -95,8 +98,12 @@ func (f *fake) handle(method, id, params any) {
 		if f.mode == "prints" {
 			fmt.Print("starting up...\nwarning: Content: odd\n")
 		}
+		sync := 2
+		if strings.HasPrefix(f.mode, "reports") {
+			sync = 1 // it wants whole texts
+		}
 		f.send(anything{"id": id, "result": anything{"capabilities": anything{
-			"textDocumentSync": 2, "definitionProvider": true, "renameProvider": true, "hoverProvider": true, "positionEncoding": "utf-16",
+			"textDocumentSync": sync, "definitionProvider": true, "renameProvider": true, "hoverProvider": true, "positionEncoding": "utf-16",
 		}}})
 	case "workspace/didChangeConfiguration":
 		f.settled = true
@@ -107,6 +114,10 @@ func (f *fake) handle(method, id, params any) {
 	case "textDocument/rename":
 		f.rename(id, params)
 	case "textDocument/hover":
+		for _, m := range f.held {
+			f.send(m)
+		}
+		f.held = nil
 		if f.mode != "slow" && (f.mode != "waits for settings" || f.settled) {
 			f.send(anything{"id": id, "result": anything{"contents": "hello"}})
 		}
@@ -124,6 +135,8 @@ func (f *fake) changed(params any) {
 	}
 	odd := anything{"range": anything{"start": anything{"line": 99999, "character": -5}, "end": anything{"line": -1, "character": 0}}, "message": "odd \x1b[31m place", "severity": 77, "code": 12}
 	switch f.mode {
+	case "reports", "reports late":
+		f.review(doc, params.(anything))
 	case "slow":
 	case "dies":
 		os.Exit(1)
@@ -139,6 +152,41 @@ func (f *fake) changed(params any) {
 		report(doc["uri"], 0, odd)
 	default:
 		report(doc["uri"], doc["version"])
+	}
+}
+
+// review reports on a text: a line "error x" is an error, "warning x" a warning, and "breaks name" an error in another file of the folder.
+func (f *fake) review(doc, params anything) {
+	text, _ := doc["text"].(string)
+	if list, ok := params["contentChanges"].([]any); ok {
+		text, _ = list[0].(anything)["text"].(string) // the whole: see handle
+	}
+	uri := doc["uri"].(string)
+	lists := map[string][]any{uri: {}}
+	for n, line := range strings.Split(text, "\n") {
+		kind, rest, _ := strings.Cut(line, " ")
+		at := anything{"start": anything{"line": n, "character": 0}, "end": anything{"line": n, "character": 1}}
+		switch kind {
+		case "error":
+			lists[uri] = append(lists[uri], anything{"range": at, "severity": 1, "message": rest})
+		case "warning":
+			lists[uri] = append(lists[uri], anything{"range": at, "severity": 2, "message": rest})
+		case "breaks":
+			other := uri[:strings.LastIndex(uri, "/")+1] + rest
+			lists[other] = append(lists[other], anything{"range": at, "severity": 1, "message": "broken by another file"})
+		}
+	}
+	for _, to := range slices.Sorted(maps.Keys(lists)) {
+		p := anything{"uri": to, "diagnostics": lists[to]}
+		if to == uri {
+			p["version"] = doc["version"]
+		}
+		m := anything{"method": "textDocument/publishDiagnostics", "params": p}
+		if f.mode == "reports late" {
+			f.held = append(f.held, m)
+			continue
+		}
+		f.send(m)
 	}
 }
 
@@ -173,6 +221,12 @@ func (f *fake) rename(id, params any) {
 		result = anything{"changes": anything{uri.(string): []any{edit(0, 0, 0, 3), edit(0, 1, 0, 2)}}}
 	case "edits an old version":
 		result = anything{"documentChanges": []any{anything{"textDocument": anything{"uri": uri, "version": 77}, "edits": []any{edit(0, 0, 0, 1)}}}}
+	case "dies in the rename":
+		os.Exit(1)
+	case "never answers the rename":
+		return
+	case "answers the rename wrongly":
+		result = []any{"what?"}
 	case "makes files":
 		result = anything{"documentChanges": []any{anything{"kind": "delete", "uri": uri}}}
 	default:
@@ -232,13 +286,22 @@ func TestAWrongEditChangesNothing(t *testing.T) {
 	for mode, want := range map[string]string{
 		"edits outside": "outside of", "edits nowhere": "outside of", "edits inside of a character": "outside of", "edits overlap": "overlap",
 		"edits an old version": "version 77", "makes files": "delete a file",
+		"dies in the rename": "", "never answers the rename": "did not answer within", "answers the rename wrongly": "",
 	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
-			p, f := misbehaving(t, mode)
+			p, f := misbehaving(t, mode, func(_ *lsp.Options, s *lsp.Settings) {
+				if mode == "never answers the rename" {
+					s.RequestMs = 100
+				}
+			})
+			before, _ := os.ReadFile(f.Path)
 			e, err := p.Rename(t.Context(), lsp.Query{File: f, Line: 1, Column: 1, Text: "new"})
-			if err == nil || !strings.Contains(err.Error(), want) {
+			if err == nil || !strings.Contains(err.Error(), want) || len(e.Changes) > 0 {
 				t.Errorf("%v, %v", e, err)
+			}
+			if after, _ := os.ReadFile(f.Path); string(after) != string(before) {
+				t.Errorf("the file is changed: %q", after)
 			}
 		})
 	}

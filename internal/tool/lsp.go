@@ -202,7 +202,15 @@ func (q *lspQuery) ask(ctx context.Context) (string, error) {
 	if q.op == lsp.Hover {
 		return clipText(cmp.Or(a.Text, "Nothing is known there.")) + note, nil
 	}
-	return q.list(a.Places) + note, nil
+	return q.list(q.withAsked(query, a.Places)) + note, nil
+}
+
+// withAsked adds the definition that was found by its name, if the server leads from there to another place, as to a declaration.
+func (q *lspQuery) withAsked(query lsp.Query, list []lsp.Place) []lsp.Place {
+	if q.op != lsp.GoToDefinition || q.in.Symbol == "" || slices.ContainsFunc(list, func(p lsp.Place) bool { return p.Path == query.File.Path && p.Line == query.Line }) {
+		return list
+	}
+	return append([]lsp.Place{{Path: query.File.Path, Line: query.Line, Column: query.Column}}, list...)
 }
 
 // place is the query with the position of its symbol.

@@ -75,3 +75,40 @@ func TestThePreviewOfARenameShowsNoFileThatReadingWouldAskFor(t *testing.T) {
 		}
 	}
 }
+
+func TestWithoutAServerTextIsSearchedAndTheResultSaysSo(t *testing.T) {
+	b := newBench(t)
+	b.put("shape.groovy", "int total(int n);\nint total(int n) {\n  return n;\n}\n")
+	b.put("use.groovy", "int x = total(1);\n")
+	for _, server := range []string{"no support", "no server"} {
+		if server == "no server" {
+			b.env.Language, _ = lsptest.Pool(t, in{}) // it is for .fk files only
+		}
+		const said = "Found as text, not by a language server (no language server):\n"
+		if got, want := b.must("LSP", in{"operation": "goToDefinition", "symbol": "shape.total"}), said+"shape.groovy:2: int total(int n) {"; got != want {
+			t.Errorf("%s: definition: %q, want %q", server, got, want)
+		}
+		if got, want := b.must("LSP", in{"operation": "findReferences", "file_path": "use.groovy", "line": 1, "character": 10}), said+"shape.groovy:1: int total(int n);\nshape.groovy:2: int total(int n) {\nuse.groovy:1: int x = total(1);"; got != want {
+			t.Errorf("%s: references: %q, want %q", server, got, want)
+		}
+		for _, op := range []string{"hover", "incomingCalls", "rename"} {
+			_, err := b.call("LSP", in{"operation": op, "file_path": "use.groovy", "line": 1, "character": 10, "new_name": "sum"})
+			if err == nil || !strings.Contains(err.Error(), "no language server") {
+				t.Errorf("%s: %s: %v", server, op, err)
+			}
+		}
+	}
+}
+
+func TestADefinitionAskedForByNameIsAmongTheAnswers(t *testing.T) {
+	b := newBench(t)
+	path := b.put("a.fk", "declared one\nfunc one() {\n")
+	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": []any{lsptest.Place(path, 0)}}) // as clangd, which leads from a definition to its declaration
+	if got, want := b.must("LSP", in{"operation": "definition", "symbol": "one"}), "a.fk:2: func one() {\na.fk:1: declared one"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": []any{lsptest.Place(path, 1)}})
+	if got, want := b.must("LSP", in{"operation": "definition", "symbol": "one"}), "a.fk:2: func one() {"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
