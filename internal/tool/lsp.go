@@ -98,6 +98,7 @@ type lspQuery struct {
 	in   lspInput
 	op   lsp.Operation
 	path files.Path // of file_path
+	used bool       // the symbol's place is a use, since no definition was found as text
 }
 
 func (q *lspQuery) title() string {
@@ -207,7 +208,7 @@ func (q *lspQuery) ask(ctx context.Context) (string, error) {
 
 // withAsked adds the definition that was found by its name, if the server leads from there to another place, as to a declaration.
 func (q *lspQuery) withAsked(query lsp.Query, list []lsp.Place) []lsp.Place {
-	if q.op != lsp.GoToDefinition || q.in.Symbol == "" || slices.ContainsFunc(list, func(p lsp.Place) bool { return p.Path == query.File.Path && p.Line == query.Line }) {
+	if q.op != lsp.GoToDefinition || q.in.Symbol == "" || q.used || slices.ContainsFunc(list, func(p lsp.Place) bool { return p.Path == query.File.Path && p.Line == query.Line }) {
 		return list
 	}
 	return append([]lsp.Place{{Path: query.File.Path, Line: query.Line, Column: query.Column}}, list...)
@@ -223,6 +224,11 @@ func (q *lspQuery) place(ctx context.Context) (lsp.Query, error) {
 		return query, nil
 	}
 	found, err := q.definitions(ctx)
+	if err == nil && len(found) == 0 { // a server knows a name by each of its uses
+		found, err = q.words(ctx, false)
+		found = slices.DeleteFunc(found, func(p lsp.Place) bool { return !q.env.Language.Covers(p.Path) })
+		q.used = true
+	}
 	if err != nil {
 		return query, err
 	}

@@ -112,3 +112,13 @@ func TestADefinitionAskedForByNameIsAmongTheAnswers(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestASymbolWhoseDefinitionLooksLikeNoneIsAskedAboutAtAUse(t *testing.T) {
+	b := newBench(t)
+	b.put("a.txt", "odd one\n") // of no language
+	path := b.put("b.fk", "let's say\n one <- 1\n")
+	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": []any{lsptest.Place(path, 1)}})
+	if got, want := b.must("LSP", in{"operation": "definition", "symbol": "one"}), "b.fk:2: one <- 1"; got != want {
+		t.Errorf("%q, want %q", got, want)
+	}
+}
