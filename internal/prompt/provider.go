@@ -58,12 +58,7 @@ func start(ctx context.Context, p Provider) *running {
 // section waits for the provider's text. One that fails or takes too long gives no section, and a note for the user.
 func (a *running) section() (s Section, note string) {
 	defer a.stop()
-	var r result
-	select {
-	case r = <-a.done:
-	case <-a.end:
-		r.err = context.DeadlineExceeded
-	}
+	r := a.wait()
 	if errors.Is(r.err, context.DeadlineExceeded) {
 		return s, fmt.Sprintf("the context %q is left out: it took longer than %s", a.Name, cmp.Or(a.Wait, providerWait))
 	}
@@ -75,6 +70,21 @@ func (a *running) section() (s Section, note string) {
 		text = head + "\n[shortened: the rest is left out]"
 	}
 	return Section{a.Name, a.Origin, text}, ""
+}
+
+// wait returns the provider's result. One that is there counts, also long after the time that a first message waits.
+func (a *running) wait() result {
+	select {
+	case r := <-a.done:
+		return r
+	default:
+	}
+	select {
+	case r := <-a.done:
+		return r
+	case <-a.end:
+		return result{err: context.DeadlineExceeded}
+	}
 }
 
 // element is a section as the model gets it.
