@@ -25,8 +25,8 @@ func TestAThemeOfAFileIsAnotherOneWithOtherColours(t *testing.T) {
 		t.Errorf("with 16 colours: %v %v", few, err)
 	}
 	for text, want := range map[string]string{
-		`{"base": "nosuch"}`:                      "there is no theme",
-		`[]`:                                      "no JSON in the form of a theme",
+		`{"base": "nosuch"}`: "there is no theme",
+		`[]`:                 "no JSON in the form of a theme",
 		`{"overrides": {"accent": "\u001b[31m"}}`: "is no colour",
 	} {
 		if _, err := Read("bad", []byte(text), true, colorprofile.TrueColor); err == nil || !strings.Contains(err.Error(), want) {
