@@ -72,7 +72,7 @@ func (l *lineSearch) chunk(buf []byte) (done bool) {
 	l.choices.reset()
 	at := 0 // start of the first line not dealt with
 	for {
-		hit := l.m.next(buf, at, crs, &l.choices)
+		hit := l.m.next(buf, at, crs, &l.choices, l.dfa)
 		if hit < 0 {
 			break
 		}
@@ -80,7 +80,7 @@ func (l *lineSearch) chunk(buf []byte) (done bool) {
 		end := lineStop(buf, hit)
 		line := trimLine(buf[start:end])
 		var loc []int
-		if hit-start <= len(line) {
+		if hit-start <= len(line) && l.mayMatch(buf[start:end]) {
 			loc = l.m.in(line, hit-start)
 		}
 		if loc == nil {
@@ -99,6 +99,11 @@ func (l *lineSearch) chunk(buf []byte) (done bool) {
 	l.pass(buf, at, len(buf))
 	l.hold(buf)
 	return false
+}
+
+// mayMatch rules a line out, its end included, at a fraction of what the regexp costs.
+func (l *lineSearch) mayMatch(line []byte) bool {
+	return l.m.dfaFirst || l.dfa == nil || l.dfa.worn() || l.dfa.find(line, 0) >= 0
 }
 
 // lineStop is the end of the line at i, after its newline.

@@ -92,7 +92,7 @@ func (p *pieces) search(piece []byte, last bool) (done bool) {
 // first is the first match at or after a place. Assertions there see the byte before.
 func (p *pieces) first(text []byte, from int) []int {
 	var loc []int
-	if quick := len(p.m.literal) > 0 || p.m.run != nil || p.m.choices != nil; quick && p.m.next(text, from, true, p.fresh()) < 0 {
+	if quick := len(p.m.literal) > 0 || p.m.run != nil || p.m.choices != nil; quick && p.m.next(text, from, true, p.fresh(), nil) < 0 {
 		return nil
 	}
 	if from == 0 {

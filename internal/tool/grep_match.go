@@ -15,15 +15,17 @@ import (
 type matcher struct {
 	re        *regexp.Regexp
 	literal   []byte
-	whole     bool       // the literal is all of the pattern
-	texts     *textSet   // where the pattern is a few texts, with assertions around them: no regexp is needed for a line
-	fold      bool       // the literal is in lower case and letters may be in either
-	rare      int        // of a folded literal, where its rarest character is
-	run       *byteRun   // where the literal is short or there is none
-	order     []*byteRun // with run: all runs that a matching line has, in their order
-	choices   [][]byte   // where there is neither, or texts has several: every match has one of these literals
-	blocks    int        // without a literal: bytes that are searched at once; 0: line by line
-	ends      bool       // the pattern asks for the end of a line, which a carriage return hides in a block
+	whole     bool           // the literal is all of the pattern
+	texts     *textSet       // where the pattern is a few texts, with assertions around them: no regexp is needed for a line
+	fold      bool           // the literal is in lower case and letters may be in either
+	rare      int            // of a folded literal, where its rarest character is
+	run       *byteRun       // where the literal is short or there is none
+	order     []*byteRun     // with run: all runs that a matching line has, in their order
+	choices   [][]byte       // where there is neither, or texts has several: every match has one of these literals
+	tree      *syntax.Regexp // of what is not one text or a few: for a lineDFA of each goroutine
+	dfaFirst  bool           // the lineDFA finds lines faster than the other means
+	blocks    int            // without a literal: bytes that are searched at once; 0: line by line
+	ends      bool           // the pattern asks for the end of a line, which a carriage return hides in a block
 	multiline bool
 }
 
@@ -75,6 +77,10 @@ func (m *matcher) setOthers(tree *syntax.Regexp) {
 		m.choices = alternatives(tree)
 	}
 	m.setBlocks(tree)
+	if !m.whole && !m.multiline {
+		m.tree = tree
+		m.dfaFirst = m.choices == nil && (m.run == nil && len(m.literal) == 0 || m.run != nil && !m.run.quick())
+	}
 }
 
 // setBlocks decides whether a pattern without a literal can be looked for in several lines at once: not where it asks for the begin or end of
@@ -172,12 +178,14 @@ func literalText(re *syntax.Regexp) literalOf {
 }
 
 // next finds the first line at or after from, the begin of a line, that may match: a place in it, or -1. crs: buf has carriage returns.
-// choices has what was found in buf so far.
-func (m *matcher) next(buf []byte, from int, crs bool, choices *choice) int {
+// choices has what was found in buf so far, dfa is nil where there is none.
+func (m *matcher) next(buf []byte, from int, crs bool, choices *choice, dfa *lineDFA) int {
 	var i int
 	switch {
 	case from >= len(buf):
 		return -1
+	case m.dfaFirst && dfa != nil && !dfa.worn():
+		return dfa.find(buf, from)
 	case m.run != nil:
 		i = m.run.index(buf[from:])
 	case m.fold && len(m.literal) > 0:

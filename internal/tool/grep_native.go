@@ -309,6 +309,7 @@ type scanner struct {
 	ctx     context.Context
 	buf     []byte
 	choices choice
+	dfa     *lineDFA
 	stopped bool // the last file has more than is needed
 
 	longLines int // that were searched in pieces, of all files
@@ -319,6 +320,9 @@ func (sc *scanner) file(f io.Reader) (fileHits, error) {
 	sc.stopped = false
 	if sc.buf == nil {
 		sc.buf = make([]byte, chunkSize)
+		if sc.m.tree != nil {
+			sc.dfa = newLineDFA(sc.m.tree)
+		}
 	}
 	n, err := io.ReadFull(f, sc.buf)
 	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {

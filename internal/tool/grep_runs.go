@@ -77,6 +77,11 @@ func inOrder(line []byte, runs []*byteRun) bool {
 	return true
 }
 
+// quick reports whether the run is found with few looks at its lines: its anchor is one character that is not frequent.
+func (r *byteRun) quick() bool {
+	return r.sets[r.anchor].n == 1 && r.sets[r.anchor].weight <= 0.012
+}
+
 // runs collects the sets of an expression and keeps the best run of them.
 type runs struct {
 	now  []*byteSet
