@@ -283,6 +283,8 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		names, watched = append(names, protectedIn(dir)...), append(watched, watchedIn(dir)...)
 		p.Mask = append(p.Mask, withTargets(secretsIn(dir))...)
 	}
+	seen := newWatch(append(watched, names...))
+	names = slices.DeleteFunc(names, seen.missing) // nothing of them can be mounted over: the watch has them
 	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
 	p.Mask = append(p.Mask, b.both(moved, b.s.Filesystem.DenyRead)...)
 	for _, secret := range b.secrets() {
@@ -297,7 +299,7 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: newWatch(append(watched, names...)), b: b}
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b}
 	r.Confinement.Watch = r.begin
 	if b.mode == confine.Workspace {
 		r.below = b.trees.scan(folders)

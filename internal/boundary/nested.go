@@ -3,6 +3,7 @@ package boundary
 import (
 	"bytes"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -54,9 +55,18 @@ func (t *trees) scan(folders []string) map[string]below {
 	return out
 }
 
+// stamp is the state of a file or folder.
+type stamp struct {
+	device, inode uint64
+	size          int64
+	written       int64 // the times, in nanoseconds
+	changed       int64
+	mode          fs.FileMode
+}
+
 // listed is a folder as it was read.
 type listed struct {
-	state string // "": it changed a moment ago, and may again without another time
+	state stamp // zero: it changed a moment ago, and may again without another time
 	subs  []string
 	names []string // those of nestedNames
 	bare  bool     // git takes the folder itself for a repository
@@ -72,7 +82,7 @@ type below struct {
 type repo struct {
 	config []byte // nil: none that can be read
 	mode   fs.FileMode
-	hooks  map[string]string // what tells a changed file from the same one, also of repoFiles
+	hooks  map[string]stamp // what tells a changed file from the same one, also of repoFiles
 }
 
 // repoFiles are files of a repository that lead to other configuration, or choose programs of it.
@@ -119,12 +129,12 @@ func (t *tree) list(dir string) (listed, bool) {
 	if err != nil || !fi.IsDir() {
 		return listed{}, false
 	}
-	state, changed := stamp(fi)
+	state := stampOf(fi)
 	if old, ok := t.folders[dir]; ok && old.state == state {
 		return old, true
 	}
 	l := listed{}
-	if time.Since(changed)+t.later > coarse {
+	if time.Since(time.Unix(0, state.changed))+t.later > coarse {
 		l.state = state
 	}
 	entries, err := os.ReadDir(dir)
@@ -161,10 +171,10 @@ func (b *below) addBare(path string) {
 
 // readRepo reads what runs programs.
 func readRepo(git string) *repo {
-	r := &repo{hooks: map[string]string{}}
+	r := &repo{hooks: map[string]stamp{}}
 	if fi, err := os.Lstat(git); err != nil || !fi.IsDir() {
 		if err == nil { // it leads to another folder
-			r.hooks["."], _ = stamp(fi)
+			r.hooks["."] = stampOf(fi)
 		}
 		return r
 	}
@@ -173,17 +183,17 @@ func readRepo(git string) *repo {
 	}
 	for _, name := range repoFiles {
 		if fi, err := os.Lstat(filepath.Join(git, name)); err == nil {
-			r.hooks[name], _ = stamp(fi)
+			r.hooks[name] = stampOf(fi)
 		}
 	}
 	if fi, err := os.Lstat(filepath.Join(git, "hooks")); err == nil && !fi.IsDir() {
-		r.hooks["hooks"], _ = stamp(fi)
+		r.hooks["hooks"] = stampOf(fi)
 		return r
 	}
 	entries, _ := os.ReadDir(filepath.Join(git, "hooks"))
 	for _, e := range entries {
 		if fi, err := e.Info(); err == nil && !strings.HasSuffix(e.Name(), ".sample") {
-			r.hooks["hooks/"+e.Name()], _ = stamp(fi)
+			r.hooks["hooks/"+e.Name()] = stampOf(fi)
 		}
 	}
 	return r
@@ -216,19 +226,11 @@ func (b below) planted(now below, aside string) (lines []string, found map[strin
 // moved reports whether a repository was there before, in another place.
 func (b below) moved(r *repo) bool {
 	for _, old := range b.repos {
-		if r != nil && len(r.config) > 0 && bytes.Equal(old.config, r.config) && slices.Equal(sortedValues(old.hooks), sortedValues(r.hooks)) {
+		if r != nil && len(r.config) > 0 && bytes.Equal(old.config, r.config) && maps.Equal(old.hooks, r.hooks) {
 			return true
 		}
 	}
 	return false
-}
-
-func sortedValues(m map[string]string) (out []string) {
-	for name, value := range m {
-		out = append(out, name+" "+value)
-	}
-	slices.Sort(out)
-	return out
 }
 
 // changed undoes the harmful difference between two states of a repository.

@@ -3,13 +3,11 @@ package boundary
 import (
 	"crypto/rand"
 	"errors"
-	"fmt"
 	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
-	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -67,12 +65,11 @@ func (p place) replace(text []byte, mode os.FileMode) error {
 	return err
 }
 
-// stamp is what tells a changed file or folder from the same one, and the time of its last change. A command can set all times but that.
-func stamp(fi os.FileInfo) (string, time.Time) {
+// stampOf returns what tells a changed file or folder from the same one. A command can set all times but that of the last change.
+func stampOf(fi os.FileInfo) stamp {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {
-		return fmt.Sprint(fi.Size(), fi.ModTime().UnixNano(), fi.Mode()), fi.ModTime()
+		return stamp{size: fi.Size(), written: fi.ModTime().UnixNano(), mode: fi.Mode(), changed: fi.ModTime().UnixNano()}
 	}
-	changed := st.Ctim.Nano()
-	return fmt.Sprint(st.Dev, st.Ino, st.Size, st.Mtim.Nano(), fi.Mode(), changed), time.Unix(0, changed)
+	return stamp{st.Dev, st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano(), fi.Mode()}
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"time"
 )
 
 // place is a name in a folder that was no link when it was looked for. Only Linux can hold a folder open for it.
@@ -44,7 +43,7 @@ func (p place) replace(text []byte, mode os.FileMode) error {
 	return err
 }
 
-// stamp is what tells a changed file or folder from the same one, and the time of its last change.
-func stamp(fi os.FileInfo) (string, time.Time) {
-	return fmt.Sprint(fi.Size(), fi.ModTime().UnixNano(), fi.Mode()), fi.ModTime()
+// stampOf returns what tells a changed file or folder from the same one.
+func stampOf(fi os.FileInfo) stamp {
+	return stamp{size: fi.Size(), written: fi.ModTime().UnixNano(), mode: fi.Mode(), changed: fi.ModTime().UnixNano()}
 }

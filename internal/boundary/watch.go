@@ -17,14 +17,22 @@ type watch struct {
 }
 
 func newWatch(names []string) watch {
-	w := watch{map[string]string{}, map[string]string{}}
-	parents := map[string]string{}
+	w := watch{make(map[string]string, len(names)), make(map[string]string, len(names))}
+	known := map[string]parent{}
 	for _, name := range names {
-		name = realParent(name, parents)
+		dir := filepath.Dir(name)
+		up, ok := known[dir]
+		if !ok {
+			up = parentOf(dir)
+			known[dir] = up
+		}
+		if up.real != dir {
+			name = filepath.Join(up.real, filepath.Base(name))
+		}
 		fi, err := os.Lstat(name)
 		switch {
 		case os.IsNotExist(err):
-			w.names[name], w.above[name] = "", existing(filepath.Dir(name))
+			w.names[name], w.above[name] = "", up.existing
 		case err == nil && fi.Mode()&os.ModeSymlink != 0:
 			w.names[name], _ = os.Readlink(name)
 		}
@@ -32,21 +40,22 @@ func newWatch(names []string) watch {
 	return w
 }
 
-// realParent replaces the links above a name, as far as the folders are there. A link that comes later is a command's.
-func realParent(name string, known map[string]string) string {
-	dir := filepath.Dir(name)
-	real, ok := known[dir]
-	if !ok {
-		base := existing(dir)
-		var err error
-		if real, err = filepath.EvalSymlinks(base); err == nil {
-			real = filepath.Join(real, strings.TrimPrefix(dir, base))
-		} else {
-			real = dir
-		}
-		known[dir] = real
+// missing reports whether a name was not there.
+func (w watch) missing(name string) bool {
+	target, ok := w.names[name]
+	return ok && target == ""
+}
+
+// parent is the folder of a name without links, as far as it is there: a link that comes later is a command's.
+type parent struct{ real, existing string }
+
+func parentOf(dir string) parent {
+	base := existing(dir)
+	real, err := filepath.EvalSymlinks(base)
+	if err != nil {
+		return parent{dir, base}
 	}
-	return filepath.Join(real, filepath.Base(name))
+	return parent{filepath.Join(real, strings.TrimPrefix(dir, base)), real}
 }
 
 // existing is a folder, or the nearest one above it that is there.
@@ -65,13 +74,14 @@ func existing(dir string) string {
 func (w watch) sweep(dir string) (lines, found []string) {
 	gone := map[string]bool{}
 	for name, was := range w.names {
-		now, err := os.Readlink(name)
+		fi, err := os.Lstat(name)
 		if err != nil {
-			if _, err := os.Lstat(name); err != nil {
-				continue // still missing, or removed, which is harmless
+			continue // still missing, or removed, which is harmless
+		}
+		if fi.Mode()&os.ModeSymlink != 0 {
+			if now, err := os.Readlink(name); err == nil && now == was {
+				continue
 			}
-		} else if now == was {
-			continue
 		}
 		if link := w.linkAbove(name); link != "" {
 			found = append(found, name)
