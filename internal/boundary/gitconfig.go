@@ -36,7 +36,7 @@ func (r *Run) OpenConfig() {
 		if err != nil {
 			return false
 		}
-		r.configs = append(r.configs, &openConfig{path: path, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")})
+		r.configs = append(r.configs, &openConfig{path: path, written: r.Policy.Write, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")})
 		return true
 	})
 	for _, c := range r.configs {
@@ -47,7 +47,8 @@ func (r *Run) OpenConfig() {
 // openConfig is a configuration that a command may write.
 type openConfig struct {
 	path, aside string
-	text        []byte // as it was
+	written     []string // the folders that commands write
+	text        []byte   // as it was
 	mode        os.FileMode
 	stop        func()
 	next        []byte // in a guard: a replacement, until it is clear that nothing else happened to it
@@ -64,7 +65,7 @@ func (c *openConfig) check() {
 	now, _, err := readRegular(c.path)
 	switch {
 	case err == nil:
-		key := harmfulChange(string(c.text), string(now))
+		key := c.harmful(string(now))
 		if key == "" {
 			return
 		}
@@ -127,6 +128,56 @@ var harmlessKeys = map[string]string{
 	"rebase": "autosquash autostash updaterefs", "rerere": "enabled autoupdate", "init": "defaultbranch", "commit": "gpgsign verbose status", "tag": "gpgsign sort",
 	"log": "date decorate abbrevcommit follow", "status": "short branch showuntrackedfiles", "diff": "algorithm renames colormoved mnemonicprefix noprefix",
 	"color": "ui branch diff status", "advice": "detachedhead",
+}
+
+// harmful is harmfulChange for the file, and knows the folders that commands write: git push runs the hooks of a repository on this
+// machine, so none of those may become a remote.
+func (c *openConfig) harmful(now string) string {
+	if key := harmfulChange(string(c.text), now); key != "" {
+		return key
+	}
+	known := map[string]bool{}
+	for _, s := range settings(string(c.text)) {
+		known[s.id()] = true
+	}
+	all := settings(now)
+	for _, s := range all {
+		if s.namesRemote(all) && !known[s.id()] && c.leadsInside(s.value) {
+			return s.section + "." + s.key
+		}
+	}
+	return ""
+}
+
+// namesRemote reports whether a setting has the address of a remote. That of a branch may have one instead of a remote's name.
+func (s setting) namesRemote(all []setting) bool {
+	switch s.section + "." + s.key {
+	case "remote.url", "remote.pushurl":
+		return true
+	case "branch.remote", "branch.pushremote":
+		return s.value != "." && !slices.ContainsFunc(all, func(r setting) bool {
+			return r.section == "remote" && r.key == "url" && strings.Trim(r.sub, `"`) == s.value
+		})
+	}
+	return false
+}
+
+// leadsInside reports whether a remote is a folder that commands write, or may be.
+func (c *openConfig) leadsInside(url string) bool {
+	path := strings.TrimPrefix(url, "file://")
+	if before, _, colon := strings.Cut(path, ":"); colon && !strings.Contains(before, "/") { // a scheme, or ssh's host:path
+		return false
+	}
+	if !filepath.IsAbs(path) {
+		path = filepath.Join(filepath.Dir(filepath.Dir(c.path)), path)
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		real = filepath.Clean(path)
+	}
+	return slices.ContainsFunc(append([]string{"/proc", "/dev"}, c.written...), func(dir string) bool {
+		return within(filepath.Clean(path), dir) || within(real, dir)
+	})
 }
 
 // harmfulChange returns the first setting of a configuration that is new and not known to be harmless, "" if there is none.

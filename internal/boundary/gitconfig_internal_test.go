@@ -1,6 +1,10 @@
 package boundary
 
-import "testing"
+import (
+	"os"
+	"path/filepath"
+	"testing"
+)
 
 func TestOnlyHarmlessChangesOfAGitConfigurationStay(t *testing.T) {
 	const old = "[core]\n\tbare = false\n\tfsmonitor = mine\n[remote \"origin\"]\n\turl = https://example.com/x\n"
@@ -25,6 +29,34 @@ func TestOnlyHarmlessChangesOfAGitConfigurationStay(t *testing.T) {
 	} {
 		if key := harmfulChange(old, tt.now); key != tt.key {
 			t.Errorf("%q: %q, want %q", tt.now, key, tt.key)
+		}
+	}
+}
+
+// The hooks of such a repository would run at the user's next push.
+func TestNoFolderThatCommandsWriteBecomesARemote(t *testing.T) {
+	top := t.TempDir()
+	if err := os.Symlink("p", filepath.Join(top, "link")); err != nil {
+		t.Skip(err)
+	}
+	write(t, top+"/p/evil/HEAD", "x")
+	c := &openConfig{path: top + "/p/.git/config", text: []byte("[core]\n\tbare = false\n[remote \"own\"]\n\turl = kept\n"), written: []string{top + "/p", top + "/cache"}}
+	for url, harmful := range map[string]bool{
+		"https://example.com/x": false, "git@example.com:x/y.git": false, "ssh://git@example.com/x": false, "../remote.git": false, top + "/remote.git": false, "file://" + top + "/r": false,
+		"evil": true, "./evil": true, "sub/../evil": true, "../p/evil": true, top + "/p/evil": true, "file://" + top + "/p/evil": true, top + "/cache/x": true, top + "/link/evil": true,
+		"/proc/self/cwd/evil": true, ".": true, "a/b:c": true,
+	} {
+		for _, key := range []string{"url", "pushurl"} {
+			if got := c.harmful(string(c.text) + "[remote \"origin\"]\n\t" + key + " = " + url + "\n"); (got != "") != harmful {
+				t.Errorf("%s = %s: %q", key, url, got)
+			}
+		}
+	}
+	for value, harmful := range map[string]bool{".": false, "own": false, "evil": true, "./evil": true, "https://example.com/x": false} {
+		for _, key := range []string{"remote", "pushRemote"} {
+			if got := c.harmful(string(c.text) + "[branch \"main\"]\n\t" + key + " = " + value + "\n"); (got != "") != harmful {
+				t.Errorf("branch.main.%s = %s: %q", key, value, got)
+			}
 		}
 	}
 }

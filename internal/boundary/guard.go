@@ -51,7 +51,7 @@ func (r *Run) begin() func(*sandbox.Proc) {
 		g.protect[path], protected = true, append(protected, path)
 		if isGitConfig(path) {
 			if text, fi, err := readRegular(path); err == nil {
-				g.configs[path] = &openConfig{path: path, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")}
+				g.configs[path] = &openConfig{path: path, written: r.Policy.Write, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")}
 			}
 		}
 	}
@@ -223,7 +223,7 @@ func (c *openConfig) judge() {
 	case err != nil:
 		c.lines = append(c.lines, setAside(c.path, c.aside))
 	default:
-		key := harmfulChange(string(c.text), string(now))
+		key := c.harmful(string(now))
 		if key == "" {
 			return
 		}
