@@ -167,13 +167,16 @@ func (c *readCall) attached(file *os.File, info fs.FileInfo) ([]llm.Part, error)
 	return []llm.Part{llm.Media{MIME: "application/pdf", Data: data, Name: c.env.Rel(c.path.Lexical)}}, nil
 }
 
-// pictures are those of scanned pages, and a note on them; no note where there are none.
+// pictures are those of scanned pages, and a note on them, or why there are none.
 func (c *readCall) pictures(ctx context.Context, file *os.File, a *document.Answer) (parts []llm.Part, note string) {
 	var shown []string
 	for _, p := range a.Text[:min(len(a.Text), pageImages)] {
 		i, err := c.env.document(ctx, file, document.Request{Kind: "page", First: p.Number, Edge: readEdge, Bytes: readImageMax})
 		if err != nil {
-			break // of a format that is not read, such as that of a fax
+			if len(parts) == 0 {
+				return nil, fmt.Sprintf("No text. Page %d is not shown as an image: %v. Make images of the pages (pdftoppm -png -r 100 in Bash) and Read those.", p.Number, err)
+			}
+			break
 		}
 		shown = append(shown, strconv.Itoa(p.Number))
 		parts = append(parts, llm.Media{MIME: i.MIME, Data: i.Data, Name: fmt.Sprintf("%s page %d", c.env.Rel(c.path.Lexical), p.Number)})

@@ -146,16 +146,24 @@ func TestScannedPagesAreShownAsImages(t *testing.T) {
 		[2]string{four + "1/ColorSpace/DeviceGray/Decode[1 0]", "\x50"},
 		[2]string{four + "2/ColorSpace[/Indexed/DeviceRGB 3<FF000000FF000000FFFFFFFF>]", "\x1b"},
 		[2]string{four + "8/ColorSpace/DeviceCMYK", "\x00\xff\xff\x00\xff\x00\xff\x00\xff\xff\x00\x00\x00\x00\x00\x00"},
-		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode", "\x00"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter/JBIG2Decode", "\x00"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</K -1/Columns 4>>", "\x2f\x80\x08\x00\x80"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter[/FlateDecode/CCITTFaxDecode]/DecodeParms[null<</K -1/Columns 4/BlackIs1 true>>]", deflated(t, "\x2f\x80\x08\x00\x80")},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</Columns 4/EndOfLine true>>", "\x00\x17\xc0\x04"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</K 4/Columns 4>>", "\x00"},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter/JPXDecode", "\x00"},
 	))
-	r, err := b.call("Read", in{"file_path": "scan.pdf", "pages": "1-7"})
+	r, err := b.call("Read", in{"file_path": "scan.pdf", "pages": "1-12"})
 	if err != nil || len(r.Parts) != 5 {
 		t.Fatalf("%v %v", r, err)
 	}
-	wantIn(t, text(r), "page 1, 2, 3, 4.", `pages="5-7"`)
+	wantIn(t, text(r), "page 1, 2, 3, 4.", `pages="5-12"`)
 	rgbw := []color.RGBA{{255, 0, 0, 255}, {0, 255, 0, 255}, {0, 0, 255, 255}, {255, 255, 255, 255}}
 	black, white := color.RGBA{0, 0, 0, 255}, color.RGBA{255, 255, 255, 255}
-	for page, want := range map[int][]color.RGBA{2: rgbw, 3: {black, white, black, white}, 4: {white, black, white, black}, 5: rgbw, 6: rgbw} {
+	for page, want := range map[int][]color.RGBA{
+		2: rgbw, 3: {black, white, black, white}, 4: {white, black, white, black}, 5: rgbw, 6: rgbw,
+		8: {white, white, black, black}, 9: {black, black, white, white}, 10: {white, white, black, black},
+	} {
 		r, err := b.call("Read", in{"file_path": "scan.pdf", "pages": strconv.Itoa(page)})
 		if err != nil || len(r.Parts) != 2 {
 			t.Fatalf("page %d: %v %v", page, r, err)
@@ -174,7 +182,19 @@ func TestScannedPagesAreShownAsImages(t *testing.T) {
 	if err != nil || r.Parts[1].(llm.Media).MIME != "image/jpeg" {
 		t.Errorf("%v %v", r, err)
 	}
-	wantIn(t, b.must("Read", in{"file_path": "scan.pdf", "pages": "7"}), "pdftoppm")
+	for page, format := range map[string]string{"7": "JBIG2", "11": "a fax in two dimensions", "12": "JPEG 2000"} {
+		wantIn(t, b.must("Read", in{"file_path": "scan.pdf", "pages": page}), "pdftoppm", "Page "+page+" is not shown as an image", "it is "+format)
+	}
+}
+
+func deflated(t *testing.T, s string) string {
+	t.Helper()
+	var b bytes.Buffer
+	z := zlib.NewWriter(&b)
+	if _, err := z.Write([]byte(s)); err != nil || z.Close() != nil {
+		t.Fatal(err)
+	}
+	return b.String()
 }
 
 func notebookWith(cells ...map[string]any) string {

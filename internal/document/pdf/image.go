@@ -3,7 +3,10 @@ package pdf
 import (
 	"bytes"
 	"errors"
+	"fmt"
 	"io"
+
+	"golang.org/x/image/ccitt"
 )
 
 // Image is a picture of a page, in the form in which it is stored.
@@ -77,13 +80,58 @@ func (s *Stream) picture() (*Image, error) {
 		i.JPEG = s.until("DCTDecode")
 		return i, nil
 	}
+	last, params := s.lastFilter()
+	if last == "CCITTFaxDecode" || last == "JBIG2Decode" {
+		i.Bits = 1
+	}
+	if last == "JBIG2Decode" || last == "JPXDecode" {
+		return nil, fmt.Errorf("%w: it is %s", ErrNoImage, map[Name]string{"JBIG2Decode": "JBIG2", "JPXDecode": "JPEG 2000"}[last])
+	}
 	if !i.space(r, s.Dict["ColorSpace"], 0) || i.Bits != 1 && i.Bits != 2 && i.Bits != 4 && i.Bits != 8 {
 		return nil, ErrNoImage
 	}
+	if last == "CCITTFaxDecode" {
+		return i, i.fax(r, params, s.until(last))
+	}
 	if i.Rows = s.Bytes(); len(i.Rows) < i.Stride()*i.Height {
-		return nil, ErrNoImage // of another format (CCITT, JBIG2, JPEG 2000), or too large
+		return nil, ErrNoImage // of another format, or too large
 	}
 	return i, nil
+}
+
+// lastFilter is the one that makes the pixels, and its parameters.
+func (s *Stream) lastFilter() (Name, Dict) {
+	filters, params := s.filters()
+	if len(filters) == 0 {
+		return "", nil
+	}
+	return filters[len(filters)-1], params[len(filters)-1]
+}
+
+// fax decodes the picture of a fax machine: group 4, or group 3 of one dimension with ends of lines (ISO 32000-1, 7.4.6).
+func (i *Image) fax(r *Reader, params Dict, data []byte) error {
+	format := ccitt.Group4
+	switch k := r.Number(params["K"]); {
+	case k > 0:
+		return fmt.Errorf("%w: it is a fax in two dimensions", ErrNoImage)
+	case k == 0:
+		format = ccitt.Group3
+	}
+	columns := 1728
+	if n := int(r.Number(params["Columns"])); n > 0 {
+		columns = n
+	}
+	if columns != i.Width || i.Components != 1 {
+		return ErrNoImage
+	}
+	black, _ := r.Value(params["BlackIs1"]).(bool)
+	align, _ := r.Value(params["EncodedByteAlign"]).(bool)
+	i.Rows = make([]byte, i.Stride()*i.Height)
+	in := ccitt.NewReader(bytes.NewReader(data), ccitt.MSB, format, columns, i.Height, &ccitt.Options{Align: align, Invert: black})
+	if _, err := io.ReadFull(in, i.Rows); err != nil {
+		return fmt.Errorf("%w: %w", ErrNoImage, err)
+	}
+	return nil
 }
 
 // Stride is the bytes of a row.
