@@ -61,12 +61,16 @@ func login(t *testing.T, c *oauth.Client) {
 
 // call sends a request to the server as the transport does: with the token, and once more after a refusal.
 func (w world) call(ctx context.Context, c *oauth.Client) (status int, err error) {
+	return call(ctx, w.URL(), c)
+}
+
+func call(ctx context.Context, server string, c *oauth.Client) (status int, err error) {
 	for again := range 2 {
 		token, err := c.Token(ctx)
 		if err != nil {
 			return 0, err
 		}
-		r, err := http.NewRequestWithContext(ctx, http.MethodPost, w.URL(), http.NoBody)
+		r, err := http.NewRequestWithContext(ctx, http.MethodPost, server, http.NoBody)
 		if err != nil {
 			return 0, err
 		}
