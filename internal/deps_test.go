@@ -84,7 +84,8 @@ var table = func() map[string]row {
 		"prompt":      {[]string{"llm", "files", "frontmatter", "git", "glob", "sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
 		"lsp/lsptest": {[]string{"lsp", "sandbox"}, "a language server with fixed answers, for the tests of all who ask one"},
 
-		"lsp": {[]string{"mcp/rpc", "sandbox"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
+		"usage": {nil, "what a process takes is a question to the system"},
+		"lsp": {[]string{"mcp/rpc", "sandbox", "usage"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
@@ -99,7 +100,7 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "patch", "files/transact", "boundary", "netproxy", "document", "memory", "notebook", "files", "git", "glob", "sandbox", "lsp", "prompt", "permission/shell", "permission/call", "consult", "fuzzy", "rank", "subagent", "web", "websearch"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
 	outside := row{[]string{"agent", "event", "llm", "permission", "sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
 	t["customtool"] = row{with(outside.may, "config", "permission/call"), "a program that is a tool is declared by files and settings, and sees the loop's contracts, not the built-in tools"}
-	t["plugin/process"] = row{with(outside.may, "customtool", "mcp/rpc", "permission/call", "prompt"), "a process speaks JSON-RPC with the loop's contracts; its tools are declared like those of programs, and its texts are cleaned like those of files"}
+	t["plugin/process"] = row{with(outside.may, "customtool", "mcp/rpc", "permission/call", "prompt", "usage"), "a process speaks JSON-RPC with the loop's contracts; its tools are declared like those of programs, and its texts are cleaned like those of files"}
 	t["plugin"] = row{[]string{"config", "frontmatter", "sandbox", "lsp", "mcp/entry"}, "plugins are folders that the settings enable, whose servers are described as those who start them read them; what their parts do is done by those who know such parts"}
 	t["eval"] = row{[]string{"agent", "event", "frontmatter", "llm", "session"}, "judges see the conversation, a diff and a check's result, by way of functions; their verdicts are entries of the log"}
 	t["keyring"] = row{nil, "secrets are kept by the system or in a file; whose they are is above"}

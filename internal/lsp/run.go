@@ -15,6 +15,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/mcp/rpc"
 	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/usage"
 )
 
 // run is one process of a server.
@@ -47,7 +48,7 @@ type run struct {
 	reloads   bool                         // it heard of one, and has published nothing since
 	pulls     map[string]diagnosticOptions // registered providers of diagnostics, by id
 	used      time.Time
-	load      load // of the goroutine that attends
+	load      usage.Load // of the goroutine that attends
 	stopCause error
 	stopped   chan struct{}
 	stopOnce  sync.Once

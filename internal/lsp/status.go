@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/usage"
 )
 
 // Status describes a server for people.
@@ -59,7 +61,7 @@ func (s *server) status() Status {
 	if working {
 		st.State = "indexing"
 	}
-	st.Memory = usageOf(r.proc.Pid()).memory
+	st.Memory = usage.Of(r.proc.Pid()).Memory
 	list, _ := r.current()
 	for _, diags := range list {
 		for _, d := range diags {

@@ -87,6 +87,12 @@ func began(kind string) {
 	case "long":
 		fmt.Println(strings.Repeat("x", 5<<20))
 		select {}
+	case "greedy":
+		held := make([]byte, 200<<20)
+		for i := range held {
+			held[i] = byte(i)
+		}
+		select {}
 	case "exits":
 		os.Exit(3)
 	case "forks":
@@ -148,14 +154,15 @@ func start(t testing.TB, kind, about, answer string, more ...process.Spec) *fixt
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := process.Declaration{Command: self, Timeout: 2000, Env: map[string]string{
+	few := 120
+	d := process.Declaration{Command: self, Timeout: 2000, Memory: &few, Env: map[string]string{
 		behaviour: kind, "LATHE_TEST_ABOUT": about, "LATHE_TEST_ANSWER": answer, "LATHE_TEST_FILE": t.TempDir() + "/file",
 	}}
 	specs := append([]process.Spec{{Declaration: d, Name: "test", Origin: "the test", Dir: t.TempDir()}}, more...)
 	f := &fixture{catalogue: call.NewCatalogue(), runner: sandbox.New(), now: time.Now()}
 	f.Set = process.New(process.Options{
 		Specs: func() ([]process.Spec, []string) { return specs, nil }, Version: func() uint64 { return 1 }, Runner: f.runner,
-		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Tools: f.catalogue, Dir: t.TempDir(), Lathe: "test", Clock: f.clock,
+		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Tools: f.catalogue, Dir: t.TempDir(), Lathe: "test", Clock: f.clock, Every: 5 * time.Millisecond,
 	})
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {

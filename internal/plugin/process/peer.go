@@ -55,6 +55,7 @@ type live struct {
 	*rpc.Conn
 	pipe  *pipe
 	began time.Time
+	pid   int
 	about *about
 	slow  atomic.Int32
 
@@ -159,6 +160,7 @@ func (p *Process) start(over chan struct{}) {
 		return
 	}
 	p.set.version.Add(1)
+	go p.bound(l, l.pid)
 	go p.watch(l)
 }
 
@@ -200,7 +202,7 @@ func (p *Process) launch() (*live, error) {
 		done()
 		return nil, err
 	}
-	l := &live{began: o.Clock()}
+	l := &live{began: o.Clock(), pid: child.Pid()}
 	l.pipe = newPipe(child.Out, child.In, func() { child.Shut(shutGrace); done() })
 	l.Conn = rpc.New(l.pipe, rpc.Handler{
 		Request: func(_ context.Context, method string, _ json.RawMessage) (any, *rpc.Error) {

@@ -35,6 +35,8 @@ type Declaration struct {
 	Env     map[string]string `json:"env"`
 	Timeout int               `json:"timeoutMs"`      // of a call that is not a tool's; 0: 5,000
 	Start   int               `json:"startTimeoutMs"` // until it has answered initialize; 0: 10,000
+	Memory  *int              `json:"maxMemoryMB"`    // with its children; it is ended beyond that. 0: no limit; nil: 1,024
+	CPU     *int              `json:"maxCPUMinutes"`  // that it may keep a processor busy without a pause. 0: no limit; nil: 10
 }
 
 // Read reads an entry.
@@ -71,6 +73,7 @@ type Options struct {
 	Lathe   string                                                  // lathe's version
 
 	Clock func() time.Time // nil: time.Now
+	Every time.Duration    // between two looks at what a process takes of the machine; 0: ten seconds
 }
 
 // Set is the processes of an instance. It is safe for concurrent use; a nil one has none.
@@ -143,7 +146,7 @@ func (s *Set) All() []*Process {
 }
 
 func (s Spec) same(o Spec) bool {
-	return s.Command == o.Command && slices.Equal(s.Args, o.Args) && maps.Equal(s.Env, o.Env) && s.Dir == o.Dir && s.Foreign == o.Foreign && s.Timeout == o.Timeout && s.Start == o.Start
+	return s.Command == o.Command && slices.Equal(s.Args, o.Args) && maps.Equal(s.Env, o.Env) && s.Dir == o.Dir && s.Foreign == o.Foreign && s.Timeout == o.Timeout && s.Start == o.Start && orElse(s.Memory, mostMemory) == orElse(o.Memory, mostMemory) && orElse(s.CPU, mostBusy) == orElse(o.CPU, mostBusy)
 }
 
 // firstWait is how long the first use waits for all processes.

@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/plugin/process"
+	"github.com/lathe-dev/lathe/internal/usage"
 )
 
 const everything = `{"tools":[{"name":"Greet","description":"greets","input_schema":{"type":"object","properties":{"who":{"type":"string"}}},"accesses":[{"kind":"read","param":"who"}]}],
@@ -217,7 +218,8 @@ func contained(t *testing.T, f *fixture, why string) {
 	if err != nil || v.Effect != "" {
 		t.Errorf("the verdict is %+v, %v", v, err)
 	}
-	if notes := strings.Join(f.Notes(), "\n"); !strings.Contains(notes, why) {
+	notes := "" // each is returned once, and comes after the state
+	if !await.Until(func() bool { notes += strings.Join(f.Notes(), "\n"); return strings.Contains(notes, why) }) {
 		t.Errorf("the notes are %q", notes)
 	}
 }
@@ -226,6 +228,15 @@ func TestAFloodEndsTheProcess(t *testing.T) {
 	f := start(t, "flood", everything, "")
 	f.Up(t.Context())
 	contained(t, f, "that nobody asked for")
+}
+
+func TestAProcessThatTakesTooMuchMemoryIsEnded(t *testing.T) {
+	if usage.Of(os.Getpid()).Memory == 0 {
+		t.Skip("the system does not tell how much memory a process takes")
+	}
+	f := start(t, "greedy", everything, "")
+	f.Up(t.Context())
+	contained(t, f, "the limit is 120 (maxMemoryMB)")
 }
 
 func TestALongLineEndsTheProcess(t *testing.T) {

@@ -1,4 +1,4 @@
-package lsp
+package usage
 
 import (
 	"bytes"
@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// usageOf is the use of the machine by a process and its descendants; zero: not known.
-func usageOf(pid int) (u usage) {
+// Of is the use of a process and its descendants; zero: not known.
+func Of(pid int) (u Use) {
 	u.add(pid, 0)
 	return u
 }
@@ -17,7 +17,7 @@ func usageOf(pid int) (u usage) {
 // tick is the unit of /proc/PID/stat, on every Linux that Go runs on.
 const tick = 10 * time.Millisecond
 
-func (u *usage) add(pid, depth int) {
+func (u *Use) add(pid, depth int) {
 	data, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	if err != nil || depth > 20 {
 		return
@@ -26,10 +26,10 @@ func (u *usage) add(pid, depth int) {
 	if fields := bytes.Fields(data[bytes.LastIndexByte(data, ')')+1:]); len(fields) > 21 {
 		for _, f := range fields[11:15] {
 			n, _ := strconv.ParseInt(string(f), 10, 64)
-			u.cpu += time.Duration(n) * tick
+			u.CPU += time.Duration(n) * tick
 		}
 		pages, _ := strconv.ParseInt(string(fields[21]), 10, 64)
-		u.memory += pages * int64(os.Getpagesize())
+		u.Memory += pages * int64(os.Getpagesize())
 	}
 	tasks, _ := os.ReadDir(fmt.Sprintf("/proc/%d/task", pid))
 	for _, t := range tasks {
