@@ -51,6 +51,9 @@ func place(t *testing.T, sources ...*source) (seat registry.Seat, notices *[]str
 	}
 	set := mcp.New(mcp.Options{Places: func() entry.Places { return entry.Places{Strict: true} }})
 	t.Cleanup(func() { _ = set.Close() })
+	if err := set.Load(); err != nil { // it changes the version
+		t.Fatal(err)
+	}
 	notices = &[]string{}
 	seat = registry.Seat{
 		Env: env, Catalogue: tool.Catalogue(), Removed: func(string) bool { return false }, Rules: func() uint64 { return 0 }, Skills: func() bool { return false },
