@@ -71,7 +71,9 @@ func (p *Pool) actions(ctx context.Context, q Query) (*run, []Action, error) {
 	if err != nil {
 		return nil, nil, err
 	}
-	r.diagnose(ctx, []string{q.File.Path})
+	known, cancel := context.WithTimeout(ctx, ms(p.o.Settings().WaitMs)) // a server may have no diagnostics to send
+	r.diagnose(known, []string{q.File.Path})
+	cancel()
 	at := params["position"].(Position)
 	line := Range{Position{at.Line, 0}, Position{at.Line, units(r.textOf(q.File.Path).line(at.Line), r.enc)}}
 	if q.Column > 0 {
@@ -84,12 +86,33 @@ func (p *Pool) actions(ctx context.Context, q Query) (*run, []Action, error) {
 			diags = append(diags, d.wire)
 		}
 	}
-	params = object{"textDocument": params["textDocument"], "range": line, "context": object{"diagnostics": diags, "triggerKind": 1}}
-	var raw []json.RawMessage
-	if err := r.call(ctx, "textDocument/codeAction", params, &raw); err != nil {
+	ask := func(at Range, of []wireDiagnostic) (raw []json.RawMessage, err error) {
+		params := object{"textDocument": params["textDocument"], "range": at, "context": object{"diagnostics": of, "triggerKind": 1}}
+		return raw, r.call(ctx, "textDocument/codeAction", params, &raw)
+	}
+	raw, err := ask(line, diags)
+	if err != nil {
 		return nil, nil, err
 	}
-	var out []Action
+	out := readActions(raw)
+	for _, d := range diags[:min(len(diags), maxFixed)] { // typescript-language-server mends what is exactly there
+		if raw, err := ask(d.Range, []wireDiagnostic{d}); err == nil {
+			out = append(out, readActions(raw)...)
+		}
+	}
+	seen := map[string]bool{}
+	return r, slices.DeleteFunc(out, func(a Action) bool {
+		again := seen[a.Title+"\x00"+a.Kind]
+		seen[a.Title+"\x00"+a.Kind] = true
+		return again
+	}), nil
+}
+
+// maxFixed is how many diagnostics of a line are asked about one by one.
+const maxFixed = 5
+
+// readActions reads what a server offers.
+func readActions(raw []json.RawMessage) (out []Action) {
 	for _, one := range raw[:min(len(raw), 200)] {
 		var a struct {
 			Title    string          `json:"title"`
@@ -105,15 +128,38 @@ func (p *Pool) actions(ctx context.Context, q Query) (*run, []Action, error) {
 			continue
 		}
 		action := Action{Title: short(a.Title), Kind: a.Kind, raw: one, edit: a.Edit}
+		if a.Edit == nil {
+			action.edit = commandEdit(one, a.Command)
+		}
 		switch {
 		case a.Disabled != nil:
 			action.able = short(a.Disabled.Reason)
-		case a.Edit == nil && (len(a.Command) > 0 && a.Command[0] == '"' || len(a.Data) == 0):
+		case action.edit == nil && (len(a.Command) > 0 && a.Command[0] == '"' || len(a.Data) == 0):
 			action.able = "it runs a command in the server"
 		}
 		out = append(out, action)
 	}
-	return r, out, nil
+	return out
+}
+
+// commandEdit is the edit in the arguments of a command that only applies it, as typescript-language-server and jdtls write their
+// actions; nil for any other command. The command itself is never run.
+func commandEdit(action, command json.RawMessage) *workspaceEdit {
+	if len(command) > 0 && command[0] == '"' {
+		command = action // it is a command itself
+	}
+	var c struct {
+		Command   string            `json:"command"`
+		Arguments []json.RawMessage `json:"arguments"`
+	}
+	if json.Unmarshal(command, &c) != nil || len(c.Arguments) == 0 || !strings.HasSuffix(strings.ToLower(strings.ReplaceAll(c.Command, ".", "")), "applyworkspaceedit") {
+		return nil
+	}
+	var e workspaceEdit
+	if json.Unmarshal(c.Arguments[0], &e) != nil || len(e.Changes)+len(e.DocumentChanges) == 0 {
+		return nil
+	}
+	return &e
 }
 
 // Applicable reports why an action cannot be applied, "" if it can.

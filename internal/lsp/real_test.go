@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/lsp"
 )
 
@@ -22,7 +23,11 @@ type real struct {
 	broken  [2]string // what an edit of main replaces, and by what
 	without []lsp.Operation
 	newer   []lsp.Operation // which older releases do not have
+	action  *action         // nil: it offers none that change a text
 }
+
+// action is a code action: what is replaced in main, so that it is offered in the line of by; its title, and what it makes of the line.
+type action struct{ old, by, title, want string }
 
 func needProgram(name string) func(testing.TB) string {
 	return func(t testing.TB) string {
@@ -41,7 +46,8 @@ func needProgram(name string) func(testing.TB) string {
 
 var reals = []real{
 	{
-		name: "gopls", need: needGopls, main: "shape.go", symbol: "Total", other: "use.go", broken: [2]string{"return sum", "return \"sum\""},
+		name: "gopls", need: needGopls, action: &action{"\tsum := 0", "\tsum := strings.Count(``, ``)", "Organize Imports", "import \"strings\""},
+		main: "shape.go", symbol: "Total", other: "use.go", broken: [2]string{"return sum", "return \"sum\""},
 		files: []string{
 			"go.mod", "module example.com/x\n\ngo 1.24\n",
 			"shape.go", "package x\n\n// Shape has an area.\ntype Shape interface{ Area() int }\n\ntype Square struct{ Side int }\n\nfunc (s Square) Area() int { return s.Side * s.Side }\n\n// Total adds areas.\nfunc Total(list []Shape) int {\n\tsum := 0\n\tfor _, s := range list {\n\t\tsum += s.Area()\n\t}\n\treturn sum\n}\n",
@@ -49,7 +55,7 @@ var reals = []real{
 		},
 	},
 	{
-		name: "typescript-language-server", need: needProgram("typescript-language-server"), main: "shape.ts", symbol: "total", other: "use.ts", broken: [2]string{"return sum", "return \"sum\""},
+		name: "typescript-language-server", action: &action{"return sum", "return summ", "Change spelling to 'sum'", "return sum\n"}, need: needProgram("typescript-language-server"), main: "shape.ts", symbol: "total", other: "use.ts", broken: [2]string{"return sum", "return \"sum\""},
 		files: []string{
 			"tsconfig.json", `{"compilerOptions":{"strict":true,"noEmit":true}}`, "package.json", "{}",
 			"shape.ts", "export interface Shape { area(): number }\n\nexport class Square implements Shape {\n  constructor(private side: number) {}\n  area(): number { return this.side * this.side }\n}\n\nexport function total(list: Shape[]): number {\n  let sum = 0\n  for (const s of list) sum += s.area()\n  return sum\n}\n",
@@ -67,7 +73,7 @@ var reals = []real{
 		without: []lsp.Operation{lsp.Implementation, lsp.Supertypes, lsp.Subtypes},
 	},
 	{
-		name: "clangd", need: needProgram("clangd"), main: "shape.cpp", symbol: "total", other: "shape.cpp", broken: [2]string{"return sum", "return \"sum\""},
+		name: "clangd", action: &action{"return sum", "return summ", "change 'summ' to 'sum'", "return sum;"}, need: needProgram("clangd"), main: "shape.cpp", symbol: "total", other: "shape.cpp", broken: [2]string{"return sum", "return \"sum\""},
 		files: []string{
 			"compile_flags.txt", "-std=c++17\n",
 			"shape.cpp", "struct Shape { virtual int area() const { return 0; } };\nstruct Square : Shape { int side = 1; int area() const override { return side * side; } };\n\nint total(const Shape *list, int n) {\n  int sum = 0;\n  for (int i = 0; i < n; i++) sum += list[i].area();\n  return sum;\n}\n\nint twice(const Shape *list, int n) { return total(list, n) + total(list, n); }\n",
@@ -151,6 +157,8 @@ func TestRealServersAnswerEachOperation(t *testing.T) {
 			if _, err := p.Actions(t.Context(), lsp.Query{File: main, Line: place.Line}); err != nil {
 				t.Errorf("code actions: %v", err)
 			}
+			r.applies(t, p, main, text)
+			r.diagnoses(t, p, main, text)
 		})
 	}
 }
@@ -174,5 +182,62 @@ func (r *real) feedback(t *testing.T, p *lsp.Pool, dir string) {
 	write(t, main.Path, good)
 	if got := seat.Edited(t.Context(), []lsp.File{main}); got != "" {
 		t.Errorf("mended, and yet: %s", got)
+	}
+}
+
+// applies applies a code action.
+func (r *real) applies(t *testing.T, p *lsp.Pool, main lsp.File, text string) {
+	t.Helper()
+	if r.action == nil {
+		return
+	}
+	broken := strings.Replace(text, r.action.old, r.action.by, 1)
+	write(t, main.Path, broken)
+	if !await.Until(func() bool { // actions are offered for diagnostics, which typescript-language-server sends when it has time
+		list, _, err := p.Diagnose(t.Context(), []lsp.File{main})
+		return err != nil || slices.ContainsFunc(list, func(d lsp.Diagnostic) bool { return d.Severity == lsp.Error })
+	}) {
+		t.Fatal("the broken text has no diagnostics")
+	}
+	line := strings.Count(broken[:strings.Index(broken, r.action.by)], "\n") + 1
+	q := lsp.Query{File: main, Line: line, Column: len(r.action.by)}
+	edits, err := p.Apply(t.Context(), q, r.action.title)
+	if err != nil {
+		q.Column = 0 // of the whole line
+		edits, err = p.Apply(t.Context(), q, r.action.title)
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(edits.Changes) != 1 || !strings.Contains(edits.Changes[0].After, r.action.want) {
+		t.Errorf("%s: %v", r.action.title, edits.Changes)
+	}
+	if now, err := lsp.ReadText(main.Path); err != nil || now != broken {
+		t.Errorf("the file itself was changed: %q, %v", now, err)
+	}
+}
+
+// diagnoses asks for the diagnostics of the file, broken and mended.
+func (r *real) diagnoses(t *testing.T, p *lsp.Pool, main lsp.File, text string) {
+	t.Helper()
+	for _, broken := range []bool{true, false} {
+		now := text
+		if broken {
+			now = strings.Replace(text, r.broken[0], r.broken[1], 1)
+		}
+		write(t, main.Path, now)
+		isError := func(d lsp.Diagnostic) bool { return d.Severity == lsp.Error }
+		var list []lsp.Diagnostic
+		var served bool
+		var err error
+		if !await.Until(func() bool {
+			list, served, err = p.Diagnose(t.Context(), []lsp.File{main})
+			return err != nil || served && slices.ContainsFunc(list, isError) == broken
+		}) || err != nil {
+			t.Errorf("broken: %v, diagnostics: %v, %v", broken, list, err)
+		}
+		if all := p.All(main.Root); slices.ContainsFunc(all, isError) != broken {
+			t.Errorf("broken: %v, of the project: %v", broken, all)
+		}
 	}
 }

@@ -122,3 +122,40 @@ func TestASymbolWhoseDefinitionLooksLikeNoneIsAskedAboutAtAUse(t *testing.T) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }
+
+func TestAnActionWhoseCommandOnlyAppliesAnEditIsAppliedAndNoCommandIsRun(t *testing.T) {
+	b := newBench(t)
+	path := b.put("a.fk", "one two\n")
+	edit := in{"changes": in{"file://" + path: []any{lsptest.Edit(0, 0, 3, "new")}}}
+	outside := in{"changes": in{"file:///etc/passwd": []any{lsptest.Edit(0, 0, 3, "new")}}}
+	pool, server := lsptest.Pool(t, in{"textDocument/codeAction": []any{
+		in{"title": "Mend", "kind": "quickfix", "command": in{"title": "Mend", "command": "_typescript.applyWorkspaceEdit", "arguments": []any{edit}}},
+		in{"title": "Also", "command": "java.apply.workspaceEdit", "arguments": []any{edit}},
+		in{"title": "Outside", "command": "java.apply.workspaceEdit", "arguments": []any{outside}},
+		in{"title": "Run", "command": in{"title": "Run", "command": "odd.run", "arguments": []any{edit}}},
+	}})
+	b.env.Language = pool
+	call := in{"operation": "codeActions", "file_path": "a.fk", "line": 1}
+	if got, want := b.must("LSP", call), "Mend (quickfix)\nAlso\nOutside\nRun [cannot be applied: it runs a command in the server]"; got != want {
+		t.Errorf("got %q, want %q", got, want)
+	}
+	for title, want := range map[string]string{"Run": "it runs a command in the server", "Outside": "outside of"} {
+		call["action"] = title
+		if _, err := b.call("LSP", call); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", title, err)
+		}
+	}
+	for _, title := range []string{"Mend", "Also"} {
+		if err := os.WriteFile(path, []byte("one two\n"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		call["action"] = title
+		b.must("LSP", call)
+		if data, err := os.ReadFile(path); err != nil || string(data) != "new two\n" {
+			t.Errorf("%s: %q, %v", title, data, err)
+		}
+	}
+	if strings.Contains(server.Log(), "executeCommand") {
+		t.Errorf("a command was run: %s", server.Log())
+	}
+}
