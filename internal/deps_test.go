@@ -85,7 +85,7 @@ var table = func() map[string]row {
 		"lsp/lsptest": {[]string{"lsp", "sandbox"}, "a language server with fixed answers, for the tests of all who ask one"},
 
 		"usage": {nil, "what a process takes is a question to the system"},
-		"lsp": {[]string{"mcp/rpc", "sandbox", "usage"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
+		"lsp":   {[]string{"mcp/rpc", "sandbox", "usage"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
 
 		"agent": {[]string{"llm", "permission", "event", "session", "fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}

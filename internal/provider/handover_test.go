@@ -154,13 +154,20 @@ func TestAHandOverLeaksNoSignatures(t *testing.T) {
 			if i == j {
 				continue
 			}
+			body := ""
 			for d, err := range to.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("Please begin."), m, answered(m, false)}}) {
 				if err != nil {
 					break // what was sent counts
 				}
-				if sent, ok := d.(llm.Sent); ok && strings.Contains(string(sent.Body()), "llmtest.") {
-					t.Errorf("%s sends what %s signed: %s", to.Info().ID, from.Info().ID, sent.Body())
+				if sent, ok := d.(llm.Sent); ok {
+					body += string(sent.Body())
 				}
+			}
+			if !strings.Contains(body, "Please begin.") {
+				t.Errorf("%s sends nothing of a conversation with %s", to.Info().ID, from.Info().ID)
+			}
+			if strings.Contains(body, "llmtest.") {
+				t.Errorf("%s sends what %s signed: %s", to.Info().ID, from.Info().ID, body)
 			}
 		}
 	}
