@@ -69,7 +69,43 @@ func (r *Reply) Events() EventSource {
 	case FramingAWS:
 		return NewAWSReader(r.body)
 	}
-	return NewSSEReader(r.body)
+	return beats{NewSSEReader(r.body)}
+}
+
+// beats leaves out the events that only keep a connection open, whatever their data.
+type beats struct{ *SSEReader }
+
+// Next returns the next event that tells something.
+func (b beats) Next() (Event, error) {
+	for {
+		ev, err := b.SSEReader.Next()
+		if err != nil || !isBeat(ev) {
+			return ev, err
+		}
+	}
+}
+
+func isBeat(ev Event) bool {
+	if len(ev.Data) > 8 {
+		return string(ev.Name) == "ping"
+	}
+	switch string(ev.Name) {
+	case "ping":
+		return true
+	case "", "message":
+		data := bytes.TrimSpace(ev.Data)
+		return len(data) == 0 || string(data) == "null"
+	}
+	return false
+}
+
+// HasError reports whether the member "error" of an event tells of one: some hosts send it always, without a value.
+func HasError(raw json.RawMessage) bool {
+	switch string(bytes.TrimSpace(raw)) {
+	case "", "null", `""`, "{}", "false":
+		return false
+	}
+	return true
 }
 
 // wholeReader yields a reply that is one JSON value.

@@ -63,8 +63,8 @@ func (d *decoder) run() error {
 			continue
 		}
 		e = event{}
-		if err := json.Unmarshal(ev.Data, &e); err != nil {
-			if string(ev.Data) == "[DONE]" {
+		if err := json.Unmarshal(ev.Data, &e); err != nil && string(ev.Name) != "error" {
+			if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 				continue // some gateways add it
 			}
 			if ev.Cut {
@@ -72,8 +72,13 @@ func (d *decoder) run() error {
 			}
 			return d.reply.Broken("an event of the reply is not JSON", ev.Data)
 		}
-		if e.Type == "" && d.reply.Framing == llm.FramingJSON {
+		switch {
+		case e.Type == "" && (d.reply.Framing == llm.FramingJSON || llm.HasError(e.Error)):
 			return d.unknownReply(&e, ev.Data)
+		case e.Type == "": // of a gateway that has the kind in the event's name only
+			e.Type = string(ev.Name)
+		case string(ev.Name) == "error" && e.Type != "error":
+			return d.reply.Reported(llm.ErrorFields(ev.Data))
 		}
 		if err := d.event(&e, ev.Data); err != nil {
 			return err

@@ -30,7 +30,7 @@ func (d *decoder) whole(raw []byte) error {
 
 // unknownReply is the error for a JSON value that is not a message.
 func (d *decoder) unknownReply(e *event, raw []byte) error {
-	if len(e.Error) > 0 && string(e.Error) != "null" {
+	if llm.HasError(e.Error) {
 		return d.reply.Reported(llm.ErrorFields(e.Error))
 	}
 	return d.reply.Broken("the reply is not a message", raw)

@@ -178,7 +178,7 @@ func (d *decoder) event(data []byte) error {
 }
 
 func (d *decoder) chunk(c *chunk, data []byte) error {
-	if len(c.Error) > 0 && string(c.Error) != "null" {
+	if llm.HasError(c.Error) {
 		return d.reply.Reported(llm.ErrorFields(c.Error))
 	}
 	if c.Usage != nil {

@@ -122,6 +122,9 @@ func (a *assembly) thought(s string) {
 
 // piece handles a piece of a call.
 func (d *decoder) piece(c *callPiece) error {
+	if c.Index == nil && c.ID == "" && c.Function.Name == "" && !hasValue(c.Function.Arguments) {
+		return nil // null in the list of calls
+	}
 	args, whole, err := argumentsOf(c.Function.Arguments)
 	if err != nil {
 		return err

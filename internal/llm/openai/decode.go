@@ -148,7 +148,7 @@ func (d *decoder) ended(ctx context.Context, err error) error {
 // errorOf returns the error object in the data of an error event.
 func errorOf(data []byte) json.RawMessage {
 	var c chunk
-	if json.Unmarshal(data, &c) == nil && hasValue(c.Error) {
+	if json.Unmarshal(data, &c) == nil && llm.HasError(c.Error) {
 		return c.Error
 	}
 	return bytes.Clone(data)
@@ -176,7 +176,7 @@ func (d *decoder) event(data []byte) error {
 }
 
 func (d *decoder) chunk(c *chunk) error {
-	if hasValue(c.Error) {
+	if llm.HasError(c.Error) {
 		return d.reported(c.Error)
 	}
 	if c.Usage != nil && c.Usage.Prompt+c.Usage.Completion > 0 {
@@ -202,7 +202,7 @@ func startsObject(data []byte) bool {
 }
 
 func (d *decoder) choice(c *choice) error {
-	if hasValue(c.Error) {
+	if llm.HasError(c.Error) {
 		return d.reported(c.Error)
 	}
 	for _, part := range []*content{c.Delta, c.Message} {

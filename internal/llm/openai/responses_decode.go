@@ -28,6 +28,7 @@ type outputItem struct {
 	parts   []*part // of a message: its contents; else one
 	summary int     // newest piece of a summary
 	ended   bool
+	custom  *responseItem // a call of a custom tool without its end; its input, once that is whole
 }
 
 // Decode implements llm.Decoder.
@@ -52,7 +53,7 @@ func (d *responseDecoder) run(ctx context.Context) error {
 		if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 			continue // some servers add it; the end of the reply is an event before
 		}
-		err = d.event(ev.Data)
+		err = d.event(ev.Name, ev.Data)
 		if err != nil && ev.Cut && !errors.Is(err, llm.ErrStopped) {
 			return d.reply.Failed(ctx, io.EOF)
 		}
@@ -63,7 +64,7 @@ func (d *responseDecoder) run(ctx context.Context) error {
 	return nil
 }
 
-func (d *responseDecoder) event(data []byte) error {
+func (d *responseDecoder) event(name, data []byte) error {
 	if !startsObject(data) {
 		return d.reply.Broken("an event is no JSON object", data)
 	}
@@ -75,6 +76,9 @@ func (d *responseDecoder) event(data []byte) error {
 		e = d.quick.event
 	} else if err := json.Unmarshal(data, &e); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
+	}
+	if e.Type == "" { // of a gateway that has the kind in the event's name only
+		e.Type = string(name)
 	}
 	if err := d.take(&e, data); err != nil {
 		return err
@@ -98,6 +102,8 @@ func (d *responseDecoder) take(e *responseEvent, data []byte) error {
 		return d.grew(e, thoughtPart, 0)
 	case "response.function_call_arguments.delta":
 		return d.grew(e, callPart, 0)
+	case "response.custom_tool_call_input.done":
+		d.customInput(e)
 	case "response.output_item.done":
 		return d.itemDone(e.Index, e.Item)
 	case "response.completed", "response.incomplete", "response.failed":
@@ -106,12 +112,12 @@ func (d *responseDecoder) take(e *responseEvent, data []byte) error {
 		}
 		return d.ended(e.Response)
 	case "error":
-		if hasValue(e.Error) {
+		if llm.HasError(e.Error) {
 			return d.reply.Reported(llm.ErrorFields(e.Error))
 		}
 		return d.reply.Reported(llm.ErrorFields(data))
 	case "":
-		if hasValue(e.Error) { // of a gateway
+		if llm.HasError(e.Error) { // of a gateway
 			return d.reply.Reported(llm.ErrorFields(e.Error))
 		}
 	}
@@ -124,7 +130,7 @@ func (d *responseDecoder) whole(data []byte) error {
 	if err := json.Unmarshal(data, &r); err != nil {
 		return d.reply.Broken("the answer cannot be read", data)
 	}
-	if !hasValue(r.Error) && r.Status == "" && len(r.Output) == 0 {
+	if !llm.HasError(r.Error) && r.Status == "" && len(r.Output) == 0 {
 		return d.reply.Broken("the answer holds no message", data)
 	}
 	d.begin(r.ID, r.Model)
@@ -164,9 +170,9 @@ func (d *responseDecoder) add(kind partKind) *part {
 
 // added begins an item. A message has no part before its text.
 func (d *responseDecoder) added(index int, raw json.RawMessage) error {
-	var it responseItem
+	it, err := itemOf(raw)
 	slot := d.item(index)
-	if slot == nil || json.Unmarshal(raw, &it) != nil {
+	if slot == nil || err != nil {
 		return d.reply.Broken("an item of the reply cannot be read", raw)
 	}
 	if len(slot.parts) > 0 {
@@ -177,7 +183,9 @@ func (d *responseDecoder) added(index int, raw json.RawMessage) error {
 		d.addCall(slot, &it)
 	case "reasoning":
 		slot.parts = []*part{d.add(thoughtPart)}
-	case "message", "custom_tool_call", "": // a custom call is whole at its end
+	case "custom_tool_call": // whole at its end
+		slot.custom = &responseItem{ID: it.ID, CallID: it.CallID, Name: it.Name}
+	case "message", "":
 	default:
 		slot.parts = []*part{d.add(itemPart)}
 	}
@@ -187,6 +195,13 @@ func (d *responseDecoder) added(index int, raw json.RawMessage) error {
 // customMark ends the ids of calls of custom tools, whose results have a form of their own, so that a result alone tells
 // which form it has.
 const customMark = "_custom"
+
+// customInput notes the whole input of a custom call, for a reply that lacks the item's end.
+func (d *responseDecoder) customInput(e *responseEvent) {
+	if slot := d.item(e.Index); slot != nil && slot.custom != nil && e.Input != nil {
+		slot.custom.Input, slot.custom.Type = *e.Input, "custom_tool_call"
+	}
+}
 
 // customDone takes a call of a custom tool, whose input is any text, as a call with that text as its input.
 func (d *responseDecoder) customDone(slot *outputItem, it *responseItem) {
@@ -267,9 +282,9 @@ func (d *responseDecoder) grew(e *responseEvent, kind partKind, content int) err
 
 // itemDone ends an item: what was not streamed is taken from its final form.
 func (d *responseDecoder) itemDone(index int, raw json.RawMessage) error {
-	var it responseItem
+	it, err := itemOf(raw)
 	slot := d.item(index)
-	if slot == nil || json.Unmarshal(raw, &it) != nil {
+	if slot == nil || err != nil {
 		return d.reply.Broken("an item of the reply cannot be read", raw)
 	}
 	if slot.ended {
@@ -391,7 +406,7 @@ func (d *responseDecoder) messageDone(slot *outputItem, it *responseItem) bool {
 
 // ended handles the last event. Items that no event told of are in it.
 func (d *responseDecoder) ended(r *response) error {
-	if r.Status == "failed" || r.Status == "cancelled" || hasValue(r.Error) {
+	if r.Status == "failed" || r.Status == "cancelled" || llm.HasError(r.Error) {
 		code, message := llm.ErrorFields(r.Error)
 		return d.reply.Reported(orElse(code, "server_error"), orElse(message, "the server broke the reply off with an error"))
 	}
@@ -399,6 +414,12 @@ func (d *responseDecoder) ended(r *response) error {
 	for i, raw := range r.Output {
 		if err := d.itemDone(i, raw); err != nil {
 			return err
+		}
+	}
+	for _, slot := range d.items {
+		if it := slot.custom; it != nil && !slot.ended && it.Type != "" {
+			slot.ended = true
+			d.customDone(slot, it)
 		}
 	}
 	if d.usage = r.Usage; r.Status == "incomplete" {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"errors"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -16,6 +17,7 @@ type responseEvent struct {
 	Item      json.RawMessage `json:"item"`
 	Delta     json.RawMessage `json:"delta"` // a string in the events that lathe reads
 	Arguments *string         `json:"arguments"`
+	Input     *string         `json:"input"` // of a call of a custom tool
 	Error     json.RawMessage `json:"error"`
 	Code      json.RawMessage `json:"code"`
 	Message   string          `json:"message"`
@@ -32,6 +34,21 @@ type response struct {
 	Incomplete struct {
 		Reason string `json:"reason"`
 	} `json:"incomplete_details"`
+}
+
+// itemOf reads an item. One that lathe does not interpret may have members of any form.
+func itemOf(raw json.RawMessage) (responseItem, error) {
+	var it responseItem
+	err := json.Unmarshal(raw, &it)
+	var form *json.UnmarshalTypeError
+	switch it.Type {
+	case "function_call", "reasoning", "message", "custom_tool_call", "":
+	default:
+		if errors.As(err, &form) {
+			err = nil
+		}
+	}
+	return it, err
 }
 
 // responseItem is one item of the output.
