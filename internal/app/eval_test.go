@@ -2,6 +2,8 @@ package app_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -266,6 +268,53 @@ func TestAJudgeWithToolsReadsFiles(t *testing.T) {
 	v := of[event.EvalComplete](events)[0].Verdicts
 	if got := v[len(v)-1]; got.Judge != "reader" || got.Absent != "" || got.Complete || len(got.Suggestions) != 1 {
 		t.Errorf("%+v", v)
+	}
+}
+
+// A judge with tools changes nothing, whatever the session may do, and also when the user has an agent Explore that may.
+func TestAJudgeWithToolsChangesNothing(t *testing.T) {
+	for name, file := range map[string]string{
+		"the built-in agent":             "",
+		"an agent Explore of the user's": "---\nname: Explore\ndescription: Explores and repairs\neval: true\n---\nExplore, and repair what is wrong.",
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := newPlace(t, llmtest.Replies(
+				llmtest.Reply{When: &llmtest.When{Contains: "perspective: reader", Turn: ptr(0)}, Parts: []llmtest.Part{writes("judged.txt", "x")}},
+				llmtest.Reply{When: &llmtest.When{Contains: "perspective: reader", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text(no)}},
+				judged("perspective", yes),
+				llmtest.Say(llmtest.Text("Done.")),
+			))
+			if file != "" {
+				p.write(t, "../.config/lathe/agents/Explore.md", file)
+			}
+			p.write(t, "../.config/lathe/judges/reader.md", "---\nname: reader\ntools: true\n---\nWhat is written.")
+			s := newSession(t, p.open(t, func(o *app.Options) { o.Eval, o.Mode = true, permission.Bypass }), app.SessionOptions{})
+			events, _ := p.evalTurn(t, s, "go")
+			v := of[event.EvalComplete](events)[0].Verdicts
+			if got := v[len(v)-1]; got.Judge != "reader" || got.Absent != "" || got.Complete {
+				t.Errorf("%+v", got)
+			}
+			if _, err := os.Stat(filepath.Join(p.dir, "judged.txt")); err == nil {
+				t.Error("the judge wrote a file")
+			}
+		})
+	}
+}
+
+// A check command that takes longer than its time limit has failed, also when Bash lets it go on in the background.
+func TestACheckThatTakesTooLongIsAVeto(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(judged("It failed:.*did not end within.*perspective", yes), llmtest.Say(llmtest.Text("Done."))))
+	p.write(t, "../.config/lathe/settings.json", `{"eval": {"command": "sleep 600", "timeoutMs": 300, "maxRounds": 1}}`)
+	s := newSession(t, p.open(t, func(o *app.Options) { o.Eval, o.Mode = true, permission.Bypass }), app.SessionOptions{})
+	events, end := p.evalTurn(t, s, "go")
+	got := of[event.EvalComplete](events)
+	if end.Reason != event.EndCompleted || len(got) != 1 || got[0].Passed || !got[0].Check.Failed || !got[0].Last {
+		t.Fatalf("%+v %+v %+v", end, got, got[0].Check)
+	}
+	for _, v := range got[0].Verdicts {
+		if !v.Complete || v.Absent != "" {
+			t.Errorf("%+v", v)
+		}
 	}
 }
 

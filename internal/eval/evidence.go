@@ -139,8 +139,9 @@ func outcome(command string, results []llm.ToolResult) *event.EvalCheck {
 			c.NotRun = cut(text, mostResult)
 			continue
 		}
+		late := strings.HasPrefix(text, "The command did not end within ") // Bash lets it go on in the background
 		// Bash takes exit code 1 of a search for an answer, with this note.
-		c.Failed, c.Output = r.IsError || strings.Contains(text, "(Exit code "), tail(text, mostOutput)
+		c.Failed, c.Output = r.IsError || late || strings.Contains(text, "(Exit code "), tail(text, mostOutput)
 	}
 	return c
 }

@@ -3,11 +3,14 @@ package subagent
 import (
 	"context"
 	"errors"
+	"slices"
 )
 
 // Explore has an agent with read-only tools answer a prompt, for work beside the conversation. Its session is one under the session's own.
+// It is the built-in kind, not a file of that name, which may have other tools or judges of its own.
 func (a *Agents) Explore(ctx context.Context, model, prompt string) (string, error) {
-	out, err := a.Run(ctx, Request{Call: "explore-" + a.NewID(), Kind: "Explore", Title: "Judge the work", Prompt: prompt, Model: model})
+	kind := explorer()
+	out, err := a.Run(ctx, Request{Call: "explore-" + a.NewID(), As: &kind, Title: "Judge the work", Prompt: prompt, Model: model})
 	switch {
 	case err != nil:
 		return "", err
@@ -15,4 +18,10 @@ func (a *Agents) Explore(ctx context.Context, model, prompt string) (string, err
 		return "", errors.New(out.Problem)
 	}
 	return out.Answer, nil
+}
+
+// explorer is the built-in kind that reads and changes nothing.
+func explorer() Kind {
+	list := BuiltIn()
+	return list[slices.IndexFunc(list, func(k Kind) bool { return k.Name == "Explore" })]
 }
