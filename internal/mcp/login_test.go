@@ -59,7 +59,7 @@ func TestACallThatNeedsMoreRightsSaysHowToGiveThem(t *testing.T) {
 	if err := b.set.Login(t.Context(), "off", mcp.Browser{Open: visit}); err != nil {
 		t.Fatal(err)
 	}
-	w.Scope = "write"
+	w.Require("write")
 	_, err := b.call(t.Context(), t, "mcp__off__echo", `{"text":"x"}`)
 	if err == nil || !strings.Contains(err.Error(), `"write"`) || !strings.Contains(err.Error(), "lathe mcp login off") {
 		t.Errorf("%v", err)

@@ -180,7 +180,7 @@ func TestSeveralProcessesRenewOnce(t *testing.T) {
 		wg.Go(func() { w.works(t, c) })
 	}
 	wg.Wait()
-	if n := len(w.Posts); n != 2 { // the login and one renewal; a second one would have ended the login, since tokens rotate
+	if n := w.Exchanges(); n != 2 { // the login and one renewal; a second one would have ended the login, since tokens rotate
 		t.Errorf("the token endpoint was asked %d times", n)
 	}
 }
@@ -234,7 +234,7 @@ func TestScopesAreSteppedUp(t *testing.T) {
 	w, file := world{oauthtest.New(t, nil)}, newFile(t)
 	c := w.client(file, oauth.Preset{})
 	login(t, c)
-	w.Scope = "write"
+	w.Require("write")
 	_, err := w.call(t.Context(), c)
 	if needsLogin(t, err).Scopes != "write" {
 		t.Error(err)
@@ -319,7 +319,7 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 			checkAssertion(t, &key.PublicKey, got.Get("client_assertion"), w.Issuer.URL)
 			w.Expire()
 			w.works(t, c)
-			w.Scope = "write"
+			w.Require("write")
 			w.works(t, c)
 			if got := w.Last(t).Get("scope"); got != "write" {
 				t.Error(got)

@@ -47,7 +47,7 @@ func TestRealProcessesRenewOnce(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if n := len(w.Posts); n != 2 { // the login and one renewal; tokens rotate
+	if n := w.Exchanges(); n != 2 { // the login and one renewal; tokens rotate
 		t.Errorf("the token endpoint was asked %d times", n)
 	}
 }

@@ -26,13 +26,13 @@ type World struct {
 	Token    func(out map[string]any)    // changes the answer of the token endpoint
 	Status   int                         // of the token endpoint; 0: as it should be
 	Handle   map[string]http.HandlerFunc // instead of a path of the issuer
-	Scope    string                      // that calls need; others are answered with 403
 
 	inner    http.Handler
 	mu       sync.Mutex
-	Asked    []string // the paths that were asked for
-	Posts    []url.Values
-	Basic    string // the identity that the token endpoint saw
+	scope    string       // that calls need; others are answered with 403
+	Asked    []string     // the paths that were asked for
+	posts    []url.Values // what the token endpoint was sent
+	Basic    string       // the identity that the token endpoint saw
 	codes    map[string]url.Values
 	valid    map[string]string // scopes by access token
 	Refresh  map[string]string // scopes by refresh token
@@ -96,8 +96,8 @@ func (w *World) admit(rw http.ResponseWriter, r *http.Request) bool {
 	case !ok:
 		rw.Header().Set("WWW-Authenticate", `Bearer realm="x", resource_metadata="`+w.Server.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 		rw.WriteHeader(http.StatusUnauthorized)
-	case w.Scope != "" && !slices.Contains(strings.Fields(have), w.Scope):
-		rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.Scope+`"`)
+	case w.scope != "" && !slices.Contains(strings.Fields(have), w.scope):
+		rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.scope+`"`)
 		rw.WriteHeader(http.StatusForbidden)
 	case w.inner != nil:
 		return true
@@ -150,7 +150,7 @@ func (w *World) authorize(rw http.ResponseWriter, r *http.Request) {
 
 func (w *World) exchange(rw http.ResponseWriter, r *http.Request) {
 	f := r.PostForm
-	w.Posts = append(w.Posts, f)
+	w.posts = append(w.posts, f)
 	if user, secret, ok := r.BasicAuth(); ok {
 		w.Basic = user + ":" + secret
 	}
@@ -194,13 +194,27 @@ func (w *World) Expire() {
 	clear(w.valid)
 }
 
+// Require has calls need a scope.
+func (w *World) Require(scope string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.scope = scope
+}
+
+// Exchanges is how often the token endpoint was asked.
+func (w *World) Exchanges() int {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	return len(w.posts)
+}
+
 // Last is the last form that the token endpoint got.
 func (w *World) Last(t testing.TB) url.Values {
 	t.Helper()
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if len(w.Posts) == 0 {
+	if len(w.posts) == 0 {
 		t.Fatal("the token endpoint was not asked")
 	}
-	return w.Posts[len(w.Posts)-1]
+	return w.posts[len(w.posts)-1]
 }
