@@ -165,7 +165,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}
 	if s.hooks, err = i.hooks.New(hook.Session{
 		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
-		Models: i.ModelOrSmall, Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
+		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
 		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
 		Expand: func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
 	}); err != nil {
@@ -175,20 +175,20 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.env.Dir.Moved, s.Workspace.Added = s.hooks.DirChanged, s.hooks.DirectoryAdded
 	s.approver = approval.New(approval.Config{
 		Hooks: s.hooks, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
-		Small: i.SmallModel, Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
+		Small: s.Beside("permission", i.SmallModel), Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = i.extensions.Loader(extension.Session{
 		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort, Hooks: s.hooks,
 	})
 	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network, s.approver.Unconfined
-	s.env.UseSmall(i.SmallModel, s.CountRequest)
+	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
 	s.recall = &attach.Recall{
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
 		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
 	}
 	s.servers = i.servers.Join(mcp.Seat{
 		Blob: s.env.SaveBlob, Own: s.kind.Servers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
-		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: i.ModelOrSmall, Count: s.CountRequest,
+		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: s.BesideNamed("sampling", i.ModelOrSmall), Count: s.CountRequest,
 	})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
 	s.registry, s.gate = s.newRegistry(), s.newGate()
@@ -284,7 +284,7 @@ func (s *Session) seat() *checkpoint.Seat {
 func (s *Session) newWindow() *window.Keeper {
 	model := func() llm.Model { m, _ := s.agent.Model(); return m }
 	return window.New(window.Config{
-		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Clean: prompt.Sanitize, Count: s.CountRequest,
+		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.Beside("summary", s.inst.SmallModel), Clean: prompt.Sanitize, Count: s.CountRequest,
 		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
 		Forget: s.scoped.Reset, Before: s.hooks.BeforeCompact, After: s.hooks.AfterCompact,

@@ -41,7 +41,7 @@ func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Re
 // newGate makes the gate that judges the work before a turn ends.
 func (s *Session) newGate() *eval.Gate {
 	return eval.New(eval.Config{
-		Models:  eval.Models{Get: s.inst.Model, Count: s.CountRequest, Explore: s.env.Agents.Explore},
+		Models:  eval.Models{Get: s.BesideNamed("eval", s.inst.Model), Count: s.CountRequest, Explore: s.env.Agents.Explore},
 		Journal: s.Journal, Judges: s.inst.extensions.Judges, Settings: s.inst.extensions.Eval, Invoke: s.Invoke,
 		On: func() bool {
 			return s.kind.Kind().Judged() || s.parent == nil && (s.inst.opts.Eval || s.inst.settings().Eval.Enabled)

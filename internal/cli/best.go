@@ -119,7 +119,7 @@ func (p *program) bestRunner(inst *app.Instance, s *app.Session, b *bestFlags) *
 	general := slices.IndexFunc(subagent.BuiltIn(), func(k subagent.Kind) bool { return k.Name == subagent.General })
 	return &best.Runner{
 		Store: best.Store{Dir: contests(inst)}, Agents: s.Env().Agents, Check: check, Judges: judges,
-		Models: eval.Models{Get: inst.Model, Count: s.CountRequest, Explore: s.Env().Agents.Explore},
+		Models: eval.Models{Get: s.BesideNamed("eval", inst.Model), Count: s.CountRequest, Explore: s.Env().Agents.Explore},
 		Kind: func() subagent.Kind {
 			k := subagent.BuiltIn()[general]
 			k.Name, k.Isolated = "attempt", true

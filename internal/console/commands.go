@@ -85,7 +85,7 @@ func (k *Commands) Title(ctx context.Context, text string, keep bool) (string, e
 	if text == "" {
 		return "", errors.New("the conversation has no message yet, and no description was given")
 	}
-	small, err := k.c.inst.SmallModel(ctx)
+	small, err := s.Beside("title", k.c.inst.SmallModel)(ctx)
 	if err != nil {
 		return "", err
 	}

@@ -37,7 +37,7 @@ func (c *Console) wantTitle(id string) {
 func (c *Console) makeTitle(s *app.Session) {
 	ctx, cancel := context.WithTimeout(c.ctx, titleWait)
 	defer cancel()
-	small, err := c.inst.SmallModel(ctx)
+	small, err := s.Beside("title", c.inst.SmallModel)(ctx)
 	if err != nil || small.Info().ID == s.Model().ID {
 		return
 	}

@@ -106,6 +106,20 @@ type Response struct {
 	Message llm.Message `json:"message"`
 }
 
+// BesideRequest is the body of one attempt of a call of a model beside the conversation.
+type BesideRequest struct {
+	Request
+	Purpose string `json:"purpose"` // the kind of call, as "title"
+	Call    string `json:"call"`    // joins the attempts and the reply of one call
+}
+
+// BesideResponse is the whole reply to a call beside the conversation.
+type BesideResponse struct {
+	Response
+	Purpose string `json:"purpose"`
+	Call    string `json:"call"`
+}
+
 // Delta is a piece of a streaming reply (llm.Started, TextDelta, ReasoningDelta, ToolDelta).
 type Delta struct {
 	MessageID string    `json:"message_id"` // lathe's id of the reply, stable over its deltas and parts
@@ -391,33 +405,35 @@ const (
 )
 
 // Kind names.
-func (TurnStart) Kind() string     { return "turn.start" }
-func (TurnEnd) Kind() string       { return "turn.end" }
-func (StepStart) Kind() string     { return "step.start" }
-func (StepEnd) Kind() string       { return "step.end" }
-func (Request) Kind() string       { return "api.request" }
-func (Response) Kind() string      { return "api.response" }
-func (Delta) Kind() string         { return "delta" }
-func (PartDone) Kind() string      { return "part.done" }
-func (PartReady) Kind() string     { return "part.ready" }
-func (Retry) Kind() string         { return "api.retry" }
-func (UserMessage) Kind() string   { return "message.user" }
-func (ToolStart) Kind() string     { return "tool.start" }
-func (ToolOutput) Kind() string    { return "tool.output" }
-func (ToolEnd) Kind() string       { return "tool.end" }
-func (Denied) Kind() string        { return "tool.denied" }
-func (Notice) Kind() string        { return "notice" }
-func (Terminal) Kind() string      { return "terminal" }
-func (Deferred) Kind() string      { return "deferred" }
-func (FileChanged) Kind() string   { return "file.changed" }
-func (BranchChanged) Kind() string { return "branch.changed" }
-func (HookStart) Kind() string     { return "hook.start" }
-func (HookRun) Kind() string       { return "hook.run" }
-func (ModelFallback) Kind() string { return "model.fallback" }
-func (Background) Kind() string    { return "background" }
-func (ModeChanged) Kind() string   { return "mode.changed" }
-func (Compacting) Kind() string    { return "compacting" }
-func (Compacted) Kind() string     { return "compacted" }
-func (SideRequest) Kind() string   { return "api.side" }
-func (Asked) Kind() string         { return "asked" }
-func (Answered) Kind() string      { return "answered" }
+func (TurnStart) Kind() string      { return "turn.start" }
+func (TurnEnd) Kind() string        { return "turn.end" }
+func (StepStart) Kind() string      { return "step.start" }
+func (StepEnd) Kind() string        { return "step.end" }
+func (Request) Kind() string        { return "api.request" }
+func (Response) Kind() string       { return "api.response" }
+func (BesideRequest) Kind() string  { return "beside.request" }
+func (BesideResponse) Kind() string { return "beside.response" }
+func (Delta) Kind() string          { return "delta" }
+func (PartDone) Kind() string       { return "part.done" }
+func (PartReady) Kind() string      { return "part.ready" }
+func (Retry) Kind() string          { return "api.retry" }
+func (UserMessage) Kind() string    { return "message.user" }
+func (ToolStart) Kind() string      { return "tool.start" }
+func (ToolOutput) Kind() string     { return "tool.output" }
+func (ToolEnd) Kind() string        { return "tool.end" }
+func (Denied) Kind() string         { return "tool.denied" }
+func (Notice) Kind() string         { return "notice" }
+func (Terminal) Kind() string       { return "terminal" }
+func (Deferred) Kind() string       { return "deferred" }
+func (FileChanged) Kind() string    { return "file.changed" }
+func (BranchChanged) Kind() string  { return "branch.changed" }
+func (HookStart) Kind() string      { return "hook.start" }
+func (HookRun) Kind() string        { return "hook.run" }
+func (ModelFallback) Kind() string  { return "model.fallback" }
+func (Background) Kind() string     { return "background" }
+func (ModeChanged) Kind() string    { return "mode.changed" }
+func (Compacting) Kind() string     { return "compacting" }
+func (Compacted) Kind() string      { return "compacted" }
+func (SideRequest) Kind() string    { return "api.side" }
+func (Asked) Kind() string          { return "asked" }
+func (Answered) Kind() string       { return "answered" }

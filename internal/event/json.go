@@ -109,6 +109,8 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[StepEnd](m)
 	register[Request](m)
 	register[Response](m)
+	register[BesideRequest](m)
+	register[BesideResponse](m)
 	register[Delta](m)
 	register[PartDone](m)
 	register[PartReady](m)

@@ -42,6 +42,8 @@ func everyBody() []event.Body {
 		event.PartDone{MessageID: "r1", Index: 2, Part: call},
 		event.PartReady{MessageID: "r1", Index: 1, Part: llm.Text{Text: "hello"}, Model: "m", Usage: usage},
 		event.Response{Message: reply},
+		event.BesideRequest{Request: event.Request{Attempt: 1, URL: "https://api.example/v1/messages"}, Purpose: "title", Call: "c"},
+		event.BesideResponse{Response: event.Response{Message: reply}, Purpose: "title", Call: "c"},
 		event.Denied{Call: call, Decision: permission.Decision{Effect: permission.Deny, Rule: "Edit(/etc/**)", Source: "user", Reason: "a rule", Guidance: "not there"}},
 		event.ToolStart{Call: call, Parent: "batch_1", Title: "a.go", Preview: event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}},
 		event.ToolOutput{CallID: "toolu_1", Text: "line\n"},

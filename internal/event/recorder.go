@@ -163,6 +163,10 @@ func fileKind(b Body) string {
 		return "api_request"
 	case Response:
 		return "api_response"
+	case BesideRequest:
+		return "beside_request"
+	case BesideResponse:
+		return "beside_response"
 	case ToolStart:
 		return "tool_call"
 	case ToolEnd:
@@ -191,8 +195,8 @@ func recordLine(e Event, file string) []byte {
 // for people and otherwise unchanged.
 func document(e Event) []byte {
 	b := recordLine(e, "")
-	if q, ok := e.Body.(Request); ok && q.Bytes != nil {
-		sent := q.Bytes()
+	if body := bodyOf(e.Body); body != nil {
+		sent := body()
 		if !json.Valid(sent) {
 			sent, _ = json.Marshal(string(sent)) // a string can always be written
 		}
@@ -203,6 +207,17 @@ func document(e Event) []byte {
 		return b
 	}
 	return out.Bytes()
+}
+
+// bodyOf returns what builds the body of a request; nil for other events.
+func bodyOf(b Body) func() []byte {
+	switch b := b.(type) {
+	case Request:
+		return b.Bytes
+	case BesideRequest:
+		return b.Bytes
+	}
+	return nil
 }
 
 // folder is the record of one session.

@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
@@ -37,7 +38,7 @@ func (m model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta
 		if !yield(sent, nil) {
 			return
 		}
-		reply, err := m.from.find(sent.Body())
+		reply, err := m.from.find(event.Side(ctx), sent.Body())
 		if err != nil {
 			yield(nil, &llm.Error{Kind: llm.KindInvalid, Provider: "replay", Message: llm.Clean(err.Error()), Err: err})
 			return

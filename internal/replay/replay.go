@@ -32,7 +32,7 @@ const maxLine = 256 << 20
 // exchange is a recorded request with its reply.
 type exchange struct {
 	place   string // of the request: the file, or the file and the line
-	agent   string
+	side    string // the name of a call beside the conversation
 	request any
 	reply   llm.Message
 	used    bool
@@ -50,7 +50,7 @@ type Recording struct {
 
 	mu   sync.Mutex
 	all  []*exchange
-	open map[string]*exchange // by agent: the last request without a reply
+	open map[string]*exchange // by agent, or by the call beside the conversation: the last request without a reply
 }
 
 // Open reads a record: a folder of --debug, or a file of --debug-file. dir is the working folder of this run.
@@ -92,7 +92,7 @@ func (r *Recording) readFolder() error {
 	}
 	var names []string
 	for _, e := range entries {
-		if strings.HasSuffix(e.Name(), "_api_request.json") || strings.HasSuffix(e.Name(), "_api_response.json") {
+		if strings.HasSuffix(e.Name(), "_request.json") || strings.HasSuffix(e.Name(), "_response.json") {
 			names = append(names, e.Name())
 		}
 	}
@@ -143,6 +143,8 @@ type line struct {
 	Agent []string
 	Body  struct {
 		URL     string
+		Purpose string
+		Call    string
 		Model   string
 		Message *llm.Message
 		Prompt  *llm.Message
@@ -156,7 +158,11 @@ func (r *Recording) take(b []byte, place string) error {
 	if err := json.Unmarshal(b, &l); err != nil {
 		return err
 	}
-	agent := strings.Join(l.Agent, "/")
+	agent, side := strings.Join(l.Agent, "/"), ""
+	key := agent
+	if strings.HasPrefix(l.Kind, "beside.") {
+		side, key = event.SideName(l.Body.Purpose, l.Agent), "side "+l.Body.Call
+	}
 	switch l.Kind {
 	case "turn.start":
 		r.begin(l)
@@ -164,22 +170,24 @@ func (r *Recording) take(b []byte, place string) error {
 		if agent == "" {
 			r.Model = cmp.Or(r.Model, l.Body.Model)
 		}
-	case "api.request":
+	case "api.request", "beside.request":
 		if l.Request == nil {
 			return errors.New("the request has no body")
 		}
-		r.URL = cmp.Or(r.URL, l.Body.URL)
+		if side == "" {
+			r.URL = cmp.Or(r.URL, l.Body.URL)
+		}
 		request, err := decoded(l.Request)
 		if err != nil {
 			return err
 		}
-		r.open[agent] = &exchange{place: place, agent: agent, request: request}
-	case "api.response":
-		x := r.open[agent]
+		r.open[key] = &exchange{place: place, side: side, request: request}
+	case "api.response", "beside.response":
+		x := r.open[key]
 		if x == nil || l.Body.Message == nil {
 			return nil // the request is not in the record
 		}
-		delete(r.open, agent)
+		delete(r.open, key)
 		x.reply = *l.Body.Message
 		r.all = append(r.all, x)
 	}
@@ -217,12 +225,13 @@ func decoded(b []byte) (any, error) {
 	return v, nil
 }
 
-// Unused returns the number of recorded replies that were not asked for, and the place of the first one.
+// Unused returns the number of recorded replies of the conversation that were not asked for, and the place of the first one. Those
+// beside the conversation do not count: a run may end before its title is there.
 func (r *Recording) Unused() (n int, first string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	for _, x := range r.all {
-		if !x.used {
+		if !x.used && x.side == "" {
 			n++
 			first = cmp.Or(first, x.place)
 		}
@@ -230,8 +239,8 @@ func (r *Recording) Unused() (n int, first string) {
 	return n, first
 }
 
-// find returns the reply to a request, or the difference from the recorded request that is nearest.
-func (r *Recording) find(body []byte) (llm.Message, error) {
+// find returns the reply to a request of the conversation, or of the calls beside it with a name, or the difference from the recorded request that is nearest.
+func (r *Recording) find(side string, body []byte) (llm.Message, error) {
 	sent, err := decoded(body)
 	if err != nil {
 		return llm.Message{}, err
@@ -239,8 +248,13 @@ func (r *Recording) find(body []byte) (llm.Message, error) {
 	sent = r.same.sent(sent)
 	r.mu.Lock()
 	defer r.mu.Unlock()
+	known := 0
 	var nearest *Difference
 	for _, x := range r.all {
+		if x.side != side {
+			continue
+		}
+		known++
 		if x.used {
 			continue
 		}
@@ -254,8 +268,11 @@ func (r *Recording) find(body []byte) (llm.Message, error) {
 			nearest = d
 		}
 	}
+	if nearest == nil && side != "" && known == 0 {
+		return llm.Message{}, fmt.Errorf("the recording %s has no call %q beside the conversation", r.path, side)
+	}
 	if nearest == nil {
-		return llm.Message{}, fmt.Errorf("the recording %s has no more replies: all %d were given", r.path, len(r.all))
+		return llm.Message{}, fmt.Errorf("the recording %s has no more replies: all %d were given", r.path, known)
 	}
 	return llm.Message{}, nearest
 }

@@ -203,3 +203,60 @@ func TestAFolderWithoutARecordIsRefused(t *testing.T) {
 		}
 	}
 }
+
+// beside answers a request of a call beside the conversation.
+func beside(t *testing.T, rec *replay.Recording, purpose string, req *llm.Request) (string, error) {
+	t.Helper()
+	for d, err := range rec.Wrap(wire{t}).Stream(event.WithSide(t.Context(), purpose, nil), req) {
+		if err != nil {
+			return "", err
+		}
+		if done, ok := d.(llm.Done); ok {
+			return done.Message.PlainText(), nil
+		}
+	}
+	return "", nil
+}
+
+func TestCallsBesideTheConversationGetTheirOwnReplies(t *testing.T) {
+	r := record(t, event.RecorderOptions{})
+	sent := func(purpose, call, text string) {
+		req := event.Request{Attempt: 1, URL: "https://x/small", Bytes: func() []byte { return body(request(text)) }}
+		r.bus.Publish("s", nil, event.BesideRequest{Request: req, Purpose: purpose, Call: call})
+	}
+	replied := func(purpose, call, text string) {
+		message := llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}}}
+		r.bus.Publish("s", nil, event.BesideResponse{Response: event.Response{Message: message}, Purpose: purpose, Call: call})
+	}
+	sent("eval", "1", "judge a")
+	sent("eval", "2", "judge b")
+	sent("title", "4", "same")
+	r.sent("", request("same"))
+	sent("eval", "3", "judge c")
+	replied("eval", "3", "c")
+	replied("title", "4", "the title")
+	replied("eval", "1", "a")
+	r.replied("", llm.Text{Text: "the reply"})
+	replied("eval", "2", "b")
+	rec := r.open(filepath.Join(r.dir, "s"), "/new")
+	if rec.URL != "https://x/v1/messages" {
+		t.Errorf("the run's address is that of a side call: %s", rec.URL)
+	}
+	if _, err := beside(t, rec, "eval", request("judge d")); err == nil || !strings.Contains(err.Error(), `character 7: recorded "judge c", now "judge d"`) {
+		t.Errorf("another request: %v", err)
+	}
+	if _, err := beside(t, rec, "web", request("same")); err == nil || !strings.Contains(err.Error(), `no call "web of main"`) {
+		t.Errorf("a kind that was not recorded: %v", err)
+	}
+	for _, c := range [][3]string{{"eval", "judge c", "c"}, {"title", "same", "the title"}, {"eval", "judge b", "b"}} {
+		if got, err := beside(t, rec, c[0], request(c[1])); err != nil || got != c[2] {
+			t.Errorf("%s: %q, %v", c[1], got, err)
+		}
+	}
+	if n, _ := rec.Unused(); n != 1 {
+		t.Errorf("%d are unused, want that of the conversation", n)
+	}
+	if reply, _, err := answer(t, rec, request("same")); err != nil || reply.PlainText() != "the reply" {
+		t.Errorf("%q, %v", reply.PlainText(), err)
+	}
+}
