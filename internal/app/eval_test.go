@@ -316,6 +316,9 @@ func TestACheckThatTakesTooLongIsAVeto(t *testing.T) {
 			t.Errorf("%+v", v)
 		}
 	}
+	if n := s.Env().Background.Running(); n != 0 {
+		t.Errorf("%d commands go on", n)
+	}
 }
 
 // With eval: true in its file, the work of an agent that a call of Task starts is judged.

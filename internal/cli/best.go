@@ -88,7 +88,7 @@ func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt 
 	if err = errors.Join(err, s.Close(), inst.Close()); err != nil {
 		return &Error{Code: exitFailed, Err: err, Hint: "what there is of it: lathe best show " + c.ID, interrupted: ctx.Err() != nil}
 	}
-	return p.endBest(ctx, o, b, c)
+	return p.endBest(ctx, o, b, r.Store, c)
 }
 
 func newContest(p *program, inst *app.Instance, s *app.Session, b *bestFlags, prompt string) *best.Contest {
@@ -139,9 +139,12 @@ func contests(inst *app.Instance) string {
 }
 
 // endBest prints a contest that is over, and applies the winner where that is wanted.
-func (p *program) endBest(ctx context.Context, o *Options, b *bestFlags, c *best.Contest) error {
+func (p *program) endBest(ctx context.Context, o *Options, b *bestFlags, store best.Store, c *best.Contest) error {
 	if b.apply && c.Winner > 0 {
 		if err := p.applyAttempt(ctx, o, c, 0); err != nil {
+			return err
+		}
+		if err := store.Save(c); err != nil {
 			return err
 		}
 	}

@@ -125,7 +125,27 @@ func RunCheck(ctx context.Context, set Settings, id string, invoke func(context.
 	if err != nil {
 		return &event.EvalCheck{Command: set.Command, NotRun: err.Error()}
 	}
-	return outcome(set.Command, invoke(ctx, []llm.ToolCall{{ID: id, Name: "Bash", Input: input}}))
+	results := invoke(ctx, []llm.ToolCall{{ID: id, Name: "Bash", Input: input}})
+	if task := leftRunning(results); task != "" {
+		input, _ := json.Marshal(map[string]any{"task_id": task}) // a map of texts always encodes
+		invoke(ctx, []llm.ToolCall{{ID: id + "-stop", Name: "TaskStop", Input: input}})
+	}
+	return outcome(set.Command, results)
+}
+
+// late begins the result of a command that Bash lets go on in the background.
+const late = "The command did not end within "
+
+// leftRunning is the background task of a command that outlived its limit, or empty.
+func leftRunning(results []llm.ToolResult) string {
+	for _, r := range results {
+		text := llm.Message{Parts: r.Parts}.PlainText()
+		if _, rest, ok := strings.Cut(text, " in the background as "); ok && strings.HasPrefix(text, late) {
+			task, _, _ := strings.Cut(rest, ";")
+			return task
+		}
+	}
+	return ""
 }
 
 // outcome reads the result of the check command. A call that was refused or could not start is no failure of the work.
@@ -139,9 +159,8 @@ func outcome(command string, results []llm.ToolResult) *event.EvalCheck {
 			c.NotRun = cut(text, mostResult)
 			continue
 		}
-		late := strings.HasPrefix(text, "The command did not end within ") // Bash lets it go on in the background
 		// Bash takes exit code 1 of a search for an answer, with this note.
-		c.Failed, c.Output = r.IsError || late || strings.Contains(text, "(Exit code "), tail(text, mostOutput)
+		c.Failed, c.Output = r.IsError || strings.HasPrefix(text, late) || strings.Contains(text, "(Exit code "), tail(text, mostOutput)
 	}
 	return c
 }
