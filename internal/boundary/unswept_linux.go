@@ -7,6 +7,7 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 )
@@ -27,6 +28,7 @@ type unswept struct {
 type record struct {
 	Names, Above map[string]string // of watch
 	Left         []int             // processes that stay
+	Session      int               // the process of lathe that holds the lock
 }
 
 // begin is called when a command starts.
@@ -88,6 +90,7 @@ func (u *unswept) write() {
 	if u.running > 0 {
 		state = "R"
 	}
+	u.kept.Session = os.Getpid()
 	b, err := json.Marshal(u.kept)
 	if err != nil {
 		return
@@ -138,7 +141,7 @@ func sweepUnswept(dir, prefix, aside string) (lines []string) {
 		if err != nil {
 			continue
 		}
-		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil { // its session has ended
+		if hasEnded(f, file) {
 			lines = append(lines, sweepFile(f, file, aside)...)
 		}
 		f.Close()
@@ -146,10 +149,33 @@ func sweepUnswept(dir, prefix, aside string) (lines []string) {
 	return lines
 }
 
-func sweepFile(f *os.File, file, aside string) (lines []string) {
+// hasEnded reports whether the session of a file has ended, and takes its lock. A child that a killed session had just forked holds the
+// lock until it runs its program.
+func hasEnded(f *os.File, file string) bool {
+	for range 200 {
+		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {
+			return true
+		}
+		if r, _ := readRecord(file); r.Session == 0 || alive([]int{r.Session}) {
+			return false
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+	return false
+}
+
+// readRecord returns the record of a file, and whether commands ran when it was written.
+func readRecord(file string) (r record, running bool) {
 	text, _, err := readRegular(file)
-	var r record
-	if err == nil && len(text) > 1 && json.Unmarshal(text[1:], &r) == nil && (text[0] == 'R' || len(r.Left) > 0) {
+	if err != nil || len(text) < 2 || json.Unmarshal(text[1:], &r) != nil {
+		return record{}, false
+	}
+	return r, text[0] == 'R'
+}
+
+func sweepFile(f *os.File, file, aside string) (lines []string) {
+	r, running := readRecord(file)
+	if running || len(r.Left) > 0 {
 		lines, _ = watch{r.Names, r.Above}.sweep(aside)
 	}
 	if !alive(r.Left) {
