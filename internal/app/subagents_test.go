@@ -1,11 +1,19 @@
 package app_test
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -259,6 +267,73 @@ func TestManyAgentsGoThroughTheLimit(t *testing.T) {
 		if r.IsError || !strings.HasPrefix(resultText(r), "Done.") {
 			t.Fatalf("%q", resultText(r))
 		}
+	}
+}
+
+func TestAHundredAgentsGoThroughTheLimit(t *testing.T) {
+	for settings, limit := range map[string]int{"{}": 8, `{"subagents": {"maxConcurrent": 3}}`: 3} {
+		t.Run(settings, func(t *testing.T) { aHundredAgents(t, settings, limit) })
+	}
+}
+
+// aHundredAgents holds the requests of agents until as many are there as may be, so that more would be seen if more could come.
+func aHundredAgents(t *testing.T, settings string, limit int) {
+	const agents = 100
+	var parts []llmtest.Part
+	for range agents {
+		parts = append(parts, task(map[string]any{"prompt": "a small leaf"}))
+	}
+	p := newPlace(t, llmtest.Replies(
+		said("many", parts...),
+		said("a small leaf", llmtest.Text("Leaf.")),
+		llmtest.Reply{When: &llmtest.When{Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Done.")}},
+	))
+	to, err := url.Parse(p.srv.URL())
+	if err != nil {
+		t.Fatal(err)
+	}
+	var mu sync.Mutex
+	came := sync.NewCond(&mu)
+	now, peak, all, released := 0, 0, 0, false
+	next := httputil.NewSingleHostReverseProxy(to)
+	gate := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		r.Body = io.NopCloser(bytes.NewReader(body))
+		if first := bytes.Count(body, []byte("a small leaf")); first == 1 { // the parent's requests have many
+			mu.Lock()
+			now, all = now+1, all+1
+			peak = max(peak, now)
+			came.Broadcast()
+			if all == limit {
+				mu.Unlock()
+				time.Sleep(50 * time.Millisecond) // nothing tells that another one will not come
+				mu.Lock()
+				released = true
+				came.Broadcast()
+			}
+			for round := (all + limit - 1) / limit * limit; all < min(round, agents) || !released; {
+				came.Wait()
+			}
+			now-- // before the reply, after which the next agent may begin
+			mu.Unlock()
+		}
+		next.ServeHTTP(w, r)
+	}))
+	t.Cleanup(gate.Close)
+	through := *p
+	through.srv, through.vars = nil, []string{"ANTHROPIC_BASE_URL=" + gate.URL, "ANTHROPIC_API_KEY=sk-test"}
+	p.write(t, "../.config/lathe/settings.json", settings)
+	s := newSession(t, through.open(t, nil), app.SessionOptions{})
+	if end, err := s.Prompt(t.Context(), llm.UserText("many")); err != nil || end.Reason != event.EndCompleted {
+		t.Fatalf("%+v %v", end, err)
+	}
+	for _, r := range results(s.Messages()) {
+		if r.IsError || !strings.HasPrefix(resultText(r), "Leaf.") {
+			t.Fatalf("%q", resultText(r))
+		}
+	}
+	if all != agents || peak != limit {
+		t.Errorf("%d agents asked, %d at once", all, peak)
 	}
 }
 
