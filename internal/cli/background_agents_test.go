@@ -3,6 +3,7 @@
 package cli_test
 
 import (
+	"regexp"
 	"strings"
 	"testing"
 )
@@ -42,9 +43,20 @@ func TestAnAgentInTheBackgroundWakesAStream(t *testing.T) {
 	d.end()
 }
 
-// After kill -9 the session names the agents that were at work, and their sessions are there.
+// After kill -9 the session names the agents that were at work, and the model can resume one by its id.
 func TestAKilledRunNamesItsAgentsAtWork(t *testing.T) {
-	d := drive(t, agentScript, "--dangerously-skip-permissions")
+	d := drive(t, `
+reply
+  when result="Carried on"
+  say All done.
+reply
+  when contains="was at work when lathe ended" turn=2
+  capture ID from=users match="The agent ([0-9a-f-]{36})"
+  call Task {"description":"on","prompt":"carry on","resume":"${ID}"}
+reply
+  when contains="carry on"
+  say Carried on.
+`+agentScript, "--dangerously-skip-permissions")
 	d.send(said("launch", "u1"))
 	d.kind("result")
 	if err := d.cmd.Process.Kill(); err != nil {
@@ -52,7 +64,11 @@ func TestAKilledRunNamesItsAgentsAtWork(t *testing.T) {
 	}
 	_ = d.cmd.Wait()
 	out, stderr, code := d.once("--continue", "--verbose", "--output-format", "stream-json", "and now?")
-	if code != 0 || !strings.Contains(out, "agents were at work when this session ended") || !strings.Contains(out, "general-purpose (wait, ") {
+	id := regexp.MustCompile(`The agent ([0-9a-f-]{36}) `).FindStringSubmatch(out)
+	if id == nil || !strings.Contains(out, `"agentId":"`+id[1]+`"`) {
+		t.Errorf("the agent %q was not resumed: %s", id, out)
+	}
+	if code != 0 || !strings.Contains(out, "agents were at work when this session ended") || !strings.Contains(out, "general-purpose (wait, ") || !strings.Contains(out, `"text":"Carried on."`) || !strings.Contains(out, `"result":"All done."`) {
 		t.Errorf("%d %s %s", code, out, stderr)
 	}
 }
