@@ -321,6 +321,33 @@ func TestACheckThatTakesTooLongIsAVeto(t *testing.T) {
 	}
 }
 
+func TestAJudgeWhoseHostIsOverloadedIsAskedAgain(t *testing.T) {
+	verdict := judged("perspective", yes)
+	verdict.Faults = []llmtest.Fault{{Kind: "status", Status: 529, Times: 2}}
+	p := newPlace(t, llmtest.Replies(verdict, llmtest.Say(llmtest.Text("Done."))))
+	p.write(t, "../.config/lathe/settings.json", `{"stream": {"retryBaseMs": 1, "maxRetryWaitMs": 5}}`)
+	s := newSession(t, p.open(t, evalOn), app.SessionOptions{})
+	events, _ := p.evalTurn(t, s, "go")
+	got := of[event.EvalComplete](events)
+	if len(got) != 1 || !got[0].Passed {
+		t.Fatalf("%+v", got)
+	}
+	for _, v := range got[0].Verdicts {
+		if v.Absent != "" {
+			t.Errorf("%+v", v)
+		}
+	}
+	refused := 0
+	for _, r := range p.srv.Requests() {
+		if r.Status == 529 {
+			refused++
+		}
+	}
+	if refused < 2 {
+		t.Errorf("%d requests were refused", refused)
+	}
+}
+
 // With eval: true in its file, the work of an agent that a call of Task starts is judged.
 func TestAGateOnTheResultOfAnAgent(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
