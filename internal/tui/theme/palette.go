@@ -8,6 +8,7 @@ type palette struct {
 	heading, code, link               hue
 	keyword, str, number, comment     hue
 	function, typ, variable, operator hue
+	pink                              hue // of agents
 	addedLine, removedLine            hue // backgrounds
 	addedWord, removedWord, wordText  hue
 }
@@ -37,7 +38,7 @@ func darkPalette() palette {
 		selected: hue{"#2c3a52", 0}, match: hue{"#ffd75f", yellow}, matchText: hue{"#15181e", black},
 		heading: hue{"#afd7ff", brightBlue}, code: hue{"#d7af87", yellow}, link: hue{"#87afff", blue},
 		keyword: hue{"#d7afff", magenta}, str: hue{"#afd787", green}, number: hue{"#ffaf87", yellow}, comment: hue{"#808080", grey},
-		function: hue{"#87afff", blue}, typ: hue{"#5fd7d7", cyan}, variable: hue{"#d7d787", 0}, operator: hue{},
+		function: hue{"#87afff", blue}, typ: hue{"#5fd7d7", cyan}, variable: hue{"#d7d787", 0}, operator: hue{}, pink: hue{"#ff87d7", brightMagenta},
 		addedLine: hue{"#16301f", 0}, removedLine: hue{"#3b1a20", 0}, addedWord: hue{"#28693c", 0}, removedWord: hue{"#86303c", 0}, wordText: hue{"#ffffff", 0},
 	}
 }
@@ -49,7 +50,7 @@ func lightPalette() palette {
 		selected: hue{"#d6e4fa", 0}, match: hue{"#ffd75e", yellow}, matchText: hue{"#1c1f24", black},
 		heading: hue{"#005faf", blue}, code: hue{"#875f00", red}, link: hue{"#005faf", blue},
 		keyword: hue{"#8700af", magenta}, str: hue{"#005f00", green}, number: hue{"#af5f00", red}, comment: hue{"#767676", grey},
-		function: hue{"#005faf", blue}, typ: hue{"#005f87", cyan}, variable: hue{"#5f5f00", 0}, operator: hue{},
+		function: hue{"#005faf", blue}, typ: hue{"#005f87", cyan}, variable: hue{"#5f5f00", 0}, operator: hue{}, pink: hue{"#af005f", brightMagenta},
 		addedLine: hue{"#dcf5e3", 0}, removedLine: hue{"#fde3e6", 0}, addedWord: hue{"#9fe0b2", 0}, removedWord: hue{"#f7aab3", 0}, wordText: hue{"#14171c", 0},
 	}
 }
@@ -62,7 +63,7 @@ func contrastDark() palette {
 		selected: hue{"#003a8c", blue}, match: hue{"#ffff00", brightYellow}, matchText: hue{"#000000", black},
 		heading: hue{"#ffffff", brightWhite}, code: hue{"#ffcf8a", brightYellow}, link: hue{"#6fc3ff", brightCyan},
 		keyword: hue{"#f0a6ff", brightMagenta}, str: hue{"#8dff9e", brightGreen}, number: hue{"#ffc078", brightYellow}, comment: hue{"#bdbdbd", white},
-		function: hue{"#8fd3ff", brightCyan}, typ: hue{"#7fffe5", brightCyan}, variable: hue{"#ffe08a", 0}, operator: hue{"#ffffff", 0},
+		function: hue{"#8fd3ff", brightCyan}, typ: hue{"#7fffe5", brightCyan}, variable: hue{"#ffe08a", 0}, operator: hue{"#ffffff", 0}, pink: hue{"#ff8fd0", magenta},
 		addedLine: hue{"#003d12", 0}, removedLine: hue{"#520008", 0}, addedWord: hue{"#00601e", 0}, removedWord: hue{"#a30012", 0}, wordText: hue{"#ffffff", 0},
 	}
 }
@@ -75,7 +76,7 @@ func contrastLight() palette {
 		selected: hue{"#a9ccff", 0}, match: hue{"#ffe100", yellow}, matchText: hue{"#000000", black},
 		heading: hue{"#000000", black}, code: hue{"#6b2b00", red}, link: hue{"#003a9e", blue},
 		keyword: hue{"#5f0087", magenta}, str: hue{"#004d14", green}, number: hue{"#702800", red}, comment: hue{"#4a4a4a", grey},
-		function: hue{"#003a9e", blue}, typ: hue{"#004d5c", blue}, variable: hue{"#573800", 0}, operator: hue{"#000000", 0},
+		function: hue{"#003a9e", blue}, typ: hue{"#004d5c", blue}, variable: hue{"#573800", 0}, operator: hue{"#000000", 0}, pink: hue{"#87005f", brightMagenta},
 		addedLine: hue{"#c2f5cf", 0}, removedLine: hue{"#ffd0d5", 0}, addedWord: hue{"#6fdc8c", 0}, removedWord: hue{"#ff97a1", 0}, wordText: hue{"#000000", 0},
 	}
 }

@@ -41,6 +41,8 @@ type Theme struct {
 	Syntax Syntax
 	Diff   Diff
 
+	Pink Style // of agents; what else has a color is named after its meaning
+
 	Waiting, Running, Done, Failed, Denied Style // the colours of the states; the symbols are in Symbol
 }
 
@@ -101,7 +103,7 @@ func (t *Theme) Agent(color string) (Style, bool) {
 	case "orange":
 		return t.Syntax.Number, true
 	case "pink":
-		return t.Syntax.Tag, true
+		return t.Pink, true
 	case "cyan":
 		return t.Info, true
 	}
@@ -180,6 +182,7 @@ func build(c palette, p colorprofile.Profile) *Theme {
 
 func (k brush) interfaceStyles(t *Theme, c palette) {
 	t.Text, t.Dim, t.Faint = k.fg(c.text), k.fg(c.dim, "2"), k.fg(c.faint, "2")
+	t.Pink = k.fg(c.pink)
 	t.Accent, t.Strong = k.fg(c.accent), k.fg(c.text, "1")
 	t.Good, t.Warn, t.Bad, t.Info = k.fg(c.good), k.fg(c.warn), k.fg(c.bad), k.fg(c.info)
 	t.User, t.Reasoning = k.fg(c.user, "1"), k.fg(c.dim, "2", "3")

@@ -91,7 +91,7 @@ func examples() []example {
 
 func TestAnAgentsColorIsThatOfItsBar(t *testing.T) {
 	seen := map[string]string{}
-	for _, color := range []string{"", "red", "blue", "green", "yellow", "purple", "orange", "cyan", "beige"} {
+	for _, color := range []string{"", "red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", "beige"} {
 		lines := view.Render(event.Subagent{Agent: "reviewer", Color: color, Result: "Found."}, view.Options{Width: 40, Theme: dark, State: theme.Done, Tool: "Task"})
 		bar, _, ok := strings.Cut(lines[0], "Found.")
 		if !ok {
@@ -102,7 +102,7 @@ func TestAnAgentsColorIsThatOfItsBar(t *testing.T) {
 		}
 		seen[bar] = color
 	}
-	if len(seen) != 8 {
+	if len(seen) != 9 {
 		t.Errorf("a color that no agent has changes the bar: %q", seen)
 	}
 }
