@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"io"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -114,8 +115,16 @@ func TestAGitSettingThatACommandMakesInTheGapIsUndone(t *testing.T) {
 	if _, err := i.out.ReadString('\n'); err != nil {
 		t.Fatal(err)
 	}
-	for round := range 20 {
-		gitIn(t, p.dir, "config", "user.name", strings.Repeat("x", round+1))
+	replaced := 0
+	for round := range 20 { // git fails, or is killed, where the file that it has mapped becomes shorter
+		c := exec.Command("git", "config", "user.name", strings.Repeat("x", round+1))
+		c.Dir = p.dir
+		if c.Run() == nil {
+			replaced++
+		}
+	}
+	if replaced == 0 {
+		t.Error("git replaced the file in no round")
 	}
 	write(t, filepath.Join(p.dir, "stop"), "")
 	notes := i.end()
