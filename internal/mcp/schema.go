@@ -1,9 +1,11 @@
 package mcp
 
 import (
+	"bytes"
 	"encoding/json"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // anyObject stands for a schema that cannot be used.
@@ -83,4 +85,60 @@ func flatten(root map[string]json.RawMessage, raw json.RawMessage, all bool) {
 	if len(own.Required) > 0 {
 		root["required"], _ = json.Marshal(own.Required)
 	}
+}
+
+// cleanSchema makes the texts of a schema safe to send. Names and values that a call has to repeat keep their characters, unless they hold a tag in
+// which lathe speaks. A schema without such texts stays as it is.
+func cleanSchema(raw json.RawMessage, clean func(string) string) json.RawMessage {
+	if bytes.IndexFunc(raw, func(r rune) bool { return r == '<' || r == '\\' || r >= 0x7F }) < 0 {
+		return raw
+	}
+	d := json.NewDecoder(bytes.NewReader(raw))
+	d.UseNumber()
+	var root any
+	if d.Decode(&root) != nil {
+		return anyObject
+	}
+	changed := false
+	out, err := json.Marshal(cleanValue("", root, func(s string) string {
+		safe := clean(s)
+		changed = changed || safe != s
+		return safe
+	}))
+	switch {
+	case err != nil:
+		return anyObject
+	case !changed:
+		return raw
+	}
+	return out
+}
+
+// cleanValue is the value of a key of a schema with all that it holds.
+func cleanValue(key string, v any, clean func(string) string) any {
+	switch v := v.(type) {
+	case string:
+		if key == "description" || key == "title" || key == "$comment" {
+			return clean(v)
+		}
+		return cleanTag(v, clean)
+	case []any:
+		for i := range v {
+			v[i] = cleanValue("", v[i], clean)
+		}
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for k, inner := range v {
+			out[cleanTag(k, clean)] = cleanValue(k, inner, clean)
+		}
+		return out
+	}
+	return v
+}
+
+func cleanTag(s string, clean func(string) string) string {
+	if strings.Contains(strings.ToLower(s), "system-reminder") {
+		return clean(s)
+	}
+	return s
 }

@@ -148,6 +148,10 @@ func (w *View) tool(l *listed, sent bool) agent.Tool {
 	}
 	spec := l.spec
 	spec.Unlisted = !sent
+	spec.Description = w.clean(spec.Description)
+	if w.seat.Clean != nil {
+		spec.Schema = cleanSchema(spec.Schema, w.seat.Clean)
+	}
 	t := agent.NewTool(spec, func(_ context.Context, c llm.ToolCall, in json.RawMessage) (*agent.Plan, error) {
 		return w.plan(l, c, in), nil
 	})
