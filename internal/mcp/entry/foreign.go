@@ -6,6 +6,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -50,7 +51,7 @@ func (s Source) Import() (map[string]json.RawMessage, error) {
 		VSCode  map[string]json.RawMessage `json:"servers"`
 		Open    map[string]openEntry       `json:"mcp"`
 	}
-	if err := json.Unmarshal(data, &doc); err != nil {
+	if err := json.Unmarshal(ownVariables(data), &doc); err != nil {
 		return nil, fmt.Errorf("%s cannot be read: %w", s.File, err)
 	}
 	out := map[string]json.RawMessage{}
@@ -66,6 +67,16 @@ func (s Source) Import() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
+// ownVariables writes the variables of other programs as lathe's: ${env:NAME} of VS Code and Cursor, {env:NAME} of opencode, and ${input:some-id},
+// which VS Code asks for, as ${SOME_ID}.
+func ownVariables(data []byte) []byte {
+	data = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`).ReplaceAll(data, []byte("$${$1}"))
+	return regexp.MustCompile(`\$\{input:[A-Za-z_][A-Za-z0-9_.-]*\}`).ReplaceAllFunc(data, func(m []byte) []byte {
+		name := strings.NewReplacer("-", "_", ".", "_").Replace(string(m[len("${input:") : len(m)-1]))
+		return []byte("${" + strings.ToUpper(name) + "}")
+	})
+}
+
 // openEntry is an entry of opencode's.
 type openEntry struct {
 	Type    string            `json:"type"`
@@ -74,10 +85,11 @@ type openEntry struct {
 	URL     string            `json:"url"`
 	Headers map[string]string `json:"headers"`
 	Enabled *bool             `json:"enabled"`
+	Timeout int               `json:"timeout"` // milliseconds until the tools are listed
 }
 
 func (e openEntry) fields() Fields {
-	f := Fields{Env: e.Env, Headers: e.Headers, Disabled: e.Enabled != nil && !*e.Enabled}
+	f := Fields{Env: e.Env, Headers: e.Headers, Disabled: e.Enabled != nil && !*e.Enabled, StartMs: e.Timeout}
 	if e.Type == "remote" {
 		f.Type, f.URL = HTTP, e.URL
 	} else if len(e.Command) > 0 {
