@@ -158,6 +158,50 @@ async function controlServers() {
   must(seen.includes('greeting of the new server'), seen);
 }
 
+// remoteServers uses a server over Streamable HTTP and one over the older SSE, which want a header.
+async function remoteServers() {
+  const answer = (kind, m) => {
+    if (m.method === 'initialize') return {result: {protocolVersion: '2024-11-05', capabilities: {tools: {}}, serverInfo: {name: kind, version: '1'}}};
+    if (m.method === 'tools/list') return {result: {tools: [{name: 'hi', inputSchema: {type: 'object'}}]}};
+    if (m.method === 'tools/call') return {result: {content: [{type: 'text', text: 'greeting over ' + kind}]}};
+    return {error: {code: -32601, message: 'not known'}};
+  };
+  let stream;
+  const peer = createServer((req, res) => {
+    if (req.headers['x-key'] !== 'k') return res.writeHead(403).end();
+    if (req.method !== 'POST') {
+      if (req.url !== '/sse') return res.writeHead(405).end();
+      res.writeHead(200, {'content-type': 'text/event-stream'});
+      stream = res;
+      return res.write('event: endpoint\ndata: /messages\n\n');
+    }
+    let body = '';
+    req.on('data', d => (body += d));
+    req.on('end', () => {
+      const m = JSON.parse(body), over = req.url === '/messages' ? 'sse' : 'http';
+      if (req.url === '/sse') return res.writeHead(405).end();
+      if (m.id === undefined) return res.writeHead(202).end();
+      const reply = JSON.stringify({jsonrpc: '2.0', id: m.id, ...answer(over, m)});
+      if (over === 'http') return res.writeHead(200, {'content-type': 'application/json'}).end(reply);
+      res.writeHead(202).end();
+      stream.write('event: message\ndata: ' + reply + '\n\n');
+    });
+  });
+  await new Promise(r => peer.listen(0, '127.0.0.1', r));
+  const base = 'http://127.0.0.1:' + peer.address().port, headers = {'X-Key': 'k'};
+  try {
+    const mcpServers = {h: {type: 'http', url: base + '/mcp', headers}, s: {type: 'sse', url: base + '/sse', headers}};
+    const script = [[call('mcp__h__hi', {})], [call('mcp__s__hi', {})]];
+    const r = await run(place(), {mcpServers, allowedTools: ['mcp__h', 'mcp__s']}, {script});
+    done(r);
+    for (const kind of ['http', 'sse']) must(results(r).includes('greeting over ' + kind), results(r));
+    must(r.init.mcp_servers.map(s => s.name).sort().join() === 'h,s', r.init.mcp_servers);
+  } finally {
+    peer.closeAllConnections();
+    peer.close();
+  }
+}
+
 const cases = {
   abortController: async () => {
     const c = new AbortController();
@@ -359,6 +403,7 @@ const cases = {
     must(results(r).includes('greeting from the host'), r.text() || results(r));
     must(r.init.mcp_servers[0].name === 'x', r.init.mcp_servers);
     await controlServers();
+    await remoteServers();
   },
   mcpServersDelivery: refused({mcpServers: {x: {command: 'true'}}, mcpServersDelivery: 'initialize'}, 'initialize'),
   model: async () => {
@@ -465,7 +510,15 @@ const cases = {
     must(existsSync(file), 'nothing was recorded');
   },
   stderr: async () => must((await run(place(), {agent: 'x'})).stderr.includes('no agent'), 'stderr was empty'),
-  strictMcpConfig: async () => done(await run(place(), {strictMcpConfig: true})),
+  strictMcpConfig: async () => {
+    for (const strictMcpConfig of [true, false]) {
+      const at = place();
+      writeFileSync(join(at.home, '.claude.json'), '{"mcpServers": {"users": {"command": "true"}}}');
+      const r = await run(at, {strictMcpConfig, settingSources: ['user']});
+      done(r);
+      must(r.init.mcp_servers.some(s => s.name === 'users') !== strictMcpConfig, r.init.mcp_servers);
+    }
+  },
   systemPrompt: async () => {
     const at = place();
     let r = await run(at, {systemPrompt: 'Only this.'});
