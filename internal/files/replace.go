@@ -9,11 +9,21 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // TempPrefix begins the name of every temporary file that Replace makes beside its target. One that is
 // left was left by a crash; it is never the only copy of anything.
 const TempPrefix = ".lathe-tmp-"
+
+// TempName makes a temporary name that no file has.
+func TempName() string { return TempPrefix + rand.Text() }
+
+// Tests kill the process where a temporary name was given, and take files without a name away.
+var (
+	onTemp     = func() {}
+	openNoName = openAnonymous
+)
 
 // Replaced describes how a file was written.
 type Replaced struct {
@@ -80,6 +90,29 @@ func (t *Target) Remove(expect fs.FileInfo) error {
 	return syncDir(parent)
 }
 
+// RemoveTemp removes what a killed Replace left under the name Temp. Anything but a regular file is left.
+func (t *Target) RemoveTemp() error {
+	if !strings.HasPrefix(t.Temp, TempPrefix) || strings.ContainsAny(t.Temp, `/\:`) {
+		return nil
+	}
+	parent, err := t.parent()
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	defer parent.Close()
+	info, err := parent.Lstat(t.Temp)
+	if err != nil || !info.Mode().IsRegular() {
+		return nil
+	}
+	if err := parent.Remove(t.Temp); err != nil {
+		return err
+	}
+	return syncDir(parent)
+}
+
 // Unchanged reports whether two looks at a file saw the same one in the same state; nil is no file.
 func Unchanged(a, b fs.FileInfo) bool {
 	if a == nil || b == nil {
@@ -126,7 +159,7 @@ func (t *Target) replace(data []byte, old fs.FileInfo) (Replaced, error) {
 	}
 	defer parent.Close()
 	base := filepath.Base(t.rel)
-	temp, err := stage(parent, base, data, old, t.Mode)
+	temp, err := t.stage(parent, base, data, old)
 	if err != nil {
 		if old != nil && (errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)) {
 			return writeInPlace(parent, base, data, old)
@@ -170,31 +203,36 @@ func (t *Target) parent() (*os.Root, error) {
 // the system can do that, none: then nothing of it is left when lathe is killed.
 type staged struct {
 	dir  *os.Root
-	name string   // empty while it has none
+	temp string   // the name that it has for a while
+	name string   // the same; empty while it has none
 	file *os.File // open while it has none
 }
 
-// stage writes data to a new file in dir, with a mode if that is not 0. On failure nothing is left of it.
-func stage(dir *os.Root, base string, data []byte, old fs.FileInfo, mode fs.FileMode) (*staged, error) {
+// stage writes data to a new file in dir, with the target's mode if that is not 0. On failure nothing is left of it.
+func (t *Target) stage(dir *os.Root, base string, data []byte, old fs.FileInfo) (*staged, error) {
 	perm := fs.FileMode(0o666) // as the umask allows
 	if old != nil {
 		perm = 0o600
 	}
-	s := &staged{dir: dir}
-	f, err := openAnonymous(dir, perm)
+	s := &staged{dir: dir, temp: t.Temp}
+	if s.temp == "" {
+		s.temp = TempName()
+	}
+	f, err := openNoName(dir, perm)
 	if err != nil {
-		s.name = TempPrefix + rand.Text()
+		s.name = s.temp
 		if f, err = dir.OpenFile(s.name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, perm); err != nil {
 			return nil, err
 		}
+		onTemp()
 	}
 	s.file = f
 	_, err = f.Write(data)
 	if err == nil && old != nil {
 		err = keepAttributes(dir, base, f, old)
 	}
-	if err == nil && mode != 0 {
-		err = f.Chmod(mode)
+	if err == nil && t.Mode != 0 {
+		err = f.Chmod(t.Mode)
 	}
 	if err == nil {
 		err = f.Sync()
@@ -266,11 +304,11 @@ func (s *staged) putOver(base string, old fs.FileInfo) error {
 		return ErrMoved
 	}
 	if s.file != nil {
-		name := TempPrefix + rand.Text()
-		if err := linkAnonymous(s.file, s.dir, name); err != nil {
+		if err := linkAnonymous(s.file, s.dir, s.temp); err != nil {
 			return err
 		}
-		s.name = name
+		s.name = s.temp
+		onTemp()
 	}
 	if err = s.dir.Rename(s.name, base); err == nil {
 		s.name = ""

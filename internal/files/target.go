@@ -17,6 +17,8 @@ type Target struct {
 	Path Path
 	// Mode is the permission bits of a content that Replace writes. 0: those of the old file; of a new one, as the umask allows.
 	Mode fs.FileMode
+	// Temp is the temporary name that Replace uses if it needs one, from [TempName]; empty: one that nobody knows.
+	Temp string
 	dir  *os.Root // the nearest folder that exists
 	at   string   // the real path of dir
 	rel  string   // the file below dir

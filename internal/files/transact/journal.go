@@ -26,13 +26,17 @@ type entry struct {
 	Remove bool        `json:"remove,omitempty"`
 	Mode   fs.FileMode `json:"mode,omitempty"` // of the new content; 0: not changed
 	Old    fs.FileMode `json:"old,omitempty"`  // permission bits before
+	Temp   string      `json:"temp,omitempty"` // the temporary name beside it, which a kill may leave
 }
 
-// begin writes the journal. It is there from the rename on.
+// begin writes the journal. It is there from the rename on, and so it has the temporary names before a file gets one.
 func begin(dir string, list []Change) error {
 	entries := make([]entry, len(list))
 	for i, c := range list {
-		entries[i] = entry{Path: c.Target.Path.Real, There: c.Info != nil, Before: c.Before, After: c.After, Remove: c.Remove, Mode: c.Mode}
+		if c.Target.Temp == "" {
+			c.Target.Temp = files.TempName()
+		}
+		entries[i] = entry{Path: c.Target.Path.Real, There: c.Info != nil, Before: c.Before, After: c.After, Remove: c.Remove, Mode: c.Mode, Temp: c.Target.Temp}
 		if c.Info != nil {
 			entries[i].Old = c.Info.Mode().Perm()
 		}
@@ -58,7 +62,7 @@ func begin(dir string, list []Change) error {
 	return syncFolder(dir)
 }
 
-// Recover finishes a transaction that was cut off, and returns a note for the user; empty when there was none. It costs one look at a
+// Recover finishes a transaction that was cut off, removes the temporary files that it left, and returns a note for the user; empty when there was none. It costs one look at a
 // file name then. A transaction that another process is at is left alone.
 func Recover(dir string) (note string, err error) {
 	if _, err := os.Lstat(filepath.Join(dir, journalName)); err != nil {
@@ -162,6 +166,10 @@ func bring(roots *files.Roots, e entry, from, to state) (done bool, err error) {
 		return false, err
 	}
 	defer t.Close()
+	t.Temp = e.Temp
+	if err := t.RemoveTemp(); err != nil {
+		return false, err
+	}
 	var now []byte
 	info := p.Info
 	if info != nil {
