@@ -62,6 +62,7 @@ func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
 		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
 	}
 	defer feed.Close()
+	feed.Needed = true // they are few, and nobody compares settings
 	w := &watcher{feed: feed, cur: c, loaded: c.merged, fn: fn, warned: map[Warning]bool{}}
 	w.note(c.Warnings)
 	if err := w.follow(); len(feed.List()) == 0 {

@@ -2,10 +2,8 @@ package watch
 
 import (
 	"errors"
-	"os"
 	"path/filepath"
-	"strconv"
-	"strings"
+	"runtime"
 	"sync"
 
 	"github.com/fsnotify/fsnotify"
@@ -16,8 +14,11 @@ import (
 type Feed struct {
 	// Events are the reports on the folders and on what lies directly in them.
 	Events <-chan fsnotify.Event
-	// Lost says that reports were lost: whatever was not asked about since may have changed.
+	// Lost says that reports were lost: whatever was not asked about since may have changed, and folders that Watches does not have any
+	// more are not reported on.
 	Lost <-chan struct{}
+	// Needed are the folders of this feed also beyond the limit. It is set before the first of them.
+	Needed bool
 
 	events chan fsnotify.Event
 	lost   chan struct{}
@@ -34,8 +35,11 @@ type source struct {
 
 	mu    sync.Mutex // of what follows, held for moments only
 	fs    *fsnotify.Watcher
+	how   *means
 	feeds map[*Feed]bool
 	by    map[string][]*Feed // who wants to hear of a folder
+	takes map[string]int     // what each folder takes of the limit
+	total int                // of takes
 }
 
 // theSource is the one of the process. It is connected while there are feeds.
@@ -43,19 +47,6 @@ var theSource source
 
 // ErrLimit is returned by [Feed.Add] when the process watches as many folders as it may.
 var ErrLimit = errors.New("too many folders are watched")
-
-// maxFolders is how many folders the process watches at most: each takes about a kilobyte of the kernel.
-const maxFolders = 60_000
-
-// limit leaves other programs of the user most of the watches.
-var limit = sync.OnceValue(func() int {
-	data, err := os.ReadFile("/proc/sys/fs/inotify/max_user_watches")
-	n, bad := strconv.Atoi(strings.TrimSpace(string(data)))
-	if err != nil || bad != nil {
-		return maxFolders
-	}
-	return min(maxFolders, n/3)
-})
 
 // NewFeed makes a feed, without folders yet. The error says why the system reports nothing.
 func NewFeed() (*Feed, error) { return theSource.feed() }
@@ -71,7 +62,11 @@ func (s *source) feed() (*Feed, error) {
 			return nil, err
 		}
 		s.mu.Lock()
-		s.fs, s.feeds, s.by = fs, map[*Feed]bool{}, map[string][]*Feed{}
+		if s.how == nil {
+			how := meansOf(runtime.GOOS)
+			s.how = &how
+		}
+		s.fs, s.feeds, s.by, s.takes, s.total = fs, map[*Feed]bool{}, map[string][]*Feed{}, map[string]int{}, 0
 		s.mu.Unlock()
 		go s.pass(fs)
 	}
@@ -86,24 +81,42 @@ func (f *Feed) Add(dir string) error {
 	s, dir := f.of, filepath.Clean(dir)
 	s.changing.Lock()
 	defer s.changing.Unlock()
-	s.mu.Lock()
-	open, fs, full := s.feeds[f], s.fs, len(s.by[dir]) == 0 && len(s.by) >= limit()
-	if open && !full && !f.dirs[dir] {
-		f.dirs[dir] = true
-		s.by[dir] = append(s.by[dir], f)
-	}
-	s.mu.Unlock()
-	switch {
-	case !open:
-		return fsnotify.ErrClosed
-	case full:
-		return ErrLimit
-	}
-	err := fs.Add(dir)
+	fs, err := s.enter(f, dir)
 	if err != nil {
+		return err
+	}
+	if err = fs.AddWith(dir, fsnotify.WithBufferSize(reportBuffer)); err != nil {
+		_ = fs.Remove(dir) // some of its files may be watched
 		s.drop(dir)
 	}
 	return err
+}
+
+// enter puts a feed on a folder, if the limit allows.
+func (s *source) enter(f *Feed, dir string) (*fsnotify.Watcher, error) {
+	s.mu.Lock()
+	known, full := len(s.by[dir]) > 0, s.total >= s.how.limit
+	s.mu.Unlock()
+	takes := 0
+	if !known && (!full || f.Needed) {
+		takes = s.how.takes(dir)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	switch {
+	case !s.feeds[f]:
+		return nil, fsnotify.ErrClosed
+	case !known && !f.Needed && (full || s.total+takes > s.how.limit):
+		return nil, ErrLimit
+	case !f.dirs[dir]:
+		f.dirs[dir] = true
+		s.by[dir] = append(s.by[dir], f)
+	}
+	if !known {
+		s.takes[dir] = takes
+		s.total += takes
+	}
+	return s.fs, nil
 }
 
 // Remove ends the reports on a folder.
@@ -134,8 +147,22 @@ func (s *source) leave(f *Feed, dir string) *fsnotify.Watcher {
 		s.by[dir] = rest
 		return nil
 	}
-	delete(s.by, dir)
+	s.forget(dir)
 	return s.fs
+}
+
+// forget drops what is known of a folder that is not watched any more.
+func (s *source) forget(dir string) {
+	delete(s.by, dir)
+	s.total -= s.takes[dir]
+	delete(s.takes, dir)
+}
+
+// Watches reports whether changes in a folder are reported.
+func (f *Feed) Watches(dir string) bool {
+	f.of.mu.Lock()
+	defer f.of.mu.Unlock()
+	return f.dirs[filepath.Clean(dir)]
 }
 
 // List has the folders of the feed, in no order.
@@ -175,7 +202,7 @@ func (s *source) drop(dir string) {
 	for _, f := range s.by[dir] {
 		delete(f.dirs, dir)
 	}
-	delete(s.by, dir)
+	s.forget(dir)
 }
 
 // pass hands reports to the feeds until the connection is closed. It waits for none of them.
@@ -217,8 +244,56 @@ func (s *source) report(e fsnotify.Event) {
 		for _, f := range own {
 			delete(f.dirs, name)
 		}
-		delete(s.by, name)
+		s.forget(name)
 	}
+	s.count(e, filepath.Dir(name))
+}
+
+// count follows what a folder takes while files come and go. Beyond the limit it is watched no more.
+func (s *source) count(e fsnotify.Event, dir string) {
+	if !s.how.grows || len(s.by[dir]) == 0 {
+		return
+	}
+	switch {
+	case e.Has(fsnotify.Create):
+		s.takes[dir]++
+		s.total++
+	case (e.Has(fsnotify.Remove) || e.Has(fsnotify.Rename)) && s.takes[dir] > 1:
+		s.takes[dir]--
+		s.total--
+	}
+	if s.total > s.how.limit && e.Has(fsnotify.Create) {
+		go s.shed(dir) // not here: the system may wait until this report is passed on
+	}
+}
+
+// shed ends the watch of a folder that grew beyond the limit, and tells the feeds that had it.
+func (s *source) shed(dir string) {
+	s.changing.Lock()
+	defer s.changing.Unlock()
+	if fs := s.release(dir); fs != nil {
+		_ = fs.Remove(dir)
+	}
+}
+
+// release takes all feeds off a folder; nil: it stays.
+func (s *source) release(dir string) *fsnotify.Watcher {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.total <= s.how.limit || len(s.by[dir]) == 0 {
+		return nil
+	}
+	for _, f := range s.by[dir] {
+		if f.Needed {
+			return nil
+		}
+	}
+	for _, f := range s.by[dir] {
+		delete(f.dirs, dir)
+		f.miss()
+	}
+	s.forget(dir)
+	return s.fs
 }
 
 func (f *Feed) take(e fsnotify.Event) {

@@ -70,11 +70,11 @@ func (l *loop) visit(v visit) {
 		l.folders[v.dir] = f
 	}
 	if !f.watched {
-		l.watch(v.dir, f)
+		l.add(v.dir, f)
 	}
-	known := f.tree
 	f.tree, f.neighbours = true, true
-	if !f.watched && !known {
+	if !f.watched && !f.polled {
+		f.polled = true
 		l.polled = append(l.polled, v.dir)
 		l.compareFolder(v.dir, f, v.fresh)
 		return
@@ -137,6 +137,10 @@ func (l *loop) sweep() {
 		if f == nil || f.watched || !l.compareFolder(dir, f, false) {
 			l.polled[l.next] = l.polled[len(l.polled)-1]
 			l.polled = l.polled[:len(l.polled)-1]
+			if f != nil {
+				l.entries -= len(f.listed)
+				f.polled, f.listed = false, nil
+			}
 			continue
 		}
 		l.next++

@@ -4,16 +4,17 @@
 // is the changes of a burst; a [Feed] brings the system's own reports to those who need no batches.
 //
 // Promises: nothing is read or started before the first file is followed, which only takes a note; the folders of a tree are found in the
-// background with a small part of the time, and of their files nothing is read; where the system cannot watch a folder, its files are compared every few seconds.
+// background with a small part of the time, and of their files nothing is read; where the system cannot watch a folder, or should not, its files are compared every few seconds.
 package watch
 
 import (
+	"errors"
 	"os"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/fsnotify/fsnotify"
@@ -43,10 +44,12 @@ type Options struct {
 	Notice func(text string)
 	Quiet  time.Duration // how long a burst must pause before its batch is passed on; 100 ms
 	Every  time.Duration // how often files are compared where folders cannot be watched; 2 s
-	Limit  int           // of watched folders; 50,000, and a third of the system's limit at most
+	Limit  int           // of watched folders; 50,000, and what the system allows at most
 	// Folders calls fn for the folders of a tree, dir first and each before it reads it, until fn returns false. fresh: dir was made just now, or moved there. Nil: trees are not followed.
 	Folders func(dir string, fresh bool, fn func(dir string) bool)
 	Poll    bool // watch no folder
+
+	source *source // nil: that of the process
 }
 
 // Watcher watches folders. It is safe for concurrent use.
@@ -151,6 +154,7 @@ type folder struct {
 	watched    bool
 	neighbours bool
 	tree       bool
+	polled     bool             // it is in loop.polled
 	listed     map[string]stamp // of a tree's folder that is not watched: its entries by name, once it was read
 	files      map[string]stamp // the followed ones, by path
 }
@@ -173,6 +177,7 @@ func stampOf(path string) stamp {
 type loop struct {
 	*Watcher
 	feed    *Feed // nil: none
+	how     *means
 	watches int
 	trees   []string
 	found   chan visit
@@ -196,12 +201,9 @@ func (w *Watcher) run() {
 	}
 	var events <-chan fsnotify.Event
 	var lost <-chan struct{}
-	// kqueue opens every file of a folder, and Windows does not let go of folders that are watched: files are compared there.
-	if runtime.GOOS == "linux" && !w.o.Poll {
-		if feed, err := NewFeed(); err == nil {
-			l.feed, events, lost = feed, feed.Events, feed.Lost
-			defer feed.Close()
-		}
+	if l.connect(); l.feed != nil {
+		events, lost = l.feed.Events, l.feed.Lost
+		defer l.feed.Close()
 	}
 	quiet := time.NewTimer(time.Hour)
 	defer quiet.Stop()
@@ -219,12 +221,9 @@ func (w *Watcher) run() {
 			l.visit(v)
 			l.visited <- struct{}{}
 		case <-lost:
-			l.compare(true)
-			for _, dir := range l.trees {
-				l.walk(dir, false)
-			}
+			l.lookAgain()
 		case <-poll.C:
-			l.compare(false)
+			l.compare(l.how.misses)
 			l.sweep()
 		case <-quiet.C:
 			l.pass()
@@ -232,6 +231,38 @@ func (w *Watcher) run() {
 		if len(l.batch) > 0 {
 			quiet.Reset(min(w.o.Quiet, max(0, maxBurst-time.Since(l.since))))
 		}
+	}
+}
+
+// connect has the system report to a feed, if it can.
+func (l *loop) connect() {
+	from := l.o.source
+	if from == nil {
+		from = &theSource
+	}
+	l.how = &means{}
+	if l.o.Poll {
+		return
+	}
+	feed, err := from.feed()
+	if err != nil {
+		l.refused(err)
+		return
+	}
+	l.feed, l.how = feed, from.how
+}
+
+// lookAgain follows after reports were lost.
+func (l *loop) lookAgain() {
+	for dir, f := range l.folders {
+		if f.watched && !l.feed.Watches(dir) {
+			f.watched = false
+			l.watches--
+		}
+	}
+	l.compare(true)
+	for _, dir := range l.trees {
+		l.walk(dir, false)
 	}
 }
 
@@ -252,7 +283,7 @@ func (l *loop) begin() {
 		if f == nil {
 			f = &folder{}
 			l.folders[dir] = f
-			l.watch(dir, f)
+			l.add(dir, f)
 		}
 		if f.files == nil {
 			f.files = map[string]stamp{}
@@ -262,20 +293,41 @@ func (l *loop) begin() {
 	}
 }
 
-// watch has the system watch a folder, if it can.
-func (l *loop) watch(dir string, f *folder) {
-	if l.add(dir, f); f.watched || l.noticed || l.o.Notice == nil || l.o.Poll || runtime.GOOS != "linux" || stampOf(dir) == (stamp{}) {
+// add has the system watch a folder, if it can and the limits allow.
+func (l *loop) add(dir string, f *folder) {
+	switch {
+	case l.feed == nil, !l.harmless(dir):
+		return
+	case l.watches >= l.limit:
+		l.refused(ErrLimit)
+		return
+	}
+	if err := l.feed.Add(dir); err != nil {
+		l.refused(err)
+		return
+	}
+	f.watched = true
+	l.watches++
+}
+
+// harmless reports whether the watch of a folder hinders nobody. Where it holds the folders above, these are those of a tree itself and
+// right in it, and those of a repository's data.
+func (l *loop) harmless(dir string) bool {
+	if !l.how.holds {
+		return true
+	}
+	const sep = string(filepath.Separator)
+	return slices.Contains(l.trees, dir) || slices.Contains(l.trees, filepath.Dir(dir)) || strings.Contains(dir+sep, sep+".git"+sep)
+}
+
+// refused tells the user, once, that a limit is reached.
+func (l *loop) refused(err error) {
+	limits := []error{ErrLimit, syscall.ENOSPC, syscall.EMFILE, syscall.ENFILE, errors.ErrUnsupported}
+	if l.noticed || l.o.Notice == nil || !slices.ContainsFunc(limits, func(l error) bool { return errors.Is(err, l) }) {
 		return
 	}
 	l.noticed = true
-	l.o.Notice("The system's limit of watched folders (fs.inotify.max_user_watches or max_user_instances) is reached: changes of files are noticed a little later.")
-}
-
-// add begins to watch a folder, if the limits allow.
-func (l *loop) add(dir string, f *folder) {
-	if f.watched = l.feed != nil && l.watches < l.limit && l.feed.Add(dir) == nil; f.watched {
-		l.watches++
-	}
+	l.o.Notice(l.how.full + ": changes of files are noticed a little later.")
 }
 
 // take notes a change that the system reports.
@@ -310,9 +362,17 @@ func (l *loop) take(e fsnotify.Event) {
 			return
 		}
 		l.note(e.Name, Added)
-	case e.Has(fsnotify.Write):
+	case e.Has(fsnotify.Write) && !l.isFolder(e.Name): // Windows reports folders in which something changed
 		l.note(e.Name, Changed)
 	}
+}
+
+func (l *loop) isFolder(path string) bool {
+	if _, noted := l.batch[path]; noted {
+		return false
+	}
+	info, err := os.Lstat(path)
+	return err == nil && info.IsDir()
 }
 
 // passing reports names of files that editors and lathe make for a moment.
