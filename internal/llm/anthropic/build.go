@@ -239,7 +239,7 @@ func (m *model) system(buf []byte, parts []llm.Part) []byte {
 // mark returns the text of a cache mark, inserted before a block's closing brace.
 func (m *model) mark() string {
 	switch {
-	case m.p.conf.NoCache:
+	case m.p.conf.NoCache, m.p.conf.Cloud == Bedrock && !llm.CachedOnBedrock(m.info.ID):
 		return ""
 	case m.p.conf.CacheTTL == "1h":
 		return `,"cache_control":{"type":"ephemeral","ttl":"1h"}`

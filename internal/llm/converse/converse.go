@@ -171,6 +171,9 @@ func familyOf(id string) family {
 	id = strings.ToLower(id)
 	for _, f := range families() {
 		if strings.Contains(id, f.maker) {
+			if f.claude && !llm.CachedOnBedrock(id) {
+				f.marks, f.toolMarks = false, false
+			}
 			return f
 		}
 	}

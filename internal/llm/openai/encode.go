@@ -72,7 +72,7 @@ func (m *model) head(req *llm.Request) []byte {
 	}
 	if n := m.maxTokens(req); n > 0 {
 		field := `,"max_tokens":`
-		if m.traits.MaxCompletion || reasons(m.info.ID) {
+		if !m.traits.MaxTokens && (m.traits.MaxCompletion || reasons(m.info.ID)) {
 			field = `,"max_completion_tokens":`
 		}
 		b = strconv.AppendInt(append(b, field...), int64(n), 10)

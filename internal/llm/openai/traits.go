@@ -20,6 +20,8 @@ type Traits struct {
 	Files bool
 	// MaxCompletion sends max_completion_tokens for every model.
 	MaxCompletion bool
+	// MaxTokens sends max_tokens for every model: the host translates it.
+	MaxTokens bool
 	// EndsWithDone: the server ends each stream with [DONE], so one without it was cut.
 	EndsWithDone bool
 	// Bridge puts a short reply between results and a user message, which may not follow each other.
@@ -89,6 +91,8 @@ var quirks = []quirk{
 	{"groq", "", func(t *Traits) { t.EndsWithDone, t.Reasoning = true, KeepNone }},
 	{"togetherai", "", func(t *Traits) { t.EndsWithDone = true }},
 	{"openrouter", "", func(t *Traits) { t.Files, t.EndsWithDone, t.Effort, t.Reasoning = true, true, EffortObject, KeepNone }},
+	{"openrouter", "", func(t *Traits) { t.MaxTokens = true }},
+	{"vercel", "", func(t *Traits) { t.MaxTokens = true }},
 	{"openrouter", "claude-", func(t *Traits) { t.CacheMarks = true }},
 }
 
