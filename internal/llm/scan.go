@@ -2,7 +2,9 @@ package llm
 
 import (
 	"bytes"
-	"strconv"
+	"encoding/binary"
+	"math/bits"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -10,9 +12,10 @@ import (
 // encoding/json: a method that returns false leaves the value to that. Whatever it accepts, encoding/json accepts too.
 // Slices that it returns are parts of the value.
 type Scanner struct {
-	b     []byte
-	i     int
-	depth int
+	b       []byte
+	i       int
+	depth   int
+	stencil *Stencil // notes the values that vary
 }
 
 // NewScanner returns a Scanner at the beginning of a value.
@@ -124,7 +127,11 @@ func (s *Scanner) quoted() (raw []byte, escaped, ok bool) {
 		return nil, false, false
 	}
 	from, wide := s.i, false
-	for i := from + 1; i < len(s.b); i++ {
+	for i := from + 1; ; {
+		i += plainRun(s.b[i:], wide)
+		if i >= len(s.b) {
+			return nil, false, false
+		}
 		switch c := s.b[i]; {
 		case c == '"':
 			s.i = i + 1
@@ -136,14 +143,41 @@ func (s *Scanner) quoted() (raw []byte, escaped, ok bool) {
 				return nil, false, false
 			}
 			escaped = true
-			i += n - 1
+			i += n
 		case c < ' ':
 			return nil, false, false
-		case c >= utf8.RuneSelf:
+		default: // above ASCII
 			wide = true
+			i++
 		}
 	}
-	return nil, false, false
+}
+
+const (
+	ones  = 0x0101010101010101
+	highs = 0x80 * ones // the highest bit of each byte
+)
+
+// plainRun returns how many bytes b begins with that a string has as they are: no quote, backslash or control character, and,
+// unless wide is set, none above ASCII. It looks at eight at once: the lowest bit that is set in odd is that of the first byte
+// that ends the run (bits above it may be wrong).
+func plainRun(b []byte, wide bool) int {
+	i := 0
+	for ; i+8 <= len(b); i += 8 {
+		w := binary.LittleEndian.Uint64(b[i:])
+		quote, slash := w^('"'*ones), w^('\\'*ones)
+		odd := ((quote-ones)&^quote | (slash-ones)&^slash | (w-' '*ones)&^w) & highs
+		if !wide {
+			odd |= w & highs
+		}
+		if odd != 0 {
+			return i + bits.TrailingZeros64(odd)/8
+		}
+	}
+	for i < len(b) && b[i] >= ' ' && b[i] != '"' && b[i] != '\\' && (wide || b[i] < utf8.RuneSelf) {
+		i++
+	}
+	return i
 }
 
 // escapeLength returns the length of the escape that b begins with; 0: it has none, or half of a surrogate pair.
@@ -196,7 +230,7 @@ func (s *Scanner) Text() (string, bool) {
 	case !escaped:
 		return string(raw[1 : len(raw)-1]), true
 	}
-	return string(unescape(make([]byte, 0, len(raw)), raw[1:len(raw)-1])), true
+	return unescape(raw[1 : len(raw)-1]), true
 }
 
 // Same reads a string. If it is the text before, that is returned: a stream repeats ids and names in each event.
@@ -211,31 +245,35 @@ func (s *Scanner) Same(before string) (string, bool) {
 	return string(raw), true
 }
 
-// unescape appends a text whose escapes are known to be valid.
-func unescape(dst, raw []byte) []byte {
+// unescape returns a text whose escapes are known to be valid.
+func unescape(raw []byte) string {
+	var out strings.Builder
+	out.Grow(len(raw))
 	for {
 		i := bytes.IndexByte(raw, '\\')
 		if i < 0 {
-			return append(dst, raw...)
+			out.Write(raw)
+			return out.String()
 		}
-		dst = append(dst, raw[:i]...)
+		out.Write(raw[:i])
 		n := 2
 		switch c := raw[i+1]; c {
 		case 'b':
-			dst = append(dst, '\b')
+			out.WriteByte('\b')
 		case 'f':
-			dst = append(dst, '\f')
+			out.WriteByte('\f')
 		case 'n':
-			dst = append(dst, '\n')
+			out.WriteByte('\n')
 		case 'r':
-			dst = append(dst, '\r')
+			out.WriteByte('\r')
 		case 't':
-			dst = append(dst, '\t')
+			out.WriteByte('\t')
 		case 'u':
 			r, _ := hex4(raw[i:])
-			dst, n = utf8.AppendRune(dst, r), 6
+			out.WriteRune(r)
+			n = 6
 		default:
-			dst = append(dst, c)
+			out.WriteByte(c)
 		}
 		raw = raw[i+n:]
 	}
@@ -258,18 +296,72 @@ func (s *Scanner) Bool() (value, ok bool) {
 }
 
 // Int reads a number of at most nine digits that is not negative.
-func (s *Scanner) Int() (int, bool) {
+func (s *Scanner) Int() (n int, ok bool) {
 	s.next()
+	from := s.i
+	for s.i < len(s.b) && '0' <= s.b[s.i] && s.b[s.i] <= '9' {
+		n = n*10 + int(s.b[s.i]-'0')
+		if s.i++; s.i-from > 9 {
+			return 0, false
+		}
+	}
+	if s.i == from || s.b[from] == '0' && s.i-from > 1 || !s.ended() {
+		return 0, false
+	}
+	return n, true
+}
+
+// ended reports whether a number ends here.
+func (s *Scanner) ended() bool {
+	if s.i == len(s.b) {
+		return false
+	}
+	switch s.b[s.i] {
+	case ',', '}', ']', ' ', '\t', '\r', '\n':
+		return true
+	}
+	return false
+}
+
+// number reads any number.
+func (s *Scanner) number() bool {
+	if s.next() == '-' {
+		s.i++
+	}
+	from := s.i
+	if n := s.digits(); n == 0 || n > 1 && s.b[from] == '0' {
+		return false
+	}
+	if s.at('.') && s.digits() == 0 {
+		return false
+	}
+	if s.at('e') || s.at('E') {
+		if !s.at('+') {
+			s.at('-')
+		}
+		if s.digits() == 0 {
+			return false
+		}
+	}
+	return s.ended()
+}
+
+// at passes over a byte if it is the next.
+func (s *Scanner) at(c byte) bool {
+	if s.i < len(s.b) && s.b[s.i] == c {
+		s.i++
+		return true
+	}
+	return false
+}
+
+// digits passes over digits and returns how many there were.
+func (s *Scanner) digits() int {
 	from := s.i
 	for s.i < len(s.b) && '0' <= s.b[s.i] && s.b[s.i] <= '9' {
 		s.i++
 	}
-	digits := s.b[from:s.i]
-	if len(digits) == 0 || len(digits) > 9 || digits[0] == '0' && len(digits) > 1 || s.i == len(s.b) || bytes.IndexByte([]byte(",}] \t\r\n"), s.b[s.i]) < 0 {
-		return 0, false
-	}
-	n, err := strconv.Atoi(string(digits))
-	return n, err == nil
+	return s.i - from
 }
 
 // Raw reads any value and returns it as it is.
@@ -280,7 +372,7 @@ func (s *Scanner) Raw() ([]byte, bool) {
 	return s.b[from:s.i], ok
 }
 
-// Skip reads any value but a number with a sign, a point or an exponent.
+// Skip reads any value.
 func (s *Scanner) Skip() bool {
 	switch s.next() {
 	case '"':
@@ -302,8 +394,7 @@ func (s *Scanner) Skip() bool {
 	case 'n':
 		return s.Null()
 	}
-	_, ok := s.Int()
-	return ok
+	return s.number()
 }
 
 // Kind reads a string that is one of kinds.

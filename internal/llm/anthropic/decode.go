@@ -49,20 +49,19 @@ type part struct {
 
 func (d *decoder) run() error {
 	events := d.reply.Events()
-	var quick delta
+	var q quick
 	for !d.ended {
 		ev, err := events.Next()
 		if err != nil {
 			return d.reply.Failed(d.ctx, err)
 		}
-		var e event
-		if quickDelta(ev.Data, &e, &quick) {
-			if err := d.event(&e, ev.Data); err != nil {
+		if q.read(ev.Data) {
+			if err := d.delta(&q.event, ev.Data); err != nil {
 				return err
 			}
 			continue
 		}
-		e = event{}
+		var e event
 		if err := json.Unmarshal(ev.Data, &e); err != nil && string(ev.Name) != "error" {
 			if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 				continue // some gateways add it

@@ -2,13 +2,23 @@ package anthropic
 
 import "github.com/lathe-dev/lathe/internal/llm"
 
-// quickDelta reads a content_block_delta with a text, the event of which a stream mostly consists. It takes a tenth of the time of
-// encoding/json, which reads all others.
-func quickDelta(data []byte, e *event, d *delta) bool {
-	*e, *d = event{}, delta{}
-	s := llm.NewScanner(data)
+// quick reads a content_block_delta with a text, the event of which a stream mostly consists, in a small part of the time of
+// encoding/json, which reads all others. What it read is valid until the next event.
+type quick struct {
+	event   event
+	delta   delta
+	stencil llm.Stencil
+}
+
+func (q *quick) read(data []byte) bool {
+	if q.stencil.Again(data) {
+		return true
+	}
+	q.event, q.delta = event{}, delta{}
+	e := &q.event
+	s := q.stencil.Scan(data)
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	return q.stencil.Done(s.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "type":
 			e.Type, ok = s.Kind("content_block_delta")
@@ -17,11 +27,11 @@ func quickDelta(data []byte, e *event, d *delta) bool {
 			e.Index, ok = s.Int()
 			return ok && seen.First(2)
 		case "delta":
-			e.Delta = d
-			return seen.First(4) && d.quick(&s)
+			e.Delta = &q.delta
+			return seen.First(4) && e.Delta.quick(&s)
 		}
 		return false
-	}) && s.End() && seen == 7
+	}) && s.End() && seen == 7)
 }
 
 func (d *delta) quick(s *llm.Scanner) bool {
@@ -32,14 +42,11 @@ func (d *delta) quick(s *llm.Scanner) bool {
 			d.Type, ok = s.Kind("text_delta", "input_json_delta", "thinking_delta")
 			return ok && seen.First(1)
 		case "text":
-			d.Text, ok = s.Text()
-			return ok && seen.First(2)
+			return s.TextTo(&d.Text) && seen.First(2)
 		case "partial_json":
-			d.PartialJSON, ok = s.Text()
-			return ok && seen.First(4)
+			return s.TextTo(&d.PartialJSON) && seen.First(4)
 		case "thinking":
-			d.Thinking, ok = s.Text()
-			return ok && seen.First(8)
+			return s.TextTo(&d.Thinking) && seen.First(8)
 		}
 		return false
 	})

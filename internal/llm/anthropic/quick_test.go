@@ -2,6 +2,7 @@ package anthropic
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -21,30 +22,31 @@ var quickSeeds = []string{
 
 func TestTheFormsOfTheAPIAreReadQuickly(t *testing.T) {
 	for i, data := range quickSeeds {
-		var e event
-		var d delta
-		if got := quickDelta([]byte(data), &e, &d); got != (i < 4) {
+		if got := (&quick{}).read([]byte(data)); got != (i < 4) {
 			t.Errorf("%s: %v", data, got)
 		}
 	}
 }
 
-// An event that is read quickly is read as encoding/json reads it.
+// An event that is read quickly is read as encoding/json reads it, whichever came before it.
 func FuzzQuickDelta(f *testing.F) {
 	for _, s := range quickSeeds {
-		f.Add(s)
+		f.Add(quickSeeds[0], s)
+		f.Add(s, strings.Replace(s, `"a`, `"b\"`, 1))
+		f.Add(s, strings.ReplaceAll(s, "}", "} "))
 	}
-	f.Fuzz(func(t *testing.T, data string) {
-		var quick, whole event
-		var d delta
-		if !quickDelta([]byte(data), &quick, &d) {
+	f.Fuzz(func(t *testing.T, before, data string) {
+		var q quick
+		q.read([]byte(before))
+		if !q.read([]byte(data)) {
 			return
 		}
-		if err := json.Unmarshal([]byte(data), &whole); err != nil {
+		var want event
+		if err := json.Unmarshal([]byte(data), &want); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
-		if diff := cmp.Diff(whole, quick); diff != "" {
-			t.Errorf("%s: %s", data, diff)
+		if diff := cmp.Diff(want, q.event); diff != "" {
+			t.Errorf("%s after %s: %s", data, before, diff)
 		}
 	})
 }

@@ -184,8 +184,7 @@ var quickSeeds = []string{
 
 func TestTheFormsOfBedrockAreReadQuickly(t *testing.T) {
 	for i, s := range quickSeeds {
-		var e event
-		if got := quickDelta([]byte(s), &e); got != (i < 4) {
+		if got := (&quick{}).read([]byte(s)); got != (i < 4) {
 			t.Errorf("%s: %v", s, got)
 		}
 	}
@@ -193,18 +192,21 @@ func TestTheFormsOfBedrockAreReadQuickly(t *testing.T) {
 
 func FuzzQuickDeltasReadAsEncodingJSON(f *testing.F) {
 	for _, s := range quickSeeds {
-		f.Add([]byte(s))
+		f.Add([]byte(quickSeeds[0]), []byte(s))
+		f.Add([]byte(s), []byte(strings.Replace(s, `"a`, `"b\"`, 2)))
 	}
-	f.Fuzz(func(t *testing.T, data []byte) {
-		var quick, slow event
-		if !quickDelta(data, &quick) {
+	f.Fuzz(func(t *testing.T, before, data []byte) {
+		var q quick
+		q.read(before)
+		if !q.read(data) {
 			return
 		}
-		if err := json.Unmarshal(data, &slow); err != nil {
+		var want event
+		if err := json.Unmarshal(data, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", data, err)
 		}
-		if diff := cmp.Diff(slow, quick); diff != "" {
-			t.Errorf("%s (-encoding/json +quick):\n%s", data, diff)
+		if diff := cmp.Diff(want, q.event); diff != "" {
+			t.Errorf("%s after %s (-encoding/json +quick):\n%s", data, before, diff)
 		}
 	})
 }

@@ -30,6 +30,7 @@ type decoder struct {
 	ids     llm.CallIDs
 	calls   int
 	message llm.Message
+	quick   quick
 }
 
 // openBlock is the block being received.
@@ -99,11 +100,10 @@ func (d *decoder) event(name string, data []byte) error {
 	default:
 		return nil
 	}
-	var e event
-	if name == "contentBlockDelta" && quickDelta(data, &e) {
-		return d.deltaOf(&e, data)
+	if name == "contentBlockDelta" && d.quick.read(data) {
+		return d.deltaOf(&d.quick.event, data)
 	}
-	e = event{}
+	var e event
 	if err := json.Unmarshal(data, &e); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}

@@ -221,10 +221,12 @@ func (d *decoder) send(x llm.Delta) {
 }
 
 func (d *decoder) candidate(c *candidate, data []byte) error {
-	for _, raw := range c.Content.Parts {
-		var p wirePart
-		if !quickPart(raw, &p) && unmarshalPart(raw, &p) != nil {
-			return d.reply.Broken("a part of the reply cannot be read", raw)
+	for i, raw := range c.Content.Parts {
+		p := d.quick.part(c, i)
+		if p == nil {
+			if p = new(wirePart); json.Unmarshal(raw, p) != nil {
+				return d.reply.Broken("a part of the reply cannot be read", raw)
+			}
 		}
 		switch {
 		case p.Call != nil:
@@ -254,11 +256,6 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 	}
 	d.reason = c.Finish
 	return nil
-}
-
-func unmarshalPart(raw []byte, p *wirePart) error {
-	*p = wirePart{}
-	return json.Unmarshal(raw, p)
 }
 
 // otherPart reports whether a part has data that lathe does not interpret; it goes back as it came.

@@ -6,23 +6,38 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// quick reads the events of which a stream mostly consists in one pass, in the same form as encoding/json, which takes ten times as
+// quick reads the events of which a stream mostly consists in one pass, in the same form as encoding/json, which takes many times as
 // long and reads all others. The values that it returns are valid until the next event.
 type quick struct {
 	chunk     chunk
 	candidate [1]candidate
-	parts     [4]json.RawMessage
+	parts     [mostParts]json.RawMessage
+	texts     [mostParts]quickText
 	usage     usage
+	stencil   llm.Stencil
 
 	model, id string // of the last event
 }
 
+// mostParts is the number of parts in a chunk that is read in one pass.
+const mostParts = 4
+
+// quickText is a part that is a text or a thought.
+type quickText struct {
+	part wirePart
+	text string
+	ok   bool // else the part is of another kind
+}
+
 // readChunk reads a chunk with one candidate that goes on.
 func (q *quick) readChunk(data []byte) bool {
+	if q.stencil.Again(data) {
+		return true
+	}
 	q.chunk, q.candidate[0] = chunk{}, candidate{}
-	s := llm.NewScanner(data)
+	s := q.stencil.Scan(data)
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	return q.stencil.Done(s.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "candidates":
 			q.chunk.Candidates = q.candidate[:]
@@ -44,7 +59,7 @@ func (q *quick) readChunk(data []byte) bool {
 			return s.Skip()
 		}
 		return false
-	}) && s.End()
+	}) && s.End())
 }
 
 func (q *quick) readCandidate(s *llm.Scanner) bool {
@@ -80,6 +95,9 @@ func (q *quick) readContent(s *llm.Scanner) bool {
 					return false
 				}
 				n++
+				if q.parts[i] = nil; q.texts[i].read(s) {
+					return true
+				}
 				q.parts[i], ok = s.Raw()
 				return ok
 			})
@@ -93,7 +111,7 @@ func (q *quick) readContent(s *llm.Scanner) bool {
 // quick reads counts of tokens; their details by modality are of no interest.
 func (u *usage) quick(s *llm.Scanner) bool {
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	return s.Object(func(name []byte) bool {
 		var to *int
 		bit := llm.Members(1)
 		switch string(name) {
@@ -107,35 +125,42 @@ func (u *usage) quick(s *llm.Scanner) bool {
 			to, bit = &u.Thoughts, 8
 		case "toolUsePromptTokenCount":
 			to, bit = &u.Tools, 16
-		case "totalTokenCount", "promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails", "toolUsePromptTokensDetails", "trafficType":
+		case "totalTokenCount":
+			return s.Vary()
+		case "promptTokensDetails", "candidatesTokensDetails", "cacheTokensDetails", "toolUsePromptTokensDetails", "trafficType":
 			return s.Skip()
 		default:
 			return false
 		}
-		*to, ok = s.Int()
-		return ok && seen.First(bit)
+		return s.IntTo(to) && seen.First(bit)
 	})
 }
 
-// quickPart reads a part that is a text or a thought.
-func quickPart(raw []byte, p *wirePart) bool {
-	*p = wirePart{}
-	s := llm.NewScanner(raw)
+// part returns a part of the chunk that was read, if it is a text or a thought.
+func (q *quick) part(c *candidate, i int) *wirePart {
+	if c == &q.candidate[0] && q.texts[i].ok {
+		return &q.texts[i].part
+	}
+	return nil
+}
+
+// read reads a part that is a text or a thought; others are left, to be read again.
+func (t *quickText) read(s *llm.Scanner) bool {
+	t.part, t.text = wirePart{}, ""
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	t.ok = s.Try(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "text":
-			var text string
-			text, ok = s.Text()
-			p.Text = &text
-			return ok && seen.First(1)
+			t.part.Text = &t.text
+			return s.TextTo(&t.text) && seen.First(1)
 		case "thought":
-			p.Thought, ok = s.Bool()
+			t.part.Thought, ok = s.Bool()
 			return ok && seen.First(2)
 		case "thoughtSignature":
-			p.Signature, ok = s.Text()
+			t.part.Signature, ok = s.Text()
 			return ok && seen.First(4)
 		}
 		return false
-	}) && s.End()
+	})
+	return t.ok
 }

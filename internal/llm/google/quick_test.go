@@ -11,11 +11,11 @@ import (
 
 var quickChunks = []string{
 	`{"candidates": [{"content": {"parts": [{"text": "a\u003cb\n世界"}],"role": "model"},"index": 0}],"usageMetadata": {"promptTokenCount": 7,"candidatesTokenCount": 2,"totalTokenCount": 9,"promptTokensDetails": [{"modality": "TEXT","tokenCount": 7}],"thoughtsTokenCount": 3},"modelVersion": "gemini-3-flash","responseId": "r"}`,
-	`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"","thoughtSignature":"abc"},{"functionCall":{"name":"Read","args":{"n":1}}}],"role":"model"},"finishReason":"STOP","index":0}],"modelVersion":"m","responseId":"r"}`,
+	`{"candidates":[{"content":{"parts":[{"text":"hm","thought":true},{"text":"","thoughtSignature":"abc"},{"functionCall":{"name":"Read","args":{"n":-1.5e3}}}],"role":"model"},"finishReason":"STOP","index":0}],"modelVersion":"m","responseId":"r"}`,
 }
 
 var slowChunks = []string{
-	`{"promptFeedback":{"blockReason":"SAFETY"}}`, `{"error":{"code":429}}`, `{"candidates":[{},{}]}`, `{"candidates":[{"groundingMetadata":{}}]}`, `{"candidates":[{"content":{"parts":[{"functionCall":{"args":{"n":-1.5}}}]}}]}`,
+	`{"promptFeedback":{"blockReason":"SAFETY"}}`, `{"error":{"code":429}}`, `{"candidates":[{},{}]}`, `{"candidates":[{"groundingMetadata":{}}]}`,
 	`{"Candidates":[]}`, `{"usageMetadata":{"promptTokenCount":1,"promptTokenCount":2}}`, `{"candidates":[{"content":{"parts":[{},{},{},{},{}]}}]}`, `{} x`,
 }
 
@@ -34,19 +34,12 @@ func TestOrdinaryChunksAreReadInOnePass(t *testing.T) {
 
 func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 	for _, s := range append(quickChunks, slowChunks...) {
-		f.Add([]byte(s))
+		f.Add([]byte(quickChunks[0]), []byte(s))
+		f.Add([]byte(s), []byte(strings.NewReplacer(`"a`, `"b\"`, `"hm`, `"`, "2", "11").Replace(s)))
 	}
-	q := quick{}
-	f.Fuzz(func(t *testing.T, b []byte) {
-		var part, wantPart wirePart
-		if quickPart(b, &part) {
-			if err := json.Unmarshal(b, &wantPart); err != nil {
-				t.Fatalf("%s is accepted: %v", b, err)
-			}
-			if diff := cmp.Diff(wantPart, part); diff != "" {
-				t.Fatalf("%s (-encoding/json +quick):\n%s", b, diff)
-			}
-		}
+	f.Fuzz(func(t *testing.T, before, b []byte) {
+		var q quick
+		q.readChunk(before)
 		if !q.readChunk(b) {
 			return
 		}
@@ -54,8 +47,22 @@ func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 		if err := json.Unmarshal(b, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
+		for i := range q.candidate[0].Content.Parts {
+			p := q.part(&q.chunk.Candidates[0], i)
+			if p == nil {
+				continue
+			}
+			raw, wantPart := want.Candidates[0].Content.Parts[i], wirePart{}
+			if err := json.Unmarshal(raw, &wantPart); err != nil {
+				t.Fatalf("%s is accepted: %v", raw, err)
+			}
+			if diff := cmp.Diff(wantPart, *p); diff != "" {
+				t.Fatalf("%s after %s (-encoding/json +quick):\n%s", b, before, diff)
+			}
+			q.candidate[0].Content.Parts[i] = raw
+		}
 		if diff := cmp.Diff(want, q.chunk); diff != "" {
-			t.Fatalf("%s (-encoding/json +quick):\n%s", b, diff)
+			t.Fatalf("%s after %s (-encoding/json +quick):\n%s", b, before, diff)
 		}
 	})
 }

@@ -1,26 +1,40 @@
 package openai
 
-import "github.com/lathe-dev/lathe/internal/llm"
+import (
+	"encoding/json"
 
-// quick reads the events of which streams mostly consist in one pass, in the same form as encoding/json, which takes ten times as
+	"github.com/lathe-dev/lathe/internal/llm"
+)
+
+// quick reads the events of which streams mostly consist in one pass, in the same form as encoding/json, which takes many times as
 // long and reads all others. The values that it returns are valid until the next event.
 type quick struct {
 	chunk   chunk
 	choice  [1]choice
 	content content
 	pieces  []callPiece
+	indexes [mostPieces]int
 	event   responseEvent
+	stencil llm.Stencil
 
 	id, model, kind string // of the last event
 }
 
+// mostPieces is the number of pieces of calls in a chunk that is read in one pass.
+const mostPieces = 8
+
 // readChunk reads a chunk of Chat Completions with one choice that continues a text, a thought or calls.
 func (q *quick) readChunk(data []byte) bool {
+	if q.stencil.Again(data) {
+		return true
+	}
 	q.chunk, q.choice[0], q.content = chunk{}, choice{}, content{}
-	q.pieces = q.pieces[:0]
-	s := llm.NewScanner(data)
+	if q.pieces = q.pieces[:0]; q.pieces == nil {
+		q.pieces = make([]callPiece, 0, mostPieces)
+	}
+	s := q.stencil.Scan(data)
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	return q.stencil.Done(s.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "id":
 			q.id, ok = s.Same(q.id)
@@ -36,11 +50,13 @@ func (q *quick) readChunk(data []byte) bool {
 			return seen.First(4) && s.Array(func(i int) bool { n++; return i == 0 && q.readChoice(&s) }) && n == 1
 		case "usage":
 			return s.Null()
-		case "object", "created", "system_fingerprint", "service_tier", "provider", "obfuscation":
+		case "created", "obfuscation":
+			return s.Vary()
+		case "object", "system_fingerprint", "service_tier", "provider":
 			return s.Skip()
 		}
 		return false
-	}) && s.End()
+	}) && s.End())
 }
 
 func (q *quick) readChoice(s *llm.Scanner) bool {
@@ -66,20 +82,17 @@ func (q *quick) readChoice(s *llm.Scanner) bool {
 func (q *quick) readContent(s *llm.Scanner) bool {
 	c := &q.content
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	return s.Object(func(name []byte) bool {
 		switch string(name) {
 		case "content":
-			c.Content, ok = textOrNull(s)
-			return ok && seen.First(1)
+			return textOrNull(s, &c.Content) && seen.First(1)
 		case "reasoning_content":
 			if s.Null() {
 				return true
 			}
-			c.ReasoningContent, ok = s.Text()
-			return ok && seen.First(2)
+			return s.TextTo(&c.ReasoningContent) && seen.First(2)
 		case "reasoning":
-			c.Reasoning, ok = textOrNull(s)
-			return ok && seen.First(4)
+			return textOrNull(s, &c.Reasoning) && seen.First(4)
 		case "tool_calls":
 			if s.Null() {
 				c.ToolCalls = nil
@@ -99,22 +112,28 @@ func (q *quick) readContent(s *llm.Scanner) bool {
 	})
 }
 
-func textOrNull(s *llm.Scanner) ([]byte, bool) {
+func textOrNull(s *llm.Scanner, to *json.RawMessage) bool {
 	if s.Null() {
-		return []byte("null"), true
+		*to = json.RawMessage("null")
+		return true
 	}
-	return s.Quoted()
+	return s.QuotedTo((*[]byte)(to))
 }
 
 // readPiece reads a piece of a call's arguments that names its call by an index, or the beginning of a call.
 func (q *quick) readPiece(s *llm.Scanner) bool {
-	p := callPiece{}
+	n := len(q.pieces)
+	if n == mostPieces {
+		return false
+	}
+	q.pieces = q.pieces[:n+1]
+	p, index := &q.pieces[n], &q.indexes[n]
+	*p = callPiece{Index: index}
 	var seen llm.Members
-	index := 0
-	ok := s.Object(func(name []byte) (ok bool) {
+	return s.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "index":
-			index, ok = s.Int()
+			*index, ok = s.Int()
 			return ok && seen.First(1)
 		case "id":
 			if s.Null() {
@@ -128,13 +147,7 @@ func (q *quick) readPiece(s *llm.Scanner) bool {
 			return s.Skip()
 		}
 		return false
-	})
-	if !ok || seen&1 == 0 {
-		return false
-	}
-	p.Index = &index
-	q.pieces = append(q.pieces, p)
-	return true
+	}) && seen&1 != 0
 }
 
 func readFunction(s *llm.Scanner, f *functionPiece) bool {
@@ -148,8 +161,7 @@ func readFunction(s *llm.Scanner, f *functionPiece) bool {
 			f.Name, ok = s.Text()
 			return ok && seen.First(1)
 		case "arguments":
-			f.Arguments, ok = textOrNull(s)
-			return ok && seen.First(2)
+			return textOrNull(s, &f.Arguments) && seen.First(2)
 		}
 		return false
 	})
@@ -157,11 +169,14 @@ func readFunction(s *llm.Scanner, f *functionPiece) bool {
 
 // readEvent reads an event of the Responses API that continues an item.
 func (q *quick) readEvent(data []byte) bool {
+	if q.stencil.Again(data) {
+		return true
+	}
 	q.event = responseEvent{}
 	e := &q.event
-	s := llm.NewScanner(data)
+	s := q.stencil.Scan(data)
 	var seen llm.Members
-	return s.Object(func(name []byte) (ok bool) {
+	return q.stencil.Done(s.Object(func(name []byte) (ok bool) {
 		switch string(name) {
 		case "type":
 			q.kind, ok = s.Same(q.kind)
@@ -177,11 +192,12 @@ func (q *quick) readEvent(data []byte) bool {
 			e.Summary, ok = s.Int()
 			return ok && seen.First(8)
 		case "delta":
-			e.Delta, ok = s.Quoted()
-			return ok && seen.First(16)
-		case "sequence_number", "item_id", "logprobs", "obfuscation":
+			return s.QuotedTo((*[]byte)(&e.Delta)) && seen.First(16)
+		case "sequence_number", "obfuscation":
+			return s.Vary()
+		case "item_id", "logprobs":
 			return s.Skip()
 		}
 		return false
-	}) && s.End()
+	}) && s.End())
 }

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -14,6 +15,7 @@ var quickChunks = []string{
 	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"reasoning":"hm","content":""},"finish_reason":null,"native_finish_reason":null}],"provider":"X"}`,
 	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":0,"id":"x","type":"function","function":{"name":"Bash","arguments":""}}]},"finish_reason":null}]}`,
 	`{"id":"c","model":"m","choices":[{"index":0,"delta":{"tool_calls":[{"index":1,"function":{"arguments":"{\"a\":"}},{"index":2,"id":null,"function":{"name":null,"arguments":null}}]}}]}`,
+	`{"model":"0","choices":[{"delta":{"tool_calls":[]}}]}`,
 }
 
 // slowChunks are left to encoding/json.
@@ -44,10 +46,12 @@ func TestOrdinaryChunksAreReadInOnePass(t *testing.T) {
 
 func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 	for _, s := range append(quickChunks, slowChunks...) {
-		f.Add([]byte(s))
+		f.Add([]byte(quickChunks[0]), []byte(s))
+		f.Add([]byte(s), []byte(strings.NewReplacer(`:"h`, `:"x\"`, `"a`, `"b`, `:1`, `:2`, "}", "} ").Replace(s)))
 	}
-	q := quick{}
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Fuzz(func(t *testing.T, before, b []byte) {
+		var q quick
+		q.readChunk(before)
 		if !q.readChunk(b) {
 			return
 		}
@@ -56,7 +60,7 @@ func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
 		if diff := cmp.Diff(want, q.chunk); diff != "" {
-			t.Fatalf("%s (-encoding/json +quick):\n%s", b, diff)
+			t.Fatalf("%s after %s (-encoding/json +quick):\n%s", b, before, diff)
 		}
 	})
 }
@@ -69,10 +73,12 @@ var quickEvents = []string{
 
 func FuzzQuickEventsReadAsEncodingJSON(f *testing.F) {
 	for _, s := range append(quickEvents, `{"type":"error","code":"x"}`, `{"type":"a","type":"b"}`, `{"delta":{}}`, `{"output_index":-1}`) {
-		f.Add([]byte(s))
+		f.Add([]byte(quickEvents[0]), []byte(s))
+		f.Add([]byte(s), []byte(strings.NewReplacer(`:"h`, `:"x\"`, `"a`, `"b`, `:1`, `:2`, "}", "} ").Replace(s)))
 	}
-	q := quick{}
-	f.Fuzz(func(t *testing.T, b []byte) {
+	f.Fuzz(func(t *testing.T, before, b []byte) {
+		var q quick
+		q.readEvent(before)
 		if !q.readEvent(b) {
 			return
 		}
@@ -81,7 +87,7 @@ func FuzzQuickEventsReadAsEncodingJSON(f *testing.F) {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
 		if diff := cmp.Diff(want, q.event); diff != "" {
-			t.Fatalf("%s (-encoding/json +quick):\n%s", b, diff)
+			t.Fatalf("%s after %s (-encoding/json +quick):\n%s", b, before, diff)
 		}
 	})
 }
