@@ -64,7 +64,7 @@ applied. Attempts may edit files in their worktrees without asking, unless --per
 func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt string) error {
 	switch {
 	case prompt == "":
-		return usage(`give the task: lathe best "..."`, "lathe best needs a prompt")
+		return usage(`write lathe best "..."`, "the task is missing")
 	case b.n < 1 || b.n > best.Most:
 		return usage("give a number from 1 to "+strconv.Itoa(best.Most), "-n: %d attempts are not possible", b.n)
 	}

@@ -41,7 +41,7 @@ worktrees without asking, unless --permission-mode says otherwise.`,
 			o.set = c.Flags().Changed
 			goal := strings.TrimSpace(strings.Join(args, " "))
 			if goal == "" {
-				return usage(`give the goal: lathe team "..."`, "lathe team needs a goal")
+				return usage(`write lathe team "..."`, "the goal is missing")
 			}
 			return p.runTeam(c.Context(), o, &t, goal, "")
 		},

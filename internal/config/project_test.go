@@ -247,7 +247,7 @@ func TestTheChangesSinceTheTrustAreKnown(t *testing.T) {
 	}
 	for _, v := range values {
 		if v.Path == "statusLine.command" && string(v.Was) != `"date"` {
-			t.Errorf("was %s", v.Describe())
+			t.Errorf("was %s", v.Was)
 		}
 	}
 }

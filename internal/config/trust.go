@@ -3,7 +3,6 @@ package config
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
 	"maps"
 	"os"
 	"path/filepath"
@@ -66,18 +65,6 @@ func (c *Config) HeldValues() (values []HeldValue, again bool) {
 		values = append(values, HeldValue{Value: Value{Path: old.Path, JSON: old.JSON, Origin: Origin{File: old.File}}, State: Removed})
 	}
 	return values, again
-}
-
-// Describe returns the value on one line, with its change: foreign text.
-func (h HeldValue) Describe() string {
-	text := fmt.Sprintf("%s = %s  (%s)", h.Path, h.JSON, h.Origin)
-	switch h.State {
-	case Changed:
-		return "changed: " + text + ", was " + string(h.Was)
-	case Removed:
-		return fmt.Sprintf("removed: %s, was %s  (%s)", h.Path, h.JSON, h.Origin.File)
-	}
-	return string(h.State) + ": " + text
 }
 
 // trustedValue is a value as the trust file keeps it.

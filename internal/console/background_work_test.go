@@ -140,7 +140,7 @@ func TestFolderIsTrustedOnlyByTheUser(t *testing.T) {
 		p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(evil \u202e*)"]}}`)
 		s := p.open(t, nil)
 		q := until[event.Asked](s, nil)
-		if !strings.Contains(q.Question.Text, "permissions.allow") || strings.Contains(q.Question.Text, "\u202e") {
+		if !strings.Contains(q.Question.Text, "permissions: allow[0]") || strings.Contains(q.Question.Text, "\u202e") {
 			t.Errorf("%q", q.Question.Text)
 		}
 		p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(evil \u202e*)"]}} `)

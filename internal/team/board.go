@@ -169,6 +169,9 @@ func (b Boards) Find(id string) (*Board, State, error) {
 			return &Board{filepath.Join(string(b), s.ID+".json")}, s, nil
 		}
 	}
+	if id == "" {
+		return nil, State{}, errors.New(`there is no team in this project; lathe team "..." starts one`)
+	}
 	return nil, State{}, fmt.Errorf("there is no team %q in this project; lathe team list shows them", id)
 }
 
