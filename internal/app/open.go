@@ -284,7 +284,7 @@ func (s *Session) seat() *checkpoint.Seat {
 func (s *Session) newWindow() *window.Keeper {
 	model := func() llm.Model { m, _ := s.agent.Model(); return m }
 	return window.New(window.Config{
-		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.Beside("summary", s.inst.SmallModel), Clean: prompt.Sanitize, Count: s.CountRequest,
+		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Clean: prompt.Sanitize, Count: s.CountRequest,
 		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
 		Forget: s.scoped.Reset, Before: s.hooks.BeforeCompact, After: s.hooks.AfterCompact,

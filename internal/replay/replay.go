@@ -42,8 +42,9 @@ type exchange struct {
 type Recording struct {
 	Prompt string // the first prompt of the recorded run; empty if it was a message with attachments only
 	Model  string // that the recorded run began with
-	URL    string // of the first request
+	URL    string // of the first request, of the conversation if it has one
 
+	beside string // the URL of the first request of any kind
 	path   string
 	folder string // the working folder of the recorded run, or ""
 	same   normalizer
@@ -71,6 +72,7 @@ func Open(path, dir string) (*Recording, error) {
 	if len(r.all) == 0 {
 		return nil, fmt.Errorf("the recording %s has no reply of a model; --debug makes one, in a folder for each session", path)
 	}
+	r.URL = cmp.Or(r.URL, r.beside)
 	r.same = newNormalizer(r.folder, dir)
 	for _, x := range r.all {
 		x.request = r.same.recorded(x.request)
@@ -177,6 +179,7 @@ func (r *Recording) take(b []byte, place string) error {
 		if side == "" {
 			r.URL = cmp.Or(r.URL, l.Body.URL)
 		}
+		r.beside = cmp.Or(r.beside, l.Body.URL)
 		request, err := decoded(l.Request)
 		if err != nil {
 			return err

@@ -32,7 +32,7 @@ type Config struct {
 
 	Auto    func() (on bool, threshold int)                        // whether it compacts by itself, and from how many tokens; 0: by the window
 	Model   func() llm.Model                                       // of the conversation
-	Small   func(context.Context) (llm.Model, error)               // writes the summaries
+	Small   func(context.Context) (llm.Model, error)               // writes the summaries; where it fails, Model does
 	Count   func(purpose string, m llm.ModelInfo, u llm.Usage)     // records their requests, whether or not they are used
 	Clean   func(text string) string                               // makes them safe to send
 	Context func(context.Context) []llm.Part                       // waits for the current context and memory
@@ -93,9 +93,14 @@ func (k *Keeper) resultKey(c llm.ToolCall) string {
 
 // summarise asks the model for small work, or the conversation's own where that one is not there.
 func (k *Keeper) summarise(ctx context.Context, req *llm.Request) (compact.Answer, error) {
-	m, err := k.Small(ctx)
+	m, err := k.Journal.Beside(session.PurposeSummary, func(ctx context.Context) (llm.Model, error) {
+		if m, err := k.Small(ctx); err == nil {
+			return m, nil
+		}
+		return k.Model(), nil
+	})(ctx)
 	if err != nil {
-		m = k.Model()
+		return compact.Answer{}, err
 	}
 	out, err := compact.Ask(ctx, m, req)
 	if out.Usage != (llm.Usage{}) {
