@@ -23,8 +23,9 @@ import (
 // wraps around another API's events, is unwrapped. A message that reports an exception is an *AWSException.
 // Source: AWS SDK developer guide and Smithy, "Amazon event stream specification".
 type AWSReader struct {
-	src io.Reader
-	buf []byte
+	src   io.Reader
+	buf   []byte
+	inner []byte // an unwrapped payload
 }
 
 const (
@@ -64,13 +65,13 @@ func (r *AWSReader) Next() (Event, error) {
 	if err != nil {
 		return Event{}, err
 	}
-	switch h.kind {
+	switch string(h.kind) {
 	case "exception":
-		return Event{}, &AWSException{Type: h.exception, Message: awsMessage(payload)}
+		return Event{}, &AWSException{Type: string(h.exception), Message: awsMessage(payload)}
 	case "error":
-		return Event{}, &AWSException{Type: h.code, Message: h.message}
+		return Event{}, &AWSException{Type: string(h.code), Message: string(h.message)}
 	}
-	return Event{Name: []byte(h.event), Data: unwrapBytes(payload)}, nil
+	return Event{Name: h.event, Data: r.unwrap(payload)}, nil
 }
 
 // message reads one message and checks it.
@@ -122,11 +123,26 @@ func (r *AWSReader) fill(n int) error {
 }
 
 // awsHeaders are the headers that identify a message.
-type awsHeaders struct{ kind, event, exception, code, message string }
+type awsHeaders struct{ kind, event, exception, code, message []byte }
 
-// awsSizes are the sizes of the values of the types with a fixed one: true, false, byte, short, integer,
-// long, then timestamp and UUID.
-var awsSizes = map[byte]int{0: 0, 1: 0, 2: 1, 3: 2, 4: 4, 5: 8, 8: 8, 9: 16}
+// awsSize is the size of a value of a type with a fixed one: true, false, byte, short, integer, long, then timestamp and UUID.
+func awsSize(kind byte) (size int, fixed bool) {
+	switch kind {
+	case 0, 1:
+		return 0, true
+	case 2:
+		return 1, true
+	case 3:
+		return 2, true
+	case 4:
+		return 4, true
+	case 5, 8:
+		return 8, true
+	case 9:
+		return 16, true
+	}
+	return 0, false
+}
 
 const (
 	awsBytes  = 6
@@ -139,9 +155,9 @@ func parseAWSHeaders(b []byte) (h awsHeaders, err error) {
 		if n == 0 || len(b) < n+2 {
 			return h, damaged("a header has no name")
 		}
-		name, kind := string(b[1:1+n]), b[1+n]
+		name, kind := b[1:1+n], b[1+n]
 		b = b[n+2:]
-		size, fixed := awsSizes[kind]
+		size, fixed := awsSize(kind)
 		if kind == awsBytes || kind == awsString {
 			if len(b) < 2 {
 				return h, damaged("the header %q is cut", name)
@@ -154,15 +170,15 @@ func parseAWSHeaders(b []byte) (h awsHeaders, err error) {
 			return h, damaged("the header %q is cut", name)
 		}
 		if kind == awsString {
-			h.set(name, string(b[:size]))
+			h.set(name, b[:size])
 		}
 		b = b[size:]
 	}
 	return h, nil
 }
 
-func (h *awsHeaders) set(name, value string) {
-	switch name {
+func (h *awsHeaders) set(name, value []byte) {
+	switch string(name) {
 	case ":message-type":
 		h.kind = value
 	case ":event-type":
@@ -187,17 +203,42 @@ func awsMessage(payload []byte) string {
 	return body.Message
 }
 
-// unwrapBytes returns the event inside a {"bytes"} payload; other payloads stay unchanged.
-func unwrapBytes(payload []byte) []byte {
-	var body struct {
-		Bytes *string `json:"bytes"`
-	}
-	if !bytes.Contains(payload, []byte(`"bytes"`)) || json.Unmarshal(payload, &body) != nil || body.Bytes == nil {
+// unwrap returns the event inside a {"bytes"} payload; other payloads stay unchanged.
+func (r *AWSReader) unwrap(payload []byte) []byte {
+	if !bytes.Contains(payload, []byte("bytes")) {
 		return payload
 	}
-	inner, err := base64.StdEncoding.DecodeString(*body.Bytes)
+	encoded, ok := quickBytes(payload)
+	if !ok {
+		var body struct {
+			Bytes *string `json:"bytes"`
+		}
+		if json.Unmarshal(payload, &body) != nil || body.Bytes == nil {
+			return payload
+		}
+		encoded = []byte(*body.Bytes)
+	}
+	inner, err := base64.StdEncoding.AppendDecode(r.inner[:0], encoded)
 	if err != nil {
 		return payload
 	}
+	r.inner = inner
 	return inner
+}
+
+// quickBytes reads the payload of an ordinary event in one pass.
+func quickBytes(payload []byte) (encoded []byte, ok bool) {
+	s := NewScanner(payload)
+	var seen Members
+	ok = s.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "bytes":
+			encoded, ok = s.plain()
+			return ok && seen.First(1)
+		case "p": // padding
+			return s.Skip()
+		}
+		return false
+	}) && s.End()
+	return encoded, ok && seen == 1
 }

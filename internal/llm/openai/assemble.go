@@ -30,6 +30,7 @@ type part struct {
 	kind   partKind
 	text   []byte // of a call: the arguments' JSON text
 	sent   int    // bytes of text that were yielded
+	newest string // the end of text that was added last
 	opened bool   // the first delta of a call was yielded
 	closed bool   // complete
 	broken bool   // a call whose text is not a JSON object
@@ -104,8 +105,21 @@ func (a *assembly) said(s string) {
 		s, a.space = a.space, ""
 		p = a.open(textPart)
 	}
-	p.text = append(p.text, s...)
+	p.add(s)
 	a.flush()
+}
+
+// add adds a piece to the text.
+func (p *part) add(s string) {
+	p.text, p.newest = append(p.text, s...), s
+}
+
+// fresh returns the text that was not yielded.
+func (p *part) fresh() string {
+	if rest := p.text[p.sent:]; string(rest) != p.newest {
+		return string(rest)
+	}
+	return p.newest
 }
 
 func (a *assembly) thought(s string) {
@@ -116,7 +130,7 @@ func (a *assembly) thought(s string) {
 	if p == nil {
 		p = a.open(thoughtPart)
 	}
-	p.text = append(p.text, s...)
+	p.add(s)
 	a.flush()
 }
 
@@ -147,17 +161,16 @@ func (d *decoder) piece(c *callPiece) error {
 	}
 	p.rename(c.Function.Name)
 	p.sign(c.ExtraContent)
-	if whole && bytes.Equal(p.text, args) {
-		args = nil
+	if !whole || string(p.text) != args {
+		p.add(args)
 	}
-	p.text = append(p.text, args...)
 	d.flush()
 	return nil
 }
 
 // repeated accepts a piece for a closed call only if it adds nothing.
-func repeated(p *part, args []byte) error {
-	if t := bytes.TrimSpace(args); len(t) == 0 || bytes.Equal(t, bytes.TrimSpace(p.text)) {
+func repeated(p *part, args string) error {
+	if t := strings.TrimSpace(args); t == "" || t == string(bytes.TrimSpace(p.text)) {
 		return nil
 	}
 	return fmt.Errorf("the call of %s went on after its end", llm.Clean(p.name))
@@ -196,17 +209,17 @@ func (d *decoder) find(c *callPiece) *part {
 }
 
 // argumentsOf reads arguments: a string, or the object itself, which is then complete.
-func argumentsOf(raw json.RawMessage) (args []byte, whole bool, err error) {
+func argumentsOf(raw json.RawMessage) (args string, whole bool, err error) {
 	switch {
 	case !hasValue(raw):
-		return nil, false, nil
+		return "", false, nil
 	case raw[0] == '"':
-		s, err := unquote(raw)
-		return []byte(s), false, err
+		args, err = unquote(raw)
+		return args, false, err
 	case raw[0] == '{':
-		return bytes.Clone(raw), true, nil
+		return string(raw), true, nil
 	}
-	return nil, false, errors.New("arguments are neither a string nor an object")
+	return "", false, errors.New("arguments are neither a string nor an object")
 }
 
 // settle closes everything: the reply is finished. limited says that the output limit may have ended it; only its last
@@ -250,7 +263,7 @@ func (a *assembly) flush() {
 
 // grow yields the new content of the front part.
 func (a *assembly) grow(p *part) {
-	fresh := string(p.text[p.sent:])
+	fresh := p.fresh()
 	switch p.kind {
 	case textPart:
 		if fresh != "" {

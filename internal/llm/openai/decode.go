@@ -232,13 +232,10 @@ func (d *decoder) content(c *content) error {
 	}
 	d.thought(c.thinking())
 	d.detailed(c.ReasoningDetails)
-	texts, err := textsOf(c.Content)
-	if err != nil {
-		return d.reply.Broken("content is neither text nor a list", c.Content)
-	}
-	for _, t := range texts {
-		d.thought(t.thinking)
-		d.said(t.text)
+	if text, ok := llm.Unquote(c.Content); ok {
+		d.said(text)
+	} else if err := d.mixed(c.Content); err != nil {
+		return err
 	}
 	if c.Refusal != "" {
 		d.refused = true
@@ -256,6 +253,19 @@ func (d *decoder) content(c *content) error {
 		if err := d.piece(&c.ToolCalls[i]); err != nil {
 			return d.reply.Broken(err.Error(), c.ToolCalls[i].Function.Arguments)
 		}
+	}
+	return nil
+}
+
+// mixed handles content that is not one ordinary text.
+func (d *decoder) mixed(content json.RawMessage) error {
+	texts, err := textsOf(content)
+	if err != nil {
+		return d.reply.Broken("content is neither text nor a list", content)
+	}
+	for _, t := range texts {
+		d.thought(t.thinking)
+		d.said(t.text)
 	}
 	return nil
 }

@@ -275,7 +275,7 @@ func (d *responseDecoder) grew(e *responseEvent, kind partKind, content int) err
 			piece = "\n\n" + piece
 		}
 	}
-	p.text = append(p.text, piece...)
+	p.add(piece)
 	d.flush()
 	return nil
 }
@@ -330,7 +330,7 @@ func (d *responseDecoder) callDone(slot *outputItem, it *responseItem) bool {
 	}
 	p := slot.parts[0]
 	args, _, err := argumentsOf(it.Arguments)
-	if err != nil || p.kind != callPart || p.closed || !p.fill(string(args)) {
+	if err != nil || p.kind != callPart || p.closed || !p.fill(args) {
 		return false
 	}
 	p.rename(it.Name)

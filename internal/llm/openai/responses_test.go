@@ -252,7 +252,7 @@ func checkRecorded(t *testing.T, path, body string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if calls++; calls > len(ready) || string(ready[calls-1].Input) != string(llm.AppendCanonical(nil, args)) || ready[calls-1].ID != it.CallID {
+			if calls++; calls > len(ready) || string(ready[calls-1].Input) != string(llm.AppendCanonical(nil, []byte(args))) || ready[calls-1].ID != it.CallID {
 				t.Errorf("%s: call %s is not among %+v", path, raw, ready)
 			}
 		}
