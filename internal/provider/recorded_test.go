@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"maps"
 	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -52,7 +54,7 @@ func (p tape) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // wireModel returns a model of the wire that an address belongs to; nil: lathe has none for it.
-func wireModel(t *testing.T, url string, p tape) (string, llm.Model) {
+func wireModel(t testing.TB, url string, p tape) (string, llm.Model) {
 	t.Helper()
 	client, once := &http.Client{Transport: p}, llm.RetryPolicy{Max: -1}
 	var provider llm.Provider
@@ -123,6 +125,22 @@ func TestRecordedConversations(t *testing.T) {
 		t.Skip("LATHE_RECORDINGS names no folder of recordings; the tests of the wires have the forms that occur in them")
 	}
 	count := map[string]int{}
+	eachRecording(t, dir, func(name, url string, p tape) {
+		wire, _ := wireModel(t, url, p)
+		if wire == "" {
+			t.Logf("%s: no wire for %s", name, url)
+			return
+		}
+		count[wire]++
+		t.Run(name, func(t *testing.T) { checkTape(t, wire, url, p) })
+	})
+	t.Logf("%v", count)
+}
+
+// eachRecording hands out the replies of a folder of recordings, of which there must be some.
+func eachRecording(t testing.TB, dir string, do func(name, url string, p tape)) {
+	t.Helper()
+	n := 0
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".json" {
 			return err
@@ -138,24 +156,44 @@ func TestRecordedConversations(t *testing.T) {
 			if x.Response.BodyEncoding == "base64" {
 				body, _ = base64.StdEncoding.DecodeString(x.Response.Body)
 			}
-			if x.Response.Status != 200 || len(body) == 0 {
-				continue
+			if x.Response.Status == 200 && len(body) > 0 {
+				n++
+				do(fmt.Sprintf("%s/%d", filepath.Base(path), i), x.Request.URL, tape{x.Response.Headers["content-type"], body})
 			}
-			p := tape{x.Response.Headers["content-type"], body}
-			wire, _ := wireModel(t, x.Request.URL, p)
-			if wire == "" {
-				t.Logf("%s: no wire for %s", path, x.Request.URL)
-				continue
-			}
-			count[wire]++
-			t.Run(fmt.Sprintf("%s/%d", filepath.Base(path), i), func(t *testing.T) { checkTape(t, wire, x.Request.URL, p) })
 		}
 		return nil
 	})
-	if err != nil || len(count) == 0 {
+	if err != nil || n == 0 {
 		t.Fatalf("no replies in %s: %v", dir, err)
 	}
-	t.Logf("%v", count)
+}
+
+// BenchmarkRecordings decodes the replies of a folder of recordings as they are, each through a request of its own.
+func BenchmarkRecordings(b *testing.B) {
+	dir := os.Getenv("LATHE_RECORDINGS")
+	if dir == "" {
+		b.Skip("LATHE_RECORDINGS names no folder of recordings")
+	}
+	models, size := map[string][]llm.Model{}, map[string]int{}
+	eachRecording(b, dir, func(_, url string, p tape) {
+		if wire, m := wireModel(b, url, p); m != nil {
+			models[wire] = append(models[wire], m)
+			size[wire] += len(p.body)
+		}
+	})
+	for _, wire := range slices.Sorted(maps.Keys(models)) {
+		b.Run(wire, func(b *testing.B) {
+			b.SetBytes(int64(size[wire]))
+			for b.Loop() {
+				for _, m := range models[wire] {
+					if _, _, err := listen(m); err != nil {
+						b.Fatal(err)
+					}
+				}
+			}
+			b.ReportMetric(float64(size[wire])/float64(len(models[wire])), "bytes/reply")
+		})
+	}
 }
 
 func checkTape(t *testing.T, wire, url string, p tape) {
