@@ -30,7 +30,7 @@ func folders(dir string, g *ignoring, depth int, fn func(dir string) bool) bool 
 	for _, e := range list {
 		name := e.Name()
 		switch {
-		case name == ".git" || name == ".gitignore" || name == ".ignore":
+		case rulesName(name):
 			rules = true
 		case e.IsDir() && !VCSFolder(name) && depth < maxDepth:
 			subs = append(subs, name)

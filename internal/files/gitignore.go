@@ -12,17 +12,20 @@ type GitIgnores struct{ in *ignoring }
 // GitIgnoresAbove reads the ignore files of the folders above start, an absolute path with links resolved.
 // If they ignore start itself, they do not count.
 func GitIgnoresAbove(start string) *GitIgnores {
-	g, _ := above(start)
+	g, ignored := aboveInTree(start)
+	if ignored {
+		return &GitIgnores{}
+	}
 	return &GitIgnores{g.gitOnly()}
 }
 
-// gitOnly is a copy without the rules of .ignore files.
+// gitOnly is a copy without the rules of .ignore and .rgignore files.
 func (g *ignoring) gitOnly() *ignoring {
 	if g == nil {
 		return nil
 	}
 	c := *g
-	c.ignore, c.up = nil, g.up.gitOnly()
+	c.search, c.ignore, c.up = nil, nil, g.up.gitOnly()
 	return &c
 }
 
@@ -36,7 +39,7 @@ func (i *GitIgnores) Enter(dir string, has func(name string) bool) *GitIgnores {
 		return i
 	}
 	defer root.Close()
-	return &GitIgnores{i.in.enter(root, filepath.ToSlash(dir), func(name string) bool { return name != ".ignore" && has(name) })}
+	return &GitIgnores{i.in.enter(root, filepath.ToSlash(dir), func(name string) bool { return name != ".ignore" && name != ".rgignore" && has(name) })}
 }
 
 // Ignored reports whether a file or folder directly in the folder of i is ignored. path is absolute.

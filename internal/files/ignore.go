@@ -7,6 +7,7 @@ import (
 	"os"
 	"path"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -125,37 +126,58 @@ func (r *rules) verdictOf(name string, dir bool) int {
 }
 
 // ignoring is the ignore files that hold in one folder: its own and those of the folders above. As with
-// ripgrep, .ignore beats .gitignore of every level, and .gitignore beats the repository's info/exclude.
+// ripgrep, .rgignore beats .ignore of every level, .ignore beats .gitignore, .gitignore beats the repository's info/exclude, and that
+// beats the user's own file for all repositories.
 type ignoring struct {
 	up       *ignoring
 	base     string // the folder, absolute with slashes
+	search   *rules // .rgignore
 	ignore   *rules // .ignore
 	git      *rules // .gitignore
 	exclude  *rules // .git/info/exclude, in a repository's first folder
+	global   *rules // the user's own file, the same in every folder
 	repoRoot bool   // .gitignore files further up do not count
 }
 
 // ignored reports whether a file or folder in this folder is ignored. name is absolute, with slashes.
 func (g *ignoring) ignored(name string, dir bool) bool {
+	if g == nil {
+		return false
+	}
+	for f := g; f != nil; f = f.up {
+		if v := f.search.verdictOf(name, dir); v != 0 {
+			return v > 0
+		}
+	}
 	for f := g; f != nil; f = f.up {
 		if v := f.ignore.verdictOf(name, dir); v != 0 {
 			return v > 0
 		}
 	}
 	for f := g; f != nil; f = f.up {
-		if v := f.git.verdictOf(name, dir); v != 0 {
+		v := f.git.verdictOf(name, dir)
+		if v == 0 && f.repoRoot {
+			v = f.exclude.verdictOf(name, dir)
+		}
+		if v != 0 {
 			return v > 0
 		}
 		if f.repoRoot {
-			return f.exclude.verdictOf(name, dir) > 0
+			break
 		}
 	}
-	return false
+	return g.global.verdictOf(name, dir) > 0
 }
 
 // enter adds the ignore files of a folder that is open. has reports whether the folder lists one.
 func (g *ignoring) enter(dir *os.Root, name string, has func(string) bool) *ignoring {
 	n := &ignoring{up: g, base: name}
+	if g != nil {
+		n.global = g.global
+	}
+	if has(".rgignore") {
+		n.search = readRules(dir, ".rgignore", name)
+	}
 	if has(".ignore") {
 		n.ignore = readRules(dir, ".ignore", name)
 	}
@@ -169,7 +191,7 @@ func (g *ignoring) enter(dir *os.Root, name string, has func(string) bool) *igno
 			n.exclude = worktreeExclude(dir, name)
 		}
 	}
-	if n.ignore == nil && n.git == nil && !n.repoRoot {
+	if n.search == nil && n.ignore == nil && n.git == nil && !n.repoRoot {
 		return g
 	}
 	return n
@@ -251,9 +273,21 @@ func worktreeExclude(dir *os.Root, base string) *rules {
 }
 
 // above collects the ignore files of the folders above start (absolute, real), the way ripgrep does: up
-// to the repository's first folder for .gitignore, all the way for .ignore. If they would ignore start
-// itself they do not count: a search in an ignored folder is deliberate. The bool reports that case.
+// to the repository's first folder for .gitignore, all the way for .ignore and .rgignore. If they would ignore start
+// itself they do not count: a search in an ignored folder is deliberate. The bool reports that case. The user's own file counts
+// always, with start as its folder.
 func above(start string) (g *ignoring, dropped bool) {
+	if g, dropped = aboveInTree(start); dropped {
+		g = nil
+	}
+	if own := globalRules(start); own != nil {
+		g = &ignoring{up: g, global: own}
+	}
+	return g, dropped
+}
+
+// aboveInTree is above without the user's own file. The bool reports that start is ignored.
+func aboveInTree(start string) (g *ignoring, ignored bool) {
 	var dirs []string
 	for d := filepath.Dir(start); ; d = filepath.Dir(d) {
 		dirs = append(dirs, d)
@@ -275,21 +309,23 @@ func above(start string) (g *ignoring, dropped bool) {
 		})
 		_ = dir.Close()
 	}
-	if g.ignoredWithin(start) {
-		return nil, true
-	}
-	return g, false
+	return g, g.ignoredWithin(start)
 }
 
 // Excluded reports whether a folder, given by its real path, is excluded by the ignore files above it. A walk
 // that starts there does not heed those.
 func Excluded(folder string) bool {
-	_, excluded := above(folder)
+	_, excluded := aboveInTree(folder)
 	return excluded
 }
 
+// rulesNames are the entries of a folder that bring rules.
+func rulesNames() []string { return []string{".rgignore", ".ignore", ".gitignore", ".git"} }
+
+func rulesName(name string) bool { return slices.Contains(rulesNames(), name) }
+
 func anyIgnoreFile(dir string) bool {
-	for _, name := range []string{".ignore", ".gitignore", ".git"} {
+	for _, name := range rulesNames() {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			return true
 		}

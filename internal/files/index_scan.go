@@ -56,11 +56,11 @@ func signatureOf(paths ...string) signature {
 }
 
 func ownSignature(dir string) signature {
-	return signatureOf(filepath.Join(dir, ".ignore"), filepath.Join(dir, ".gitignore"), filepath.Join(dir, ".git"), filepath.Join(dir, ".git", "info", "exclude"))
+	return signatureOf(filepath.Join(dir, ".rgignore"), filepath.Join(dir, ".ignore"), filepath.Join(dir, ".gitignore"), filepath.Join(dir, ".git"), filepath.Join(dir, ".git", "info", "exclude"))
 }
 
 func aboveSignature(dir string) signature {
-	var s signature
+	s := signatureOf(GlobalIgnore())
 	for d := filepath.Dir(dir); ; d = filepath.Dir(d) {
 		if anyIgnoreFile(d) {
 			s += ownSignature(d)
@@ -215,7 +215,7 @@ func (x *Index) read(t *tree, dir *os.Root, rel string, up *ignoring) *folder {
 		_, found := slices.BinarySearchFunc(list, name, func(e os.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
 		return found
 	}
-	if has(".ignore") || has(".gitignore") || has(".git") {
+	if slices.ContainsFunc(rulesNames(), has) {
 		f.own = ownSignature(abs)
 	}
 	f.rules = up.enter(dir, filepath.ToSlash(abs), has)

@@ -66,7 +66,7 @@ func (w *watching) run() {
 
 func (w *watching) note(e fsnotify.Event) {
 	name := filepath.Base(e.Name)
-	rules := name == ".gitignore" || name == ".ignore" || name == ".git"
+	rules := rulesName(name)
 	if !rules && !e.Has(fsnotify.Create) && !e.Has(fsnotify.Remove) && !e.Has(fsnotify.Rename) {
 		return
 	}

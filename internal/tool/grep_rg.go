@@ -32,6 +32,9 @@ func (s *search) rgArgs() []string {
 	if files.Excluded(s.start.Real) {
 		args = append(args, "--no-ignore-parent")
 	}
+	if own := files.GlobalIgnore(); own != "" {
+		args = append(args, "--ignore-file="+own)
+	}
 	for _, vcs := range []string{".git", ".hg", ".svn", ".jj", ".bzr", ".sl"} {
 		args = append(args, "--glob=!"+vcs+"/")
 	}
