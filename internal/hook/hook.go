@@ -204,6 +204,8 @@ type occasion struct {
 	subject string         // for matchers
 	fields  map[string]any // of the input, beside those that every event has
 	call    *llm.ToolCall  // of a tool event
+
+	leave func(limit time.Duration) // the command goes on in the background, for this long at most; nil: it cannot
 }
 
 // Run is the result of one handler.
@@ -298,9 +300,8 @@ func (h *Hooks) covered(handler *Handler, call *llm.ToolCall) bool {
 func (h *Hooks) one(ctx context.Context, handler *Handler, o occasion, input []byte) Run {
 	id := newID()
 	h.s.Publish(event.HookStart{ID: id, Event: o.event, Hook: handler.name(o.subject), Status: handler.StatusMessage})
-	if handler.Async {
-		h.background(handler, o, id, input)
-		return Run{Handler: handler}
+	if handler.Type == typeCommand && o.event != "SessionEnd" { // after which nothing goes on
+		return h.attended(ctx, handler, o, id, input)
 	}
 	return h.recorded(ctx, handler, o, id, input)
 }

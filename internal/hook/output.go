@@ -20,7 +20,6 @@ type Output struct {
 	SystemMessage  string   `json:"systemMessage"` // for the user
 	Decision       string   `json:"decision"`      // block; approve and deny in old hooks
 	Reason         string   `json:"reason"`
-	Async          bool     `json:"async"`
 	Terminal       string   `json:"terminalSequence"` // a notification or a title for the terminal
 	Specific       Specific `json:"hookSpecificOutput"`
 }

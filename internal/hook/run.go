@@ -25,16 +25,24 @@ type Callback func(ctx context.Context, id string, input json.RawMessage, call s
 
 // recorded runs a handler within its time and writes the run to the log.
 func (h *Hooks) recorded(ctx context.Context, handler *Handler, o occasion, id string, input []byte) Run {
-	ran, cancel := context.WithTimeoutCause(ctx, handler.limit(), fmt.Errorf("it did not end within %v", handler.limit()))
+	ran, cancel := context.WithTimeoutCause(ctx, handler.limit(), late(handler.limit()))
 	defer cancel()
-	began := time.Now()
-	r, stdout := h.run(ran, handler, o, input)
-	r.Handler, r.Took = handler, time.Since(began)
-	if ran.Err() != nil {
-		r = Run{Handler: handler, Took: r.Took, Exit: -1, Err: context.Cause(ran)}
-	}
+	r, stdout := h.timed(ran, handler, o, input)
 	h.record(r, o, id, input, stdout)
 	return r
+}
+
+func late(limit time.Duration) error { return fmt.Errorf("it did not end within %v", limit) }
+
+// timed runs a handler until it ends or ctx does.
+func (h *Hooks) timed(ctx context.Context, handler *Handler, o occasion, input []byte) (Run, []byte) {
+	began := time.Now()
+	r, stdout := h.run(ctx, handler, o, input)
+	r.Handler, r.Took = handler, time.Since(began)
+	if ctx.Err() != nil {
+		r = Run{Handler: handler, Took: r.Took, Exit: -1, Err: context.Cause(ctx)}
+	}
+	return r, stdout
 }
 
 // record writes a run to the log.
@@ -100,7 +108,7 @@ func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input
 		spec.Confine = c
 		defer done()
 	}
-	var out, errOut head
+	out, errOut := head{first: leaving(o.leave)}, head{}
 	spec.Stdout, spec.Stderr = &out, &errOut
 	exit, err := h.m.Runner.Run(ctx, spec)
 	if err != nil {
@@ -108,8 +116,9 @@ func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input
 	}
 	r = Run{Exit: exit.Code, Stderr: bounded(strings.TrimSpace(string(errOut.kept)))}
 	var bad error
-	r.Output, r.Text, bad = parse(o.event, out.kept)
-	switch isJSON := r.Text == "" && bad == nil && len(bytes.TrimSpace(out.kept)) > 0; {
+	text, _ := inBackground(out.kept)
+	r.Output, r.Text, bad = parse(o.event, text)
+	switch isJSON := r.Text == "" && bad == nil && len(bytes.TrimSpace(text)) > 0; {
 	case exit.Code == 2:
 	case bad != nil:
 		r.Err = bad
@@ -140,60 +149,6 @@ func (h *Hooks) argv(handler *Handler) []string {
 		return []string{"cmd", "/c", handler.Command}
 	}
 	return []string{"/bin/sh", "-c", handler.Command} // which knows the placeholders as variables
-}
-
-// background runs an asynchronous handler. The turn does not wait for it, and its context reaches the model with the next step.
-func (h *Hooks) background(handler *Handler, o occasion, id string, input []byte) {
-	h.running.Go(func() {
-		r := h.recorded(h.s.Life, handler, o, id, input)
-		if h.s.Life.Err() != nil {
-			return
-		}
-		h.show(r)
-		text := r.context()
-		rewake := handler.AsyncRewake && r.Exit == 2
-		if rewake {
-			text = strings.TrimSpace(cmp.Or(r.Stderr, r.Text) + "\n" + text)
-		}
-		h.postpone(text)
-		h.mu.Lock()
-		wakes := h.wakes
-		h.mu.Unlock()
-		if rewake && wakes != nil {
-			wakes()
-		}
-	})
-}
-
-// Wakes sets the function that is called when a hook in the background wants the model to go on; News has its text.
-func (h *Hooks) Wakes(fn func()) {
-	if h != nil {
-		h.mu.Lock()
-		h.wakes = fn
-		h.mu.Unlock()
-	}
-}
-
-// News takes the texts of hooks in the background, as a message that wakes the model; ok is false if there are none.
-func (h *Hooks) News() (m llm.Message, ok bool) {
-	if h == nil {
-		return m, false
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	text := joined(h.later)
-	h.later = nil
-	return llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: reminder("Hook: " + text).Text, Origin: llm.OriginReminder}}}, text != ""
-}
-
-// postpone keeps a text for the next step.
-func (h *Hooks) postpone(text string) {
-	if text == "" {
-		return
-	}
-	h.mu.Lock()
-	defer h.mu.Unlock()
-	h.later = append(h.later, text)
 }
 
 // invoke runs a tool of an MCP server.
@@ -245,9 +200,15 @@ func firstLine(text string) string {
 }
 
 // head keeps the beginning of an output.
-type head struct{ kept []byte }
+type head struct {
+	kept  []byte
+	first func(text []byte) bool // gets what there is until it returns true; nil: nobody waits for the first line
+}
 
 func (w *head) Write(p []byte) (int, error) {
 	w.kept = append(w.kept, p[:min(len(p), mostOutput-len(w.kept))]...)
+	if w.first != nil && w.first(w.kept) {
+		w.first = nil
+	}
 	return len(p), nil
 }
