@@ -3,6 +3,7 @@ package hook
 import (
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -22,6 +23,19 @@ func (h *Hooks) environ(handler *Handler, o occasion) []string {
 		env = append(env, "CLAUDE_PLUGIN_ROOT="+p.Root, "CLAUDE_PLUGIN_DATA="+p.Data)
 	}
 	return append(env, handler.place.Environ...)
+}
+
+// number is a variable of the environment, or of the settings, that is a number above 0; else other.
+func (h *Hooks) number(name string, other int) int {
+	for _, kv := range slices.Backward(h.m.Environ(false)) {
+		if v, ok := strings.CutPrefix(kv, name+"="); ok {
+			if n, err := strconv.Atoi(v); err == nil && n > 0 {
+				return n
+			}
+			return other
+		}
+	}
+	return other
 }
 
 // takesVariables reports an event whose hooks may set variables for the commands of the session.

@@ -161,13 +161,17 @@ func TestExitCodesAndOutputs(t *testing.T) {
 		`exit 0`:              "",
 		`echo plain`:          "",
 		`echo no >&2; exit 2`: "deny no",
-		`echo '{"reason":"r","decision":"block"}'`:                             "deny r",
-		`echo '{"decision":"approve","reason":"fine"}'`:                        "allow fine",
-		`echo '{"continue":false,"stopReason":"enough"}'`:                      "stop enough",
-		`echo '{"hookSpecificOutput":{"permissionDecision":"defer"}}'`:         "ask ",
-		`echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}'; exit 2`: "deny a hook blocked it",
-		`echo '{"hookSpecificOutput":{"permissionDecision":"yes"}}'`:           "failed",
-		`echo '{"hookSpecificOutput":{"hookEventName":"Stop"}}'`:               "failed",
+		`echo '{"reason":"r","decision":"block"}'`:                                                                            "deny r",
+		`echo '{"decision":"approve","reason":"fine"}'`:                                                                       "allow fine",
+		`echo '{"continue":false,"stopReason":"enough"}'`:                                                                     "stop enough",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"defer"}}'`:                                                        "ask ",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"allow"}}'; exit 2`:                                                "deny a hook blocked it",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"yes"}}'`:                                                          "failed",
+		`echo '{"hookSpecificOutput":{"hookEventName":"Stop"}}'`:                                                              "failed",
+		`echo '{"decision":"approve","hookSpecificOutput":{"permissionDecision":"yes"}}'`:                                     "failed",
+		`echo '{"decision":"block","reason":"r","hookSpecificOutput":{"hookEventName":"Stop"}}'`:                              "failed",
+		`echo '{"decision":"approve","hookSpecificOutput":{"hookEventName":"Stop"}}'; echo no >&2; exit 2`:                    "deny no",
+		`echo '{"hookSpecificOutput":{"permissionDecision":"deny","permissionDecisionReason":"r"}}'; echo broken >&2; exit 1`: "deny r",
 		`echo '{broken'`:            "failed",
 		`echo oops; exit 1`:         "failed",
 		`kill -9 $$`:                "failed",
@@ -194,6 +198,86 @@ func TestAProgramWithArgumentsRunsWithoutAShell(t *testing.T) {
 	r := try(t, `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "printf", "args": ["%s", "$HOME; ${CLAUDE_PROJECT_DIR}"]}]}]}}`, "UserPromptSubmit", `{"prompt": "x"}`)[0]
 	if text := r.Context(); !strings.HasPrefix(text, "$HOME; /") || !strings.HasSuffix(text, "/p") {
 		t.Errorf("got %q", text)
+	}
+}
+
+func TestTheFoldersInACommandAreFilledIn(t *testing.T) {
+	for command, want := range map[string]string{
+		`cat '${CLAUDE_PROJECT_DIR}'/a; cat "${CLAUDE_PROJECT_DIR}/a"; cat $CLAUDE_PROJECT_DIR/a`: "aaa",
+		`echo '${OTHER}'`: "${OTHER}",
+	} {
+		text, err := json.Marshal(command)
+		if err != nil {
+			t.Fatal(err)
+		}
+		m := machine(t, `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": `+string(text)+`}]}]}}`)
+		if err := os.WriteFile(filepath.Join(m.Root, "a"), []byte("a"), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		h, _ := open(t, m)
+		runs, err := h.Try(t.Context(), "UserPromptSubmit", map[string]any{"prompt": "x"})
+		if err != nil || runs[0].Context() != want {
+			t.Errorf("%s: got %q, %v, %v; want %q", command, runs[0].Context(), runs[0].Err, err, want)
+		}
+		m.Root += "/$(touch planted)'; touch planted; '" // nothing in the name of a folder is run
+		if err := os.MkdirAll(m.Root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := h.Try(t.Context(), "UserPromptSubmit", map[string]any{"prompt": "x"}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := os.Stat(filepath.Join(m.Root, "planted")); err == nil {
+			t.Error("the name of the folder was run")
+		}
+	}
+}
+
+func TestPowerShellGetsTheFoldersAsItNamesVariables(t *testing.T) {
+	bin := t.TempDir()
+	put(t, filepath.Join(bin, "pwsh"), "#!/bin/sh\necho \"$3\"\n")
+	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
+	m := machine(t, `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "shell": "powershell", "command": "& ${CLAUDE_PROJECT_DIR}/x.ps1"}]}]}}`)
+	h, _ := open(t, m)
+	for _, want := range []string{"& " + m.Root + "/x.ps1", "& ${env:CLAUDE_PROJECT_DIR}/x.ps1"} {
+		runs, err := h.Try(t.Context(), "UserPromptSubmit", map[string]any{"prompt": "x"})
+		if err != nil || runs[0].Context() != want {
+			t.Errorf("got %q, %v, %v; want %q", runs[0].Context(), runs[0].Err, err, want)
+		}
+		m.Root += "/a b"
+		if err := os.MkdirAll(m.Root, 0o700); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+func TestOnlyHooksOfSkillsRunOnce(t *testing.T) {
+	const text = `{"PreToolUse": [{"hooks": [{"type": "command", "once": true, "command": "true"}]}]}`
+	var hooks any
+	if err := json.Unmarshal([]byte(text), &hooks); err != nil {
+		t.Fatal(err)
+	}
+	for kind, want := range map[string]int{"settings": 3, "agent": 3, "skill": 1} {
+		m := machine(t, `{}`)
+		if kind == "settings" {
+			m = machine(t, `{"hooks": `+text+`}`)
+		}
+		h, _ := open(t, m)
+		if kind != "settings" {
+			if err := h.Use(t.Context(), hook.Scope{Kind: kind, Name: "x", File: "x.md", Hooks: hooks}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		got := 0
+		for range 3 {
+			runs, err := h.Try(t.Context(), "PreToolUse", map[string]any{"tool_name": "Bash"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			got += len(runs)
+		}
+		if got != want {
+			t.Errorf("%s: %d runs, want %d", kind, got, want)
+		}
 	}
 }
 

@@ -67,7 +67,8 @@ type Update struct {
 	Destination string   `json:"destination"`
 }
 
-// parse reads the standard output of a handler: JSON if it begins with a brace, else plain text.
+// parse reads the standard output of a handler: JSON if it begins with a brace, else plain text. With an error there is neither, so that
+// nothing of an output that is wrong decides.
 func parse(name string, stdout []byte) (out Output, text string, err error) {
 	trimmed := bytes.TrimSpace(stdout)
 	if len(trimmed) == 0 || trimmed[0] != '{' {
@@ -76,7 +77,10 @@ func parse(name string, stdout []byte) (out Output, text string, err error) {
 	if err := json.Unmarshal(trimmed, &out); err != nil {
 		return Output{}, "", fmt.Errorf("its output is no JSON in the form of a hook's: %w", err)
 	}
-	return out, "", out.check(name)
+	if err := out.check(name); err != nil {
+		return Output{}, "", err
+	}
+	return out, "", nil
 }
 
 // check refuses values that a handler of the event cannot mean, and bounds the texts.

@@ -81,6 +81,7 @@ type table struct {
 	handlers map[string][]*Handler
 	notes    []string
 	err      error
+	once     bool // the field once means something
 	seen     map[string]bool
 	count    int
 }
@@ -147,7 +148,7 @@ func (t *table) add(g Group, once bool) {
 func (t *table) put(h *Handler, g Group, m string, test func(string) bool) {
 	t.count++
 	h.Event, h.Matcher, h.From, h.test, h.number, h.place = g.Event, m, g.From, test, t.count, g.Place
-	h.Async = h.Async || h.AsyncRewake
+	h.Async, h.Once = h.Async || h.AsyncRewake, h.Once && t.once
 	t.handlers[g.Event] = append(t.handlers[g.Event], h)
 }
 
@@ -215,19 +216,21 @@ func cmpErr(errs ...error) error {
 
 // limit is how long a handler may run.
 func (h *Handler) limit() time.Duration {
-	if h.Timeout > 0 {
-		return time.Duration(h.Timeout * float64(time.Second))
+	d := events()[h.Event].limit
+	switch {
+	case h.Timeout > 0:
+		d = time.Duration(h.Timeout * float64(time.Second))
+	case h.Type == typePrompt:
+		d = 30 * time.Second
+	case h.Type == typeAgent:
+		d = time.Minute
+	case d == 0:
+		d = 10 * time.Minute
 	}
-	switch h.Type {
-	case typePrompt:
-		return 30 * time.Second
-	case typeAgent:
-		return time.Minute
+	if h.Event == "SessionEnd" { // lathe cannot end before
+		d = min(d, time.Minute)
 	}
-	if d := events()[h.Event].limit; d > 0 {
-		return d
-	}
-	return 10 * time.Minute
+	return d
 }
 
 // name describes a handler in messages.

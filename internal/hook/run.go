@@ -10,6 +10,7 @@ import (
 	"runtime"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -25,7 +26,11 @@ type Callback func(ctx context.Context, id string, input json.RawMessage, call s
 
 // recorded runs a handler within its time and writes the run to the log.
 func (h *Hooks) recorded(ctx context.Context, handler *Handler, o occasion, id string, input []byte) Run {
-	ran, cancel := context.WithTimeoutCause(ctx, handler.limit(), late(handler.limit()))
+	limit := handler.limit()
+	if ms := h.number("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", 0); o.event == "SessionEnd" && handler.Timeout == 0 && ms > 0 {
+		limit = min(time.Duration(ms)*time.Millisecond, time.Minute)
+	}
+	ran, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
 	defer cancel()
 	r, stdout := h.timed(ran, handler, o, input)
 	h.record(r, o, id, input, stdout)
@@ -131,24 +136,51 @@ func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input
 
 // argv is the command line of a handler. A command with args is a program of its own; others are for the shell.
 func (h *Hooks) argv(handler *Handler) []string {
-	root := strings.NewReplacer("${CLAUDE_PROJECT_DIR}", h.m.Root, "${LATHE_PROJECT_DIR}", h.m.Root,
-		"${CLAUDE_PLUGIN_ROOT}", handler.place.Root, "${CLAUDE_PLUGIN_DATA}", handler.place.Data)
 	if handler.Args != nil {
+		root := h.folders(handler, func(_, path string) string { return path })
 		out := []string{root.Replace(handler.Command)}
 		for _, a := range handler.Args {
 			out = append(out, root.Replace(a))
 		}
 		return out
 	}
+	text := h.folders(handler, func(name, path string) string {
+		switch {
+		case isPlain(path):
+			return path
+		case handler.Shell == "powershell":
+			return "${env:" + name + "}"
+		}
+		return "${" + name + "}" // which the shell knows as a variable: nothing in a name is run
+	}).Replace(handler.Command)
 	switch {
 	case handler.Shell == "powershell":
-		return []string{"pwsh", "-NoProfile", "-Command", handler.Command}
+		return []string{"pwsh", "-NoProfile", "-Command", text}
 	case handler.Shell == "bash":
-		return []string{"bash", "-c", handler.Command}
+		return []string{"bash", "-c", text}
 	case runtime.GOOS == "windows":
-		return []string{"cmd", "/c", handler.Command}
+		return []string{"cmd", "/c", text}
 	}
-	return []string{"/bin/sh", "-c", handler.Command} // which knows the placeholders as variables
+	return []string{"/bin/sh", "-c", text}
+}
+
+// folders fills in the folders that a command can name, as write spells them.
+func (h *Hooks) folders(handler *Handler, write func(name, path string) string) *strings.Replacer {
+	var pairs []string
+	for name, path := range map[string]string{
+		"CLAUDE_PROJECT_DIR": h.m.Root, "LATHE_PROJECT_DIR": h.m.Root,
+		"CLAUDE_PLUGIN_ROOT": handler.place.Root, "CLAUDE_PLUGIN_DATA": handler.place.Data,
+	} {
+		pairs = append(pairs, "${"+name+"}", write(name, path))
+	}
+	return strings.NewReplacer(pairs...)
+}
+
+// isPlain reports a path that means itself to every shell, also without quotes.
+func isPlain(path string) bool {
+	return path != "" && strings.IndexFunc(path, func(r rune) bool {
+		return !unicode.IsLetter(r) && !unicode.IsDigit(r) && !strings.ContainsRune("/._-+:@,", r)
+	}) < 0
 }
 
 // invoke runs a tool of an MCP server.

@@ -101,7 +101,7 @@ func (h *Hooks) readScope(s Scope, text []byte) (*table, error) {
 	if err := json.Unmarshal(text, &groups); err != nil {
 		return nil, fmt.Errorf("%s: hooks are lists of groups by event, as in the settings: %w", s.File, err)
 	}
-	t := &table{handlers: map[string][]*Handler{}, seen: map[string]bool{}}
+	t := &table{handlers: map[string][]*Handler{}, seen: map[string]bool{}, once: s.Kind == "skill"}
 	for _, name := range slices.Sorted(maps.Keys(groups)) {
 		target := name
 		if name == "Stop" && s.Kind == "agent" && h.child() {

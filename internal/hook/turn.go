@@ -261,12 +261,13 @@ func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Messag
 	if text == "" || ctx.Err() != nil {
 		return nil, nil
 	}
+	most := h.number("CLAUDE_CODE_STOP_HOOK_BLOCK_CAP", mostBlocks)
 	h.mu.Lock()
 	h.blocks++
-	over := h.blocks > mostBlocks
+	over := h.blocks > most
 	h.mu.Unlock()
 	if over {
-		h.warn(fmt.Sprintf("hooks of %s continued the turn %d times in a row; it ends now", o.event, mostBlocks))
+		h.warn(fmt.Sprintf("hooks of %s continued the turn %d times in a row; it ends now", o.event, most))
 		return nil, nil
 	}
 	return []llm.Message{{Role: llm.User, Parts: []llm.Part{reminder(o.event + " hook feedback: " + text)}}}, nil
