@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/memory"
+	"github.com/lathe-dev/lathe/internal/replay"
 )
 
 // embeddings is a server of OpenAI's API for vectors.
@@ -117,6 +119,39 @@ func TestNotesAreRecalledByMeaning(t *testing.T) {
 	}
 	if notices != 1 || requests != 2 {
 		t.Errorf("%d notices, %d requests", notices, requests)
+	}
+}
+
+// A replay finds notes by their recorded vectors, without a server, and with vectors on disk that the recorded run had not.
+func TestAReplayHasTheVectorsOfTheRecordedRun(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Yes."))))
+	e := newEmbeddings(t)
+	p.write(t, "../.config/lathe/settings.json", `{"debug": true, "memory": {"embeddingModel": "vectors/embed-small", "minSimilarity": 0.9},
+		"providers": {"vectors": {"type": "openai", "apiBase": "`+e.URL+`", "apiKey": "sk-embed"}}}`)
+	inst := p.open(t, nil)
+	if _, _, err := inst.Notes().Save(memory.Note{Name: "db", Description: "starting the database", Text: "Run make db first."}); err != nil {
+		t.Fatal(err)
+	}
+	s := newSession(t, inst, app.SessionOptions{})
+	p.promptIn(t, s, "Postgres is gone")
+	asked, id := len(e.counts()), s.ID()
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	found, err := filepath.Glob(filepath.Join(p.dir, "../*/*/lathe/debug", id))
+	if err != nil || len(found) != 1 {
+		t.Fatal(found, err)
+	}
+	rec, err := replay.Open(found[0], p.dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	again := p.open(t, nil)
+	again.Replay(rec)
+	s = newSession(t, again, app.SessionOptions{})
+	p.promptIn(t, s, "Postgres is gone")
+	if text := s.Messages()[0].PlainText(); !strings.Contains(text, "Run make db first.") || len(e.counts()) != asked {
+		t.Errorf("%v requests\n%s", e.counts(), text)
 	}
 }
 

@@ -184,7 +184,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
 	s.recall = &attach.Recall{
 		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
-		Embedder: i.Embedder, Count: s.CountRequest, Notice: s.publishAgent,
+		Embedder: s.BesideEmbedder(i.Embedder), Count: s.CountRequest, Notice: s.publishAgent,
 	}
 	s.servers = i.servers.Join(mcp.Seat{
 		Blob: s.env.SaveBlob, Own: s.kind.Servers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,

@@ -2,6 +2,7 @@ package event
 
 import (
 	"context"
+	"encoding/json"
 	"strings"
 )
 
@@ -21,4 +22,10 @@ func Side(ctx context.Context) string {
 // SideName is the name of the calls with a purpose that an agent makes.
 func SideName(purpose string, agent []string) string {
 	return purpose + " of " + strings.Join(append([]string{"main"}, agent...), "/")
+}
+
+// VectorsRequest is the recorded form of a request for the vectors of texts.
+func VectorsRequest(model string, texts []string) []byte {
+	b, _ := json.Marshal(map[string]any{"model": model, "input": texts}) // strings can always be written
+	return b
 }

@@ -21,6 +21,9 @@ func (all *Set) Embedder(id string) (llm.Embedder, llm.ModelInfo, error) {
 	if !ok {
 		return nil, llm.ModelInfo{}, fmt.Errorf("the provider %s has no embeddings that lathe can use; name a model of one with OpenAI's API, as in openai/text-embedding-3-small", name)
 	}
+	if r := all.replaying(); r != nil {
+		e = r
+	}
 	info := llm.Lookup(llm.CatalogueHost(baseOf(name, set)), model)
 	info.ID = model
 	return e, info, nil

@@ -13,6 +13,8 @@ import (
 type Replay interface {
 	// Wrap returns a model that encodes requests as m does and sends none.
 	Wrap(m llm.Model) llm.Model
+	// Embed returns recorded vectors.
+	llm.Embedder
 }
 
 // Replay has r answer all calls of models from now on. No key is read and no connection is made.

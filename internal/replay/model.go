@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -133,3 +134,37 @@ func deltas(i int, p llm.Part) []llm.Delta {
 	}
 	return []llm.Delta{llm.PartDone{Index: i, Part: p}}
 }
+
+// Embed returns the recorded vectors of texts, in whatever requests they were: a run that finds vectors on disk asks for fewer.
+func (r *Recording) Embed(ctx context.Context, model string, texts []string) (vectors [][]float32, u llm.Usage, err error) {
+	r.mu.Lock()
+	known := r.vectors(event.Side(ctx), model)
+	r.mu.Unlock()
+	for _, text := range texts {
+		v := known[key(r.same.sent(text))]
+		if v == nil {
+			return nil, u, fmt.Errorf("the recording %s has no vector of %s", r.path, excerpt(text, 0))
+		}
+		vectors = append(vectors, v)
+	}
+	return vectors, u, nil
+}
+
+// vectors are the recorded vectors of a model by their texts. r.mu is held.
+func (r *Recording) vectors(side, model string) map[string][]float32 {
+	out := map[string][]float32{}
+	for _, x := range r.all {
+		request, _ := x.request.(map[string]any)
+		texts, _ := request["input"].([]any)
+		var found [][]float32
+		if x.side != side || request["model"] != model || json.Unmarshal([]byte(x.reply.PlainText()), &found) != nil || len(found) != len(texts) {
+			continue
+		}
+		for i, text := range texts {
+			out[key(text)] = found[i]
+		}
+	}
+	return out
+}
+
+func key(text any) string { b, _ := json.Marshal(text); return string(b) }
