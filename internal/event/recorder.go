@@ -20,6 +20,8 @@ import (
 //	<dir>/<session>/000003_tool_call.json     a call that was about to run
 //	<dir>/<session>/000004_tool_result.json   its result
 //
+// Calls of a model beside the conversation (titles, summaries, judges) have files beside_request and beside_response.
+//
 // A line of events.jsonl is the form of [MarshalEvent], with the name of its file in "file" if it has one.
 // Numbers go on where an earlier record of the session ended. Secrets are masked; files are for their
 // owner only (0600, folders 0700).
