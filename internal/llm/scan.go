@@ -420,3 +420,6 @@ func (m *Members) First(bit Members) bool {
 	*m |= bit
 	return !again
 }
+
+// Has reports whether a member was read.
+func (m Members) Has(bit Members) bool { return m&bit != 0 }

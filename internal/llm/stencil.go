@@ -1,6 +1,10 @@
 package llm
 
-import "bytes"
+import (
+	"bytes"
+	"encoding/json"
+	"strings"
+)
 
 // Stencil reads the events of a stream, most of which differ from the one before in a few values only: a piece of text, a number,
 // padding. It keeps such an event with the places of these values, its holes. An event that has the same bytes around the holes,
@@ -22,15 +26,23 @@ type hole struct {
 }
 
 // Scan keeps an event and returns a Scanner of that copy, so that the values that it returns stay as they are until the next
-// call. A value that is read by TextTo, QuotedTo, IntTo or Vary becomes a hole.
+// call. (Those of a large event, which is not copied, are valid as long as the event.) A value that is read by TextTo, QuotedTo, IntTo or Vary becomes a hole.
 func (t *Stencil) Scan(event []byte) Scanner {
-	t.event, t.holes, t.whole = append(t.event[:0], event...), t.holes[:0], false
+	t.holes, t.whole = t.holes[:0], false
+	if len(event) > largestStencil {
+		t.event = nil
+		return Scanner{b: event}
+	}
+	t.event = append(t.event[:0], event...)
 	return Scanner{b: t.event, stencil: t}
 }
 
+// largestStencil is the size in bytes of events that are kept; larger ones are rare, and seldom alike.
+const largestStencil = 64 << 10
+
 // Done notes whether the event given to Scan was read to its end.
 func (t *Stencil) Done(ok bool) bool {
-	t.whole = ok
+	t.whole = ok && t.event != nil
 	return ok
 }
 
@@ -148,6 +160,42 @@ func (s *Scanner) Vary() bool {
 	}
 	s.i = from
 	return s.Skip()
+}
+
+// Other passes over the value of a member that is none of those that are known. encoding/json takes a name in any case for theirs,
+// so such a name is refused.
+func (s *Scanner) Other(name []byte, known ...string) bool {
+	for _, k := range known {
+		if strings.EqualFold(k, string(name)) {
+			return false
+		}
+	}
+	return s.Skip()
+}
+
+// DecodeTo reads a value that few events have, with encoding/json; null is nil.
+func DecodeTo[T any](s *Scanner, out **T) bool {
+	if s.Null() {
+		*out = nil
+		return true
+	}
+	raw, ok := s.Raw()
+	*out = new(T)
+	return ok && json.Unmarshal(raw, *out) == nil
+}
+
+// RawsTo reads a list, or null, and leaves its elements as they are.
+func RawsTo(s *Scanner, out *[]json.RawMessage) bool {
+	if s.Null() {
+		*out = nil
+		return true
+	}
+	*out = []json.RawMessage{}
+	return s.Array(func(int) bool {
+		raw, ok := s.Raw()
+		*out = append(*out, raw)
+		return ok
+	})
 }
 
 // Try reads an object as Object does. If that fails, the object is still to be read.

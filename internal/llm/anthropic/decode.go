@@ -55,8 +55,8 @@ func (d *decoder) run() error {
 		if err != nil {
 			return d.reply.Failed(d.ctx, err)
 		}
-		if q.read(ev.Data) {
-			if err := d.delta(&q.event, ev.Data); err != nil {
+		if string(ev.Name) != "error" && q.read(ev.Data) {
+			if err := d.event(&q.event, ev.Data); err != nil {
 				return err
 			}
 			continue

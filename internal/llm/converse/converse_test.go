@@ -179,12 +179,14 @@ func FuzzDecode(f *testing.F) {
 var quickSeeds = []string{
 	`{"contentBlockIndex":0,"delta":{"text":"Hello"},"p":"abcd"}`, `{"contentBlockIndex":12,"delta":{"text":"a\nb\u00e9"}}`,
 	`{"contentBlockIndex":1,"delta":{"toolUse":{"input":"{\"a\":"}},"p":"a"}`, `{"contentBlockIndex":0,"delta":{"reasoningContent":{"text":"Hm"}},"p":"ab"}`,
-	`{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"x"}}}`, `{"contentBlockIndex":0,"delta":{"text":"a","text":"b"}}`, `{"contentBlockIndex":0}`,
+	`{"p":"abcd","role":"assistant"}`, `{"contentBlockIndex":0,"start":{"toolUse":{"toolUseId":"t","name":"n"}},"p":"ab"}`, `{"contentBlockIndex":0}`,
+	`{"stopReason":"end_turn","p":"abc"}`, `{"metrics":{"latencyMs":12},"usage":{"inputTokens":1,"outputTokens":2,"totalTokens":3},"p":"abc"}`,
+	`{"contentBlockIndex":0,"delta":{"reasoningContent":{"signature":"x"}}}`, `{"contentBlockIndex":0,"delta":{"text":"a","text":"b"}}`, `{"usage":{"inputTokens":"x"}}`,
 }
 
 func TestTheFormsOfBedrockAreReadQuickly(t *testing.T) {
 	for i, s := range quickSeeds {
-		if got := (&quick{}).read([]byte(s)); got != (i < 4) {
+		if got := (&quick{}).read([]byte(s)); got != (i < 9) {
 			t.Errorf("%s: %v", s, got)
 		}
 	}

@@ -100,20 +100,19 @@ func (d *decoder) event(name string, data []byte) error {
 	default:
 		return nil
 	}
-	if name == "contentBlockDelta" && d.quick.read(data) {
-		return d.deltaOf(&d.quick.event, data)
-	}
-	var e event
-	if err := json.Unmarshal(data, &e); err != nil {
-		return d.reply.Broken("an event cannot be read", data)
+	e := &d.quick.event
+	if !d.quick.read(data) {
+		if e = new(event); json.Unmarshal(data, e) != nil {
+			return d.reply.Broken("an event cannot be read", data)
+		}
 	}
 	d.begin()
 	var err error
 	switch name {
 	case "contentBlockStart":
-		err = d.startBlock(&e, data)
+		err = d.startBlock(e, data)
 	case "contentBlockDelta":
-		err = d.deltaOf(&e, data)
+		err = d.deltaOf(e, data)
 	case "contentBlockStop":
 		err = d.endBlock(e.Index)
 	case "messageStop":

@@ -2,8 +2,8 @@ package converse
 
 import "github.com/lathe-dev/lathe/internal/llm"
 
-// quick reads the events of which streams mostly consist, pieces of a text, of a thought and of a call's input, in a small part of
-// the time of encoding/json, which reads all others. What it read is valid until the next event.
+// quick reads the events of an ordinary stream, which mostly are pieces of a text, of a thought and of a call's input, in a small part
+// of the time of encoding/json, which reads all others. What it read is valid until the next event.
 type quick struct {
 	event     event
 	delta     delta
@@ -28,11 +28,20 @@ func (q *quick) read(data []byte) bool {
 		case "delta":
 			q.event.Delta = &q.delta
 			return seen.First(2) && q.readDelta(&s)
+		case "stopReason":
+			q.event.Stop, ok = s.Text()
+			return ok && seen.First(4)
+		case "usage":
+			return seen.First(8) && llm.DecodeTo(&s, &q.event.Usage)
+		case "start":
+			return seen.First(16) && llm.DecodeTo(&s, &q.event.Start)
 		case "p": // padding
 			return s.Vary()
+		case "role", "metrics":
+			return s.Skip()
 		}
 		return false
-	}) && s.End() && seen == 3)
+	}) && s.End())
 }
 
 func (q *quick) readDelta(s *llm.Scanner) bool {

@@ -12,7 +12,7 @@ type quick struct {
 	chunk     chunk
 	candidate [1]candidate
 	parts     [mostParts]json.RawMessage
-	texts     [mostParts]quickText
+	known     [mostParts]quickPart
 	usage     usage
 	stencil   llm.Stencil
 
@@ -22,10 +22,11 @@ type quick struct {
 // mostParts is the number of parts in a chunk that is read in one pass.
 const mostParts = 4
 
-// quickText is a part that is a text or a thought.
-type quickText struct {
+// quickPart is a part that is a text, a thought or a call.
+type quickPart struct {
 	part wirePart
 	text string
+	call wireCall
 	ok   bool // else the part is of another kind
 }
 
@@ -75,6 +76,9 @@ func (q *quick) readCandidate(s *llm.Scanner) bool {
 		case "finishReason":
 			c.Finish, ok = s.Text()
 			return ok && seen.First(4)
+		case "finishMessage":
+			c.Message, ok = s.Text()
+			return ok && seen.First(8)
 		case "safetyRatings", "avgLogprobs":
 			return s.Skip()
 		}
@@ -95,7 +99,7 @@ func (q *quick) readContent(s *llm.Scanner) bool {
 					return false
 				}
 				n++
-				if q.parts[i] = nil; q.texts[i].read(s) {
+				if q.parts[i] = nil; q.known[i].read(s) {
 					return true
 				}
 				q.parts[i], ok = s.Raw()
@@ -136,17 +140,17 @@ func (u *usage) quick(s *llm.Scanner) bool {
 	})
 }
 
-// part returns a part of the chunk that was read, if it is a text or a thought.
+// part returns a part of the chunk that was read, if it is a text, a thought or a call.
 func (q *quick) part(c *candidate, i int) *wirePart {
-	if c == &q.candidate[0] && q.texts[i].ok {
-		return &q.texts[i].part
+	if c == &q.candidate[0] && q.known[i].ok {
+		return &q.known[i].part
 	}
 	return nil
 }
 
-// read reads a part that is a text or a thought; others are left, to be read again.
-func (t *quickText) read(s *llm.Scanner) bool {
-	t.part, t.text = wirePart{}, ""
+// read reads a part that is a text, a thought or a call; others are left, to be read again.
+func (t *quickPart) read(s *llm.Scanner) bool {
+	t.part, t.text, t.call = wirePart{}, "", wireCall{}
 	var seen llm.Members
 	t.ok = s.Try(func(name []byte) (ok bool) {
 		switch string(name) {
@@ -159,8 +163,29 @@ func (t *quickText) read(s *llm.Scanner) bool {
 		case "thoughtSignature":
 			t.part.Signature, ok = s.Text()
 			return ok && seen.First(4)
+		case "functionCall":
+			t.part.Call = &t.call
+			return seen.First(8) && t.call.quick(s)
 		}
 		return false
 	})
 	return t.ok
+}
+
+func (c *wireCall) quick(s *llm.Scanner) bool {
+	var seen llm.Members
+	return s.Object(func(name []byte) (ok bool) {
+		switch string(name) {
+		case "id":
+			c.ID, ok = s.Text()
+			return ok && seen.First(1)
+		case "name":
+			c.Name, ok = s.Text()
+			return ok && seen.First(2)
+		case "args":
+			c.Args, ok = s.Raw()
+			return ok && seen.First(4)
+		}
+		return false
+	})
 }

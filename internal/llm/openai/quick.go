@@ -14,16 +14,16 @@ type quick struct {
 	content content
 	pieces  []callPiece
 	indexes [mostPieces]int
-	event   responseEvent
+	finish  string
 	stencil llm.Stencil
 
-	id, model, kind string // of the last event
+	id, model string // of the last event
 }
 
 // mostPieces is the number of pieces of calls in a chunk that is read in one pass.
 const mostPieces = 8
 
-// readChunk reads a chunk of Chat Completions with one choice that continues a text, a thought or calls.
+// readChunk reads a chunk of Chat Completions with one choice that continues or ends a text, a thought or calls, or with the usage.
 func (q *quick) readChunk(data []byte) bool {
 	if q.stencil.Again(data) {
 		return true
@@ -45,11 +45,12 @@ func (q *quick) readChunk(data []byte) bool {
 			q.chunk.Model = q.model
 			return ok && seen.First(2)
 		case "choices":
-			q.chunk.Choices = q.choice[:]
 			n := 0
-			return seen.First(4) && s.Array(func(i int) bool { n++; return i == 0 && q.readChoice(&s) }) && n == 1
+			ok = seen.First(4) && s.Array(func(i int) bool { n = 1; return i == 0 && q.readChoice(&s) })
+			q.chunk.Choices = q.choice[:n]
+			return ok
 		case "usage":
-			return s.Null()
+			return seen.First(8) && llm.DecodeTo(&s, &q.chunk.Usage)
 		case "created", "obfuscation":
 			return s.Vary()
 		case "object", "system_fingerprint", "service_tier", "provider":
@@ -71,7 +72,15 @@ func (q *quick) readChoice(s *llm.Scanner) bool {
 			c.Delta = &q.content
 			return seen.First(2) && q.readContent(s)
 		case "finish_reason":
-			return s.Null()
+			if !seen.First(4) {
+				return false
+			}
+			if s.Null() {
+				return true
+			}
+			q.finish, ok = s.Text()
+			c.FinishReason = &q.finish
+			return ok
 		case "logprobs", "native_finish_reason", "stop_reason", "token_ids":
 			return s.Skip()
 		}
@@ -105,7 +114,9 @@ func (q *quick) readContent(s *llm.Scanner) bool {
 			return true
 		case "refusal", "function_call", "audio":
 			return s.Null()
-		case "role":
+		case "reasoning_details":
+			return seen.First(16) && llm.RawsTo(s, &c.ReasoningDetails)
+		case "role", "token_id":
 			return s.Skip()
 		}
 		return false
@@ -165,39 +176,4 @@ func readFunction(s *llm.Scanner, f *functionPiece) bool {
 		}
 		return false
 	})
-}
-
-// readEvent reads an event of the Responses API that continues an item.
-func (q *quick) readEvent(data []byte) bool {
-	if q.stencil.Again(data) {
-		return true
-	}
-	q.event = responseEvent{}
-	e := &q.event
-	s := q.stencil.Scan(data)
-	var seen llm.Members
-	return q.stencil.Done(s.Object(func(name []byte) (ok bool) {
-		switch string(name) {
-		case "type":
-			q.kind, ok = s.Same(q.kind)
-			e.Type = q.kind
-			return ok && seen.First(1)
-		case "output_index":
-			e.Index, ok = s.Int()
-			return ok && seen.First(2)
-		case "content_index":
-			e.Content, ok = s.Int()
-			return ok && seen.First(4)
-		case "summary_index":
-			e.Summary, ok = s.Int()
-			return ok && seen.First(8)
-		case "delta":
-			return s.QuotedTo((*[]byte)(&e.Delta)) && seen.First(16)
-		case "sequence_number", "obfuscation":
-			return s.Vary()
-		case "item_id", "logprobs":
-			return s.Skip()
-		}
-		return false
-	}) && s.End())
 }

@@ -20,7 +20,7 @@ type responseDecoder struct {
 	finished bool
 	limited  bool // the output limit ended the reply
 	filtered bool
-	quick    quick
+	quick    quickResponses
 }
 
 // outputItem is one item being received.

@@ -9,18 +9,15 @@ import (
 
 // responseEvent is one event of a stream of the Responses API.
 type responseEvent struct {
-	Type      string          `json:"type"`
-	Response  *response       `json:"response"`
-	Index     int             `json:"output_index"`
-	Content   int             `json:"content_index"`
-	Summary   int             `json:"summary_index"`
-	Item      json.RawMessage `json:"item"`
-	Delta     json.RawMessage `json:"delta"` // a string in the events that lathe reads
-	Arguments *string         `json:"arguments"`
-	Input     *string         `json:"input"` // of a call of a custom tool
-	Error     json.RawMessage `json:"error"`
-	Code      json.RawMessage `json:"code"`
-	Message   string          `json:"message"`
+	Type     string          `json:"type"`
+	Response *response       `json:"response"`
+	Index    int             `json:"output_index"`
+	Content  int             `json:"content_index"`
+	Summary  int             `json:"summary_index"`
+	Item     json.RawMessage `json:"item"`
+	Delta    json.RawMessage `json:"delta"` // a string in the events that lathe reads
+	Input    *string         `json:"input"` // of a call of a custom tool
+	Error    json.RawMessage `json:"error"`
 }
 
 // response is the state of the whole reply, or a reply that is not a stream.
@@ -39,6 +36,10 @@ type response struct {
 // itemOf reads an item. One that lathe does not interpret may have members of any form.
 func itemOf(raw json.RawMessage) (responseItem, error) {
 	var it responseItem
+	if quickItem(raw, &it) {
+		return it, nil
+	}
+	it = responseItem{}
 	err := json.Unmarshal(raw, &it)
 	var form *json.UnmarshalTypeError
 	switch it.Type {
