@@ -15,6 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
 // fixture is a reply with every kind of block.
@@ -399,25 +400,43 @@ func FuzzDecode(f *testing.F) {
 	})
 }
 
+// BenchmarkDecode reads a reply of 4,000 pieces of text, in events as Anthropic sends them.
 func BenchmarkDecode(b *testing.B) {
-	var lines []string
-	lines = append(lines, msgStart, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`)
-	for i := range 2000 {
-		lines = append(lines, fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a few words %d "}}`, i))
+	text := benchStream()
+	m := newModel(b, "claude-sonnet-4-5", Config{BaseURL: "http://wire", APIKey: "k", HTTP: &http.Client{Transport: said(text)}, Retry: llm.RetryPolicy{Max: -1}})
+	benchDecode(b, m, text)
+}
+
+// BenchmarkDecodeHTTP reads it from a server over loopback, whose work counts too.
+func BenchmarkDecodeHTTP(b *testing.B) {
+	text := benchStream()
+	benchDecode(b, newModel(b, "claude-sonnet-4-5", config(b, saying(b, text), once)), text)
+}
+
+func benchStream() string {
+	lines := []string{msgStart, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`}
+	for i := range 4000 {
+		lines = append(lines, fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a few words %d "}%s}`, i, strings.Repeat(" ", i%16)))
 	}
 	lines = append(lines, end(0))
-	text := seq(lines, callBlock(1, "t", `{"a":1}`), end(1), stop("tool_use"), msgStop)
-	url := saying(b, text)
-	m := newModel(b, "claude-sonnet-4-5", config(b, url, once))
+	return seq(lines, callBlock(1, "t", `{"a":1}`), end(1), stop("tool_use"), msgStop)
+}
+
+func benchDecode(b *testing.B, m llm.Model, text string) {
+	b.Helper()
 	req := &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}
-	b.SetBytes(int64(len(text)))
-	b.ReportAllocs()
-	for b.Loop() {
-		if o := run(b, m, req); o.err != nil {
+	llmtest.Bench(b, len(text), 4006, func() {
+		if o := run(b, m, req); o.err != nil || len(o.done.Parts) != 2 {
 			b.Fatal(o.err)
 		}
-	}
-	b.ReportMetric(2000, "deltas/op")
+	})
+}
+
+// said answers every request with a stream, without a network.
+type said string
+
+func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
+	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s))), Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r}, nil
 }
 
 func TestStreamsOfGatewaysAreRead(t *testing.T) {

@@ -294,16 +294,15 @@ func TestModelsAreFoundInTheCatalogue(t *testing.T) {
 // BenchmarkDecode measures the decoder with its framing.
 func BenchmarkDecode(b *testing.B) {
 	lines := []string{begun}
-	for range 2000 {
-		lines = append(lines, `contentBlockDelta {"contentBlockIndex":0,"delta":{"text":" some more words of text"},"p":"abcdefghijklmnopqrstuvwxyzABCDEFG"}`)
+	for i := range 2000 {
+		lines = append(lines, `contentBlockDelta {"contentBlockIndex":0,"delta":{"text":" some more words of text"},"p":"`+"abcdefghijklmnopqrstuvwxyzABCDEFG"[:i%33]+`"}`)
 	}
 	body := events(append(lines, `contentBlockStop {"contentBlockIndex":0}`, stopped("end_turn"), meta)...)
-	b.SetBytes(int64(len(body)))
-	for b.Loop() {
+	llmtest.Bench(b, len(body), len(lines), func() {
 		if _, _, err := run(b, stream, body); err != nil {
 			b.Fatal(err)
 		}
-	}
+	})
 }
 
 func TestATemperatureIsSentToModelsThatTakeOne(t *testing.T) {

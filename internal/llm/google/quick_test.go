@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
 var quickChunks = []string{
@@ -77,11 +79,9 @@ func BenchmarkDecode(b *testing.B) {
 		body.WriteString(`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"Bash","args":{"command":"echo 1; echo 2"}}}],"role":"model"},"index":0}],"modelVersion":"gemini-3-flash","responseId":"r"}` + "\n\n")
 	}
 	body.WriteString(`data: {"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP","index":0}]}` + "\n\n")
-	b.SetBytes(int64(body.Len()))
-	b.ReportAllocs()
-	for b.Loop() {
+	llmtest.Bench(b, body.Len(), 2021, func() {
 		if m, ready, err := run(b, body.String()); err != nil || len(ready) != 20 || len(m.Parts) != 21 {
 			b.Fatal(err)
 		}
-	}
+	})
 }

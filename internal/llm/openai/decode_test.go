@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
 // wire answers every request with the same bytes, without a network.
@@ -305,28 +306,30 @@ func checkSound(t *testing.T, parts []llm.Part, m *llm.Message, ready []llm.Tool
 	}
 }
 
-// BenchmarkDecode reads a reply of 2,000 text deltas and 20 calls of 100 pieces each.
+// BenchmarkDecode reads a reply of 2,000 pieces of text and 20 calls of 100 pieces each, in events as OpenAI sends them.
 func BenchmarkDecode(b *testing.B) {
 	var lines []string
+	add := func(delta string) {
+		lines = append(lines, fmt.Sprintf(`{"id":"chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012","object":"chat.completion.chunk","created":1780429944,"model":"gpt-4o-mini-2024-07-18",`+
+			`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{%s},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"%s"}`,
+			delta, "aBcDeFgHiJkLm"[:len(lines)%13]))
+	}
 	for i := range 2000 {
-		lines = append(lines, delta(fmt.Sprintf(`"content":"word%d \u00e9 more "`, i)))
+		add(fmt.Sprintf(`"content":"word%d \u00e9 more "`, i))
 	}
 	for c := range 20 {
-		lines = append(lines, calls(fmt.Sprintf(`{"index":%d,"id":"call_%d","type":"function","function":{"name":"Bash","arguments":"{\"command\":\""}}`, c, c)))
+		add(fmt.Sprintf(`"tool_calls":[{"index":%d,"id":"call_%d","type":"function","function":{"name":"Bash","arguments":"{\"command\":\""}}]`, c, c))
 		for range 98 {
-			lines = append(lines, calls(fmt.Sprintf(`{"index":%d,"function":{"arguments":"echo 1; "}}`, c)))
+			add(fmt.Sprintf(`"tool_calls":[{"index":%d,"function":{"arguments":"echo 1; "}}]`, c))
 		}
-		lines = append(lines, calls(fmt.Sprintf(`{"index":%d,"function":{"arguments":"\"}"}}`, c)))
+		add(fmt.Sprintf(`"tool_calls":[{"index":%d,"function":{"arguments":"\"}"}}]`, c))
 	}
 	body := sse(append(lines, finish("tool_calls"), done)...)
-	b.SetBytes(int64(len(body)))
-	b.ReportAllocs()
-	for b.Loop() {
+	llmtest.Bench(b, len(body), len(lines), func() {
 		if _, m, ready, err := run(b, body); err != nil || len(ready) != 20 || len(m.Parts) != 21 {
 			b.Fatal(err)
 		}
-	}
-	b.ReportMetric(float64(len(lines)), "events")
+	})
 }
 
 // Some servers repeat finish_reason after each call, and the stream may be cut after the first.

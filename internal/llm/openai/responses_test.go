@@ -12,6 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
 // The events of a reply of the Responses API.
@@ -284,4 +285,39 @@ func TestItemsOfTheServersToolsAndCustomCallsGoBack(t *testing.T) {
 	if !strings.Contains(body, want) || strings.Contains(body, "leak") {
 		t.Error(body)
 	}
+}
+
+// BenchmarkDecodeResponses reads a reply of 4,000 pieces of text in events as OpenAI sends them, three of which have 20 kB of the
+// request's tools.
+func BenchmarkDecodeResponses(b *testing.B) {
+	tools := strings.Repeat(`{"type":"function","name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"file_path":{"type":"string"}}},"strict":false},`, 120)
+	state := func(event, status, output string) string {
+		return fmt.Sprintf(`{"type":"response.%s","response":{"id":"resp_0123456789abcdef0123456789abcdef","object":"response","created_at":1778027168,"status":"%s","error":null,`+
+			`"incomplete_details":null,"model":"gpt-5.5","output":[%s],"temperature":1.0,"tools":[%s],"top_p":0.98,"usage":{"input_tokens":7,"output_tokens":8}},"sequence_number":0}`, event, status, output, strings.TrimSuffix(tools, ","))
+	}
+	var body, text strings.Builder
+	events := 0
+	add := func(data string) {
+		name, _, _ := strings.Cut(strings.TrimPrefix(data, `{"type":"`), `"`)
+		fmt.Fprintf(&body, "event: %s\ndata: %s\n\n", name, data)
+		events++
+	}
+	add(state("created", "in_progress", ""))
+	add(state("in_progress", "in_progress", ""))
+	add(`{"type":"response.output_item.added","item":{"id":"msg_1","type":"message","status":"in_progress","content":[],"role":"assistant"},"output_index":0,"sequence_number":2}`)
+	for i := range 4000 {
+		piece := fmt.Sprintf("word%d é more ", i)
+		text.WriteString(piece)
+		add(fmt.Sprintf(`{"type":"response.output_text.delta","content_index":0,"delta":"%s","item_id":"msg_0123456789abcdef0123456789abcdef0123456789abcdef","logprobs":[],"obfuscation":"%s","output_index":0,"sequence_number":%d}`,
+			piece, "aBcDeFgHiJkLm"[:i%13], i+4))
+	}
+	item := fmt.Sprintf(`{"id":"msg_1","type":"message","status":"completed","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"%s"}],"role":"assistant"}`, &text)
+	add(fmt.Sprintf(`{"type":"response.output_text.done","content_index":0,"item_id":"msg_1","logprobs":[],"output_index":0,"sequence_number":1,"text":"%s"}`, &text))
+	add(fmt.Sprintf(`{"type":"response.output_item.done","item":%s,"output_index":0,"sequence_number":1}`, item))
+	add(state("completed", "completed", item))
+	llmtest.Bench(b, body.Len(), events, func() {
+		if _, m, _, err := runAPI(b, true, body.String()); err != nil || m.PlainText() != text.String() {
+			b.Fatal(err)
+		}
+	})
 }
