@@ -98,15 +98,17 @@ func sameEnd(a, b []byte) bool {
 	if bytes.Equal(a, b) {
 		return true
 	}
+	x, y := NewScanner(a), NewScanner(b)
 	for {
-		a, b = bytes.TrimLeft(a, " \t\r\n"), bytes.TrimLeft(b, " \t\r\n")
-		if len(a) == 0 || len(b) == 0 || a[0] != '}' && a[0] != ']' {
-			return bytes.Equal(a, b)
-		}
-		if a[0] != b[0] {
+		c := x.next()
+		if c != y.next() {
 			return false
 		}
-		a, b = a[1:], b[1:]
+		if c != '}' && c != ']' {
+			return bytes.Equal(a[x.i:], b[y.i:])
+		}
+		x.i++
+		y.i++
 	}
 }
 

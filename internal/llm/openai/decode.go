@@ -197,6 +197,9 @@ func (d *decoder) chunk(c *chunk) error {
 }
 
 func startsObject(data []byte) bool {
+	if len(data) > 0 && data[0] == '{' {
+		return true
+	}
 	t := bytes.TrimLeft(data, " \t\r\n")
 	return len(t) > 0 && t[0] == '{'
 }
