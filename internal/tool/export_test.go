@@ -150,3 +150,6 @@ func SameHits(counts bool) cmp.Options {
 	}
 	return opts
 }
+
+// TypeGlobs are the globs of a type of files.
+func TypeGlobs(name string) []string { return typeTable()[name] }

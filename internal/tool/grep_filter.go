@@ -2,11 +2,9 @@ package tool
 
 import (
 	"fmt"
-	"maps"
 	"path"
 	"slices"
 	"strings"
-	"sync"
 
 	"github.com/lathe-dev/lathe/internal/glob"
 )
@@ -74,7 +72,8 @@ func newFileFilter(globs, typ string) (*fileFilter, error) {
 // unknown is an error when the type is not one of ours.
 func (f *fileFilter) unknown() error {
 	if f.typ != "" && f.types == nil {
-		return fmt.Errorf("the type %q is not known; use glob (such as *.%s) or one of: %s", f.typ, f.typ, strings.Join(slices.Sorted(maps.Keys(typeTable())), " "))
+		const frequent = "c cpp css go html java js json md php python ruby rust sh sql ts yaml"
+		return fmt.Errorf("the type %.40q is not known; use glob instead (such as *.%.40s), or a type such as: %s", f.typ, strings.TrimLeft(f.typ, "*."), frequent)
 	}
 	return nil
 }
@@ -131,6 +130,19 @@ func (f *fileFilter) ofType(rel string) bool {
 	return slices.ContainsFunc(f.types, func(g string) bool { return glob.Match(g, path.Base(rel)) })
 }
 
+// names reports whether a glob names a folder, which beats the ignore files as with a file: * names all.
+func (f *fileFilter) names(rel string) bool {
+	return slices.ContainsFunc(f.want, func(g fileGlob) bool {
+		switch {
+		case strings.HasSuffix(g.text, "/**"):
+			return g.file.match(rel) && !g.folder.match(rel) // what is in the folder, not the folder
+		case strings.HasSuffix(g.text, "/"):
+			return g.folder.match(rel)
+		}
+		return g.file.match(rel)
+	})
+}
+
 // enter reports whether a folder is to be searched.
 func (f *fileFilter) enter(rel string) bool {
 	for _, g := range f.refuse {
@@ -140,65 +152,3 @@ func (f *fileFilter) enter(rel string) bool {
 	}
 	return true
 }
-
-// fileTypes are the types that are known without ripgrep, each with the globs of its base names as
-// ripgrep --type-list has them. A type may have several names.
-const fileTypes = `
-	c                   : *.[chH] *.[chH].in *.cats
-	cpp                 : *.[ChH] *.cc *.[ch]pp *.[ch]xx *.hh *.inl *.[ChH].in *.cc.in *.[ch]pp.in *.[ch]xx.in *.hh.in
-	cs csharp           : *.cs
-	css                 : *.css
-	dart                : *.dart
-	docker              : *Dockerfile*
-	elixir              : *.ex *.eex *.exs
-	go                  : *.go
-	graphql             : *.graphql *.graphqls
-	h                   : *.h *.hh *.hpp
-	haskell             : *.hs *.lhs *.cpphs *.c2hs *.hsc
-	html                : *.htm *.html *.ejs
-	java                : *.java *.jsp *.jspx *.properties
-	js                  : *.js *.jsx *.vue *.cjs *.mjs
-	json                : *.json composer.lock
-	kotlin              : *.kt *.kts
-	less                : *.less
-	lua                 : *.lua
-	make                : [Gg][Nn][Uu]makefile [Mm]akefile [Gg][Nn][Uu]makefile.am [Mm]akefile.am [Gg][Nn][Uu]makefile.in [Mm]akefile.in *.mk *.mak
-	markdown md         : *.markdown *.md *.mdown *.mkd *.mkdn *.mdx
-	ocaml               : *.ml *.mli *.mll *.mly
-	perl                : *.perl *.pl *.PL *.plh *.plx *.pm *.t
-	php                 : *.php *.php3 *.php4 *.php5 *.phtml
-	protobuf            : *.proto
-	py python           : *.py *.pyi
-	r                   : *.R *.r *.Rmd *.Rnw
-	ruby                : config.ru Gemfile .irbrc Rakefile *.gemspec *.rb *.rbw
-	rust                : *.rs
-	sass                : *.sass *.scss
-	scala               : *.scala *.sbt
-	sh                  : *.sh *.bash *.zsh *.ksh *.csh *.tcsh .bashrc .bash_profile .profile .zshrc .zshenv .zprofile
-	sql                 : *.sql *.psql
-	svelte              : *.svelte
-	swift               : *.swift
-	tex                 : *.tex *.ltx *.cls *.sty *.bib *.dtx *.ins
-	tf                  : *.tf *.auto.tfvars terraform.tfvars *.tf.json *.auto.tfvars.json terraform.tfvars.json *.terraformrc terraform.rc *.tfrc *.terraform.lock.hcl
-	toml                : *.toml Cargo.lock
-	ts typescript       : *.ts *.tsx *.cts *.mts
-	txt                 : *.txt
-	vue                 : *.vue
-	xml                 : *.xml *.xml.dist *.dtd *.xsl *.xslt *.xsd *.xjb *.rng *.sch *.xhtml
-	yaml                : *.yaml *.yml
-	zig                 : *.zig
-`
-
-// typeTable is fileTypes by name.
-var typeTable = sync.OnceValue(func() map[string][]string {
-	out := map[string][]string{}
-	for line := range strings.Lines(fileTypes) {
-		names, globs, ok := strings.Cut(line, ":")
-		for name := range strings.FieldsSeq(names) {
-			if ok {
-				out[name] = strings.Fields(globs)
-			}
-		}
-	}
-	return out
-})

@@ -63,7 +63,7 @@ func (s *search) walkOptions() files.WalkOptions {
 		Ignore:    true,
 		KeepFiles: true, // a glob may name them
 		Enter: func(name, rel string, ignored bool) bool {
-			return !ignored && !files.VCSFolder(name) && s.filter.enter(rel)
+			return !files.VCSFolder(name) && s.filter.enter(rel) && (!ignored || s.filter.names(rel))
 		},
 	}
 }

@@ -44,7 +44,13 @@ func (s *search) rgArgs() []string {
 	for _, g := range s.filter.refuse {
 		args = append(args, "--glob=!"+g.text)
 	}
-	if s.in.Type != "" {
+	for _, g := range s.filter.types {
+		args = append(args, "--type-add=lathe:"+g)
+	}
+	switch {
+	case s.filter.types != nil:
+		args = append(args, "--type=lathe")
+	case s.in.Type != "":
 		args = append(args, "--type="+s.in.Type)
 	}
 	if s.in.IgnoreCase {
