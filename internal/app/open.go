@@ -174,7 +174,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(), i.extensions.Plugins.Notes())
 	s.env.Dir.Moved, s.Workspace.Added = s.hooks.DirChanged, s.hooks.DirectoryAdded
 	s.approver = approval.New(approval.Config{
-		Hooks: s.hooks, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
+		Hooks: s.hooks, Settings: i, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
 		Small: s.Beside("permission", i.SmallModel), Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = i.extensions.Loader(extension.Session{

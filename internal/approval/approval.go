@@ -44,6 +44,8 @@ type Config struct {
 
 	Hooks *hook.Hooks // that answer questions for permission; may be nil
 
+	Settings Settings // that hooks may change
+
 	// Keep writes a rule to the settings of the project and puts it in force for its other sessions.
 	Keep func(permission.Rule) error
 }

@@ -213,6 +213,8 @@ func (r rules) List() []command.Rule {
 		switch rule.Source.Name {
 		case sessionScope:
 			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: sessionScope, Scope: "session"})
+		case "a hook":
+			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "a hook, in this session", Scope: "session"})
 		case "command line":
 			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "the command line"})
 		}

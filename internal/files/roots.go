@@ -69,6 +69,19 @@ func (r *Roots) Add(dir string, readOnly bool) error {
 	return nil
 }
 
+// Remove takes back a folder of Add that the session may work in; false when it is none, or the session's own.
+func (r *Roots) Remove(real string) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.roots {
+		if i > 0 && r.roots[i].Path == real && !r.roots[i].ReadOnly {
+			r.roots = slices.Delete(slices.Clone(r.roots), i, i+1)
+			return true
+		}
+	}
+	return false
+}
+
 // List returns the roots, the session's own folder first.
 func (r *Roots) List() []Root {
 	r.mu.RLock()

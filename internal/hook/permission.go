@@ -13,6 +13,7 @@ import (
 type Answered struct {
 	permission.Decision
 	Updates []Update
+	Foreign bool // the hook is of a project or a plugin
 }
 
 // PermissionRequest asks the hooks about a call that would be a question to the user; ok is false when none answers. A refusal
@@ -35,6 +36,7 @@ func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval) (out An
 			continue
 		}
 		out.Effect, out.Reason, out.Input, out.Updates = permission.Allow, "a hook allowed it", ans.Input, ans.Updates
+		out.Foreign = r.Handler.place.Foreign
 	}
 	return out, ok
 }

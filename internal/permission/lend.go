@@ -60,7 +60,7 @@ func (c *call) lentAllows() (Rule, bool) {
 	if _, asks := c.guarded(Ask); asks {
 		return Rule{}, false
 	}
-	lists := [][]Rule{c.p.rules, c.p.grants}
+	lists := [][]Rule{c.p.rules, c.p.grants, c.p.hooked}
 	for _, l := range c.p.lent {
 		if l.counts(c.Agent) {
 			lists = append(lists, l.rules)

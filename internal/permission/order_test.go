@@ -74,6 +74,28 @@ func TestGrantsComeBeforeAskRules(t *testing.T) {
 	}
 }
 
+// A rule of a hook answers what nothing covers. It lifts no question of a rule or a guard, and can be taken back.
+func TestRulesOfHooksStandBehindWhatAsks(t *testing.T) {
+	p := policy(t, Ask, "Bash(git push *)")
+	p.GrantByHook(rules(t, Allow, "Bash")[0])
+	guarded := Access{Kind: Write, Target: "/w/.env"}
+	for _, tc := range []struct {
+		access Access
+		want   Effect
+	}{{run("make all"), Allow}, {run("git push origin"), Ask}} {
+		if got := decide(p, Default, "Bash", tc.access); got != tc.want {
+			t.Errorf("%v: %s, want %s", tc.access.Target, got, tc.want)
+		}
+	}
+	p.GrantByHook(rules(t, Allow, "Edit")[0])
+	if got := decide(p, Default, "Edit", guarded); got != Ask {
+		t.Errorf("a rule of a hook lifted a guard: %s", got)
+	}
+	if !p.Ungrant("Bash", Allow) || decide(p, Default, "Bash", run("make all")) != Ask {
+		t.Error("the rule is still in force")
+	}
+}
+
 func TestLastOrderedRuleCounts(t *testing.T) {
 	mk := func(pairs ...string) *Policy {
 		var rs []Rule

@@ -16,7 +16,8 @@ type Policy struct {
 	tools     Tools
 	mu        sync.RWMutex
 	rules     []Rule      // of settings and the command line
-	grants    []Rule      // given while the session runs
+	grants    []Rule      // given by the user while the session runs
+	hooked    []Rule      // allowed by hooks meanwhile; they lift no question of a rule or a guard
 	lent      []*loan     // by skills, while they are active
 	roots     []string    // working roots
 	readRoots []string    // folders that may be read but not written: blobs, plans, memory, skills
@@ -41,6 +42,16 @@ func (p *Policy) Grant(r Rule) {
 	}
 }
 
+// GrantByHook adds a rule that allows, of a hook, while the session runs. Unlike one of Grant it stands behind the rules and guards
+// that ask.
+func (p *Policy) GrantByHook(r Rule) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if !slices.ContainsFunc(p.hooked, func(o Rule) bool { return o.Text == r.Text }) {
+		p.hooked = append(p.hooked, r)
+	}
+}
+
 // SetRules replaces the rules of settings and the command line, after they changed; grants of
 // this session stay.
 func (p *Policy) SetRules(rules []Rule) {
@@ -58,6 +69,13 @@ func (p *Policy) AddRoot(dir string, readOnly bool) {
 		return
 	}
 	p.roots = append(p.roots, dir)
+}
+
+// RemoveRoot takes back a working root of AddRoot.
+func (p *Policy) RemoveRoot(dir string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.roots = slices.DeleteFunc(slices.Clone(p.roots), func(r string) bool { return r == dir })
 }
 
 // SetPlan names the one file that the main agent may write in plan mode, with links resolved. It may always be read.
@@ -78,12 +96,12 @@ func (p *Policy) ForbidBypass(forbidden bool) {
 func (p *Policy) Rules() []Rule {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
-	return slices.Concat(p.rules, p.grants)
+	return slices.Concat(p.rules, p.grants, p.hooked)
 }
 
 func (p *Policy) all() iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
-		for _, rs := range [][]Rule{p.rules, p.grants} {
+		for _, rs := range [][]Rule{p.rules, p.grants, p.hooked} {
 			for i := range rs {
 				if !yield(&rs[i]) {
 					return
@@ -240,7 +258,7 @@ func (c *call) decide() Decision {
 	case Ask, Allow:
 		return ruled(outcome, last)
 	}
-	if r, ok := c.allowed(false, c.p.rules, c.p.grants); ok {
+	if r, ok := c.allowed(false, c.p.rules, c.p.grants, c.p.hooked); ok {
 		return ruled(Allow, r)
 	}
 	if r, ok := c.lentAllows(); ok {

@@ -2,11 +2,13 @@ package permission
 
 import "slices"
 
-// Ungrant takes back a rule that was granted while the session runs; false when there is none like it.
+// Ungrant takes back a rule that was granted while the session runs, by the user or a hook; false when there is none like it.
 func (p *Policy) Ungrant(text string, e Effect) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	n := len(p.grants)
-	p.grants = slices.DeleteFunc(slices.Clone(p.grants), func(r Rule) bool { return r.Text == text && r.Effect == e })
-	return len(p.grants) < n
+	n := len(p.grants) + len(p.hooked)
+	same := func(r Rule) bool { return r.Text == text && r.Effect == e }
+	p.grants = slices.DeleteFunc(slices.Clone(p.grants), same)
+	p.hooked = slices.DeleteFunc(slices.Clone(p.hooked), same)
+	return len(p.grants)+len(p.hooked) < n
 }

@@ -71,6 +71,22 @@ func (w *Workspace) AddDir(dir string) (string, error) {
 	return real, nil
 }
 
+// RemoveDir takes back a folder that was added. The session's own and the one it works in now stay.
+func (w *Workspace) RemoveDir(dir string) error {
+	real, err := w.existing(dir)
+	if err != nil {
+		return fmt.Errorf("the folder cannot be taken away: %w", err)
+	}
+	if files.Within(real, w.Dir()) {
+		return fmt.Errorf("the session works in %s", real)
+	}
+	if !w.env.Roots.Remove(real) {
+		return fmt.Errorf("%s is not one of the folders that were added", real)
+	}
+	w.policy.RemoveRoot(real)
+	return nil
+}
+
 // AddReadRoot lets the files of one more folder be read. A folder that cannot be opened is left out.
 func (w *Workspace) AddReadRoot(dir string) {
 	real, err := w.folder(dir)
