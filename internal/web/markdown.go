@@ -9,24 +9,16 @@ import (
 // depthMax is how deep elements are followed.
 const depthMax = 300
 
-// Markdown turns HTML into Markdown: the main part of the page where it is marked (main, article), without scripts,
-// navigation and what is hidden from people. base is the page's address, for its links.
+// Markdown turns HTML into Markdown: the main text of the page as a reader would choose it, without scripts, navigation and what is
+// hidden from people. It is empty only if the page shows no text. base is the page's address, for its links.
 func Markdown(body []byte, base string) (title, text string) {
 	root := parseTree(body[:min(len(body), BodyMax)])
-	at, _ := url.Parse(base)
-	w := &writer{base: at}
+	w := &writer{}
+	w.base, _ = url.Parse(base)
 	if t := find(root, "title", 0); t != nil {
-		title = strings.Join(strings.Fields(plain(t, 0)), " ")
+		title = strings.Join(strings.Fields(w.plain(t, 0)), " ")
 	}
-	top := root
-	for _, kind := range []string{"main", "article", "body"} {
-		if n := find(root, kind, 0); n != nil && (kind == "body" || len(strings.TrimSpace(plain(n, 0))) > 200) {
-			top = n
-			break
-		}
-	}
-	w.children(top, 0)
-	return title, w.done()
+	return title, w.page(root)
 }
 
 // shallow are the children of a node that is not too deep.
@@ -49,72 +41,73 @@ func find(n *node, kind string, depth int) *node {
 	return nil
 }
 
-// plain is the text below a node as it stands.
-func plain(n *node, depth int) string {
+// plain is the text below a node as it stands, with blocks on lines of their own.
+func (w *writer) plain(n *node, depth int) string {
 	var b strings.Builder
-	plainTo(&b, n, depth)
+	w.plainTo(&b, n, depth)
 	return b.String()
 }
 
-func plainTo(b *strings.Builder, n *node, depth int) {
-	switch {
-	case n.name == "":
-		b.WriteString(n.text)
-	case n.name == "br":
+func (w *writer) plainTo(b *strings.Builder, n *node, depth int) {
+	b.WriteString(n.text)
+	for _, c := range n.shallow(depth) {
+		if w.skip(c) {
+			continue
+		}
+		if c.name == "br" {
+			b.WriteByte('\n')
+		}
+		if block(c.name) {
+			ownLine(b)
+		}
+		w.plainTo(b, c, depth+1)
+		if block(c.name) {
+			ownLine(b)
+		}
+	}
+}
+
+func ownLine(b *strings.Builder) {
+	if s := b.String(); s != "" && s[len(s)-1] != '\n' {
 		b.WriteByte('\n')
 	}
-	for _, c := range n.shallow(depth) {
-		if !hidden(c) {
-			plainTo(b, c, depth+1)
-		}
-	}
 }
 
-// hidden reports nodes that people do not see, or that are not content: text that only a model would read is how pages give
-// models orders.
-func hidden(n *node) bool {
-	switch n.name {
-	case "script", "style", "noscript", "template", "svg", "iframe", "object", "nav", "form",
-		"button", "head", "link", "meta", "canvas", "dialog", "select", "input", "textarea", "title":
-		return true
-	}
-	for _, a := range n.attrs {
-		switch a.key {
-		case "hidden":
-			return true
-		case "aria-hidden":
-			return a.value == "true"
-		case "style":
-			if style := strings.ToLower(strings.Join(strings.Fields(a.value), "")); invisible(style) {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-// invisible reports styles, in lower case and without blanks, with which an element is not seen.
-func invisible(style string) bool {
-	for declaration := range strings.SplitSeq(style, ";") {
-		switch strings.TrimSuffix(declaration, "!important") {
-		case "display:none", "visibility:hidden", "visibility:collapse", "opacity:0", "opacity:0.0", "font-size:0", "font-size:0px", "color:transparent":
-			return true
-		}
-	}
-	return false
+// block reports elements that do not stand in a line with what surrounds them.
+func block(name string) bool {
+	return endsParagraph(name) || name == "tr" || name == "td" || name == "th" || name == "option"
 }
 
 // writer writes Markdown.
 type writer struct {
+	reader
 	base   *url.URL
 	out    strings.Builder
 	prefix string // of each line: quotes and the indentation of lists
 	blank  bool   // a blank belongs before the next text
 	newBlk int    // line ends that belong before the next text
 	start  bool   // at the beginning of a quote: no line ends before the first text
+	inline bool   // in a heading, the label of a link or the cell of a table, which are one line
 }
 
-func (w *writer) done() string { return strings.TrimSpace(w.out.String()) + "\n" }
+func (w *writer) done() string {
+	if text := strings.TrimSpace(w.out.String()); text != "" {
+		return text + "\n"
+	}
+	return ""
+}
+
+// lines are the lines of what is in a node, which will stand in one line.
+func (w *writer) lines(n *node, depth int) (lines []string) {
+	in := &writer{reader: w.reader, base: w.base, inline: true}
+	in.children(n, depth)
+	for line := range strings.Lines(in.done()) {
+		if line = strings.TrimSpace(line); line != "" {
+			lines = append(lines, line)
+		}
+	}
+	return lines
+}
 
 // text writes running text: blanks and line ends are one blank.
 func (w *writer) text(s string) {
@@ -163,7 +156,8 @@ func (w *writer) children(n *node, depth int) {
 }
 
 func (w *writer) node(n *node, depth int) {
-	if hidden(n) {
+	if w.skip(n) {
+		w.headline(n, depth)
 		return
 	}
 	if n.name == "" {
@@ -172,20 +166,15 @@ func (w *writer) node(n *node, depth int) {
 	}
 	switch n.name {
 	case "h1", "h2", "h3", "h4", "h5", "h6":
-		w.line(2)
-		w.raw(strings.Repeat("#", int(n.name[1]-'0')) + " ")
-		w.children(n, depth)
-		w.line(2)
+		w.heading(n, depth)
 	case "br":
 		w.line(1)
 	case "hr":
-		w.line(2)
-		w.raw("---")
-		w.line(2)
+		w.rule()
 	case "pre":
 		w.pre(n, depth)
 	case "code", "kbd", "samp":
-		w.inline(strings.Join(strings.Fields(plain(n, depth)), " "), "`")
+		w.code(strings.Join(strings.Fields(w.plain(n, depth)), " "))
 	case "strong", "b":
 		w.around(n, depth, "**")
 	case "em", "i":
@@ -194,19 +183,24 @@ func (w *writer) node(n *node, depth int) {
 		w.link(n, depth)
 	case "img":
 		if alt := strings.Join(strings.Fields(n.attr("alt")), " "); alt != "" {
-			w.inline("[image: "+alt+"]", "")
+			w.mark("[image: "+alt+"]", "")
 		}
-	case "ul", "ol":
+	case "ul", "ol", "menu":
 		w.list(n, depth)
 	case "blockquote":
-		w.block("> ", func() { w.children(n, depth) })
+		w.quote("> ", func() { w.children(n, depth) })
 	case "table":
 		w.table(n, depth)
-	case "p", "div", "section", "article", "main", "header", "footer", "aside", "dl", "figure", "details", "summary", "figcaption":
-		w.line(2)
-		w.children(n, depth)
-		w.line(2)
-	case "dt", "dd", "li", "tr":
+	case "section", "article", "main":
+		outer := w.outer
+		w.outer = false
+		w.paragraph(n, depth)
+		w.outer = outer
+	case "p", "div", "header", "footer", "aside", "dl", "figure", "details", "summary", "figcaption", "form", "fieldset", "dialog", "caption":
+		w.paragraph(n, depth)
+	case "li":
+		w.marked(n, depth, "- ")
+	case "dt", "dd", "tr", "td", "th", "option":
 		w.line(1)
 		w.children(n, depth)
 		w.line(1)
@@ -215,7 +209,43 @@ func (w *writer) node(n *node, depth int) {
 	}
 }
 
-func (w *writer) inline(s, mark string) {
+func (w *writer) paragraph(n *node, depth int) {
+	w.line(2)
+	w.children(n, depth)
+	w.line(2)
+}
+
+func (w *writer) rule() {
+	w.line(2)
+	if !w.inline {
+		w.raw("---")
+		w.line(2)
+	}
+}
+
+// heading writes a heading in one line. One that is only a button, as in lists of questions that unfold, is that button's text.
+func (w *writer) heading(n *node, depth int) {
+	if w.inline {
+		w.paragraph(n, depth)
+		return
+	}
+	lines := w.lines(n, depth)
+	if lines == nil {
+		all := w.all
+		w.all = true
+		lines = w.lines(n, depth)
+		w.all = all
+	}
+	if lines == nil {
+		return
+	}
+	w.line(2)
+	w.raw(strings.Repeat("#", int(n.name[1]-'0')) + " " + strings.Join(lines, " "))
+	w.line(2)
+}
+
+// mark writes a text between marks.
+func (w *writer) mark(s, mark string) {
 	if s == "" {
 		return
 	}
@@ -225,28 +255,53 @@ func (w *writer) inline(s, mark string) {
 	w.raw(mark + s + mark)
 }
 
+// code writes code in a line.
+func (w *writer) code(s string) {
+	mark := "`"
+	for strings.Contains(s, mark) {
+		mark += "`"
+	}
+	if len(mark) > 1 {
+		s = " " + s + " "
+	}
+	w.mark(s, mark)
+}
+
 func (w *writer) around(n *node, depth int, mark string) {
-	if s := strings.Join(strings.Fields(plain(n, depth)), " "); s != "" && find(n, "a", depth) == nil {
-		w.inline(s, mark)
+	if s := strings.Join(strings.Fields(w.plain(n, depth)), " "); s != "" && find(n, "a", depth) == nil {
+		w.mark(s, mark)
 		return
 	}
 	w.children(n, depth)
 }
 
 func (w *writer) link(n *node, depth int) {
-	label, to := strings.Join(strings.Fields(plain(n, depth)), " "), n.attr("href")
+	to := n.attr("href")
 	u, err := url.Parse(to)
 	if err == nil && w.base != nil {
 		u = w.base.ResolveReference(u)
 	}
-	if label == "" || to == "" || strings.HasPrefix(to, "#") || err != nil || u.Scheme != "http" && u.Scheme != "https" {
+	if to == "" || strings.HasPrefix(to, "#") || err != nil || u.Scheme != "http" && u.Scheme != "https" || strings.TrimSpace(w.plain(n, depth)) == "" {
 		w.children(n, depth)
 		return
 	}
-	w.inline("["+label+"]("+u.String()+")", "")
+	if label := strings.Join(w.lines(n, depth), " "); label != "" {
+		w.mark("["+label+"]("+u.String()+")", "")
+	}
 }
 
 func (w *writer) pre(n *node, depth int) {
+	code := strings.TrimRight(strings.TrimPrefix(w.plain(n, depth), "\n"), " \n")
+	if w.inline {
+		for line := range strings.SplitSeq(code, "\n") {
+			w.line(1)
+			if strings.TrimSpace(line) != "" {
+				w.code(strings.TrimRight(line, " \r"))
+			}
+		}
+		w.line(1)
+		return
+	}
 	language := ""
 	for _, class := range strings.Fields(n.attr("class") + " " + firstClass(n)) {
 		if l, ok := strings.CutPrefix(class, "language-"); ok {
@@ -254,7 +309,6 @@ func (w *writer) pre(n *node, depth int) {
 		}
 	}
 	w.line(2)
-	code := strings.TrimRight(strings.TrimPrefix(plain(n, depth), "\n"), " \n")
 	fence := "```"
 	for strings.Contains(code, fence) {
 		fence += "`"
@@ -274,8 +328,8 @@ func firstClass(n *node) string {
 	return ""
 }
 
-// block writes with a longer prefix.
-func (w *writer) block(prefix string, f func()) {
+// quote writes with a longer prefix.
+func (w *writer) quote(prefix string, f func()) {
 	w.line(2)
 	w.raw("")
 	before := w.prefix
@@ -288,28 +342,48 @@ func (w *writer) block(prefix string, f func()) {
 }
 
 func (w *writer) list(n *node, depth int) {
-	number := 0
 	w.line(1)
-	for _, c := range n.children {
-		if c.name != "li" || hidden(c) {
-			continue
-		}
-		mark := "- "
-		if number++; n.name == "ol" {
-			mark = fmt.Sprintf("%d. ", number)
-		}
-		w.line(1)
-		w.raw(mark)
-		before := w.prefix
-		w.prefix += strings.Repeat(" ", len(mark))
-		w.item(c, depth)
-		w.prefix = before
-	}
+	number := 0
+	w.items(n, depth, n.name == "ol", &number)
 	if w.prefix != "" { // in another list
 		w.line(1)
 		return
 	}
 	w.line(2)
+}
+
+// items writes the items of a list, and whatever else was put between them.
+func (w *writer) items(n *node, depth int, numbered bool, number *int) {
+	for _, c := range n.shallow(depth) {
+		switch {
+		case w.skip(c) || c.name == "" && strings.TrimSpace(c.text) == "":
+		case c.name == "li" && numbered:
+			*number++
+			w.marked(c, depth, fmt.Sprintf("%d. ", *number))
+		case c.name == "li":
+			w.marked(c, depth, "- ")
+		case c.name == "ul" || c.name == "ol": // one that belongs to the item before
+			before := w.prefix
+			w.prefix += "  "
+			w.list(c, depth+1)
+			w.prefix = before
+		case find(c, "li", depth) != nil:
+			w.items(c, depth+1, numbered, number)
+		default:
+			w.node(c, depth+1)
+		}
+	}
+}
+
+// marked writes an item after its mark.
+func (w *writer) marked(n *node, depth int, mark string) {
+	w.line(1)
+	w.raw(mark)
+	before := w.prefix
+	w.prefix += strings.Repeat(" ", len(mark))
+	w.item(n, depth)
+	w.prefix = before
+	w.line(1)
 }
 
 // item writes the content of a list's item, which begins on the line of its mark.
@@ -322,53 +396,4 @@ func (w *writer) item(n *node, depth int) {
 		}
 		w.node(c, depth+1)
 	}
-}
-
-func (w *writer) table(n *node, depth int) {
-	rows := tableRows(n, depth, nil)
-	wide := 0
-	for _, r := range rows {
-		wide = max(wide, len(r))
-	}
-	if wide < 2 || wide > 50 { // a table for layout
-		w.line(2)
-		w.children(n, depth)
-		w.line(2)
-		return
-	}
-	w.line(2)
-	for i, r := range rows {
-		for len(r) < wide {
-			r = append(r, "")
-		}
-		w.raw("| " + strings.Join(r, " | ") + " |")
-		w.line(1)
-		if i == 0 {
-			w.raw("|" + strings.Repeat(" --- |", wide))
-			w.line(1)
-		}
-	}
-	w.line(2)
-}
-
-func tableRows(n *node, depth int, rows [][]string) [][]string {
-	for _, c := range n.shallow(depth) {
-		if hidden(c) {
-			continue
-		}
-		if c.name != "tr" {
-			rows = tableRows(c, depth+1, rows)
-			continue
-		}
-		var row []string
-		for _, cell := range c.children {
-			if cell.name == "td" || cell.name == "th" {
-				row = append(row, strings.ReplaceAll(strings.Join(strings.Fields(plain(cell, depth)), " "), "|", `\|`))
-			}
-		}
-		if len(row) > 0 {
-			rows = append(rows, row)
-		}
-	}
-	return rows
 }

@@ -222,7 +222,8 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (p *Page, next *url.URL, 
 	}
 	kind, _, _ := strings.Cut(res.Header.Get("Content-Type"), ";")
 	p.Type = strings.ToLower(strings.TrimSpace(kind))
-	if p.Body, err = io.ReadAll(io.LimitReader(res.Body, BodyMax+1)); err != nil {
+	p.Body, err = io.ReadAll(io.LimitReader(res.Body, BodyMax+1))
+	if err = cmp.Or(err, ctx.Err()); err != nil { // a server that sees us leave may end the body as if it were whole
 		return nil, nil, err
 	}
 	if len(p.Body) > BodyMax {
