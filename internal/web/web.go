@@ -11,7 +11,7 @@
 //     (DNS rebinding). Only an address that itself names such a host reaches it: permissions ask a person about those.
 //   - No cookies, no credentials of the environment, no proxy.
 //   - Bodies, redirects and time are limited. A compressed body counts unpacked.
-//   - Pages are kept for 15 minutes, the last 50 of at most 1 MB.
+//   - Pages are kept for 15 minutes, the last 50 of at most 32 MB together.
 package web
 
 import (
@@ -28,8 +28,6 @@ import (
 	"sync"
 	"time"
 
-	"github.com/hashicorp/golang-lru/v2/expirable"
-
 	"github.com/lathe-dev/lathe/internal/netproxy"
 )
 
@@ -39,8 +37,8 @@ const (
 	timeMax   = 30 * time.Second
 	hopsMax   = 5
 	cacheTime = 15 * time.Minute
-	cacheMax  = 50
-	cachedMax = 1 << 20 // bytes of a page that is kept
+	cacheMax  = 50       // pages
+	cacheSize = 32 << 20 // bytes of all pages that are kept
 	urlMax    = 4000
 )
 
@@ -67,11 +65,12 @@ func (f *Fetcher) Overview(ctx context.Context, p *Page) string {
 	}
 	ctx, cancel := context.WithTimeout(ctx, overviewTime)
 	defer cancel()
-	there, err := f.Fetch(ctx, u.JoinPath("/llms.txt").String())
+	at := u.JoinPath("/llms.txt").String()
+	there, err := f.Fetch(ctx, at)
 	if err != nil || there.Status != http.StatusOK || there.Redirect != "" || !strings.HasPrefix(there.Type, "text/") || there.Type == "text/html" {
 		return ""
 	}
-	return there.URL
+	return at // and not where the site sent us: that text is the site's
 }
 
 // Fetcher fetches pages. It is safe for concurrent use; the zero value is ready.
@@ -85,9 +84,9 @@ type Fetcher struct {
 	// Limit is how long a page may take, Keep how long it is kept. 0: 30 seconds, 15 minutes.
 	Limit, Keep time.Duration
 
-	once   sync.Once
-	client *http.Client
-	cache  *expirable.LRU[string, *Page]
+	once  sync.Once
+	wire  http.RoundTripper // and no client, which would read redirects by itself
+	pages cache
 }
 
 // ErrPrivate is returned for names that lead to this machine or its networks.
@@ -141,10 +140,9 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (*Page, error) {
 		return nil, err
 	}
 	f.once.Do(f.init)
-	if p, ok := f.cache.Get(u.String()); ok {
-		again := *p
-		again.Cached = true
-		return &again, nil
+	if p, ok := f.pages.get(u.String()); ok {
+		p.Cached = true
+		return &p, nil
 	}
 	limit := cmp.Or(f.Limit, timeMax)
 	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the server took longer than %s; try it again later, or another page", limit))
@@ -156,8 +154,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (*Page, error) {
 		}
 		return nil, fmt.Errorf("cannot fetch %s: %w", u.Redacted(), err)
 	}
-	if p.Status == http.StatusOK && len(p.Body) <= cachedMax && !p.Cut {
-		f.cache.Add(u.String(), p)
+	if p.Status == http.StatusOK && !p.Cut {
+		f.pages.put(u.String(), *p, cmp.Or(f.Keep, cacheTime))
 	}
 	return p, nil
 }
@@ -170,8 +168,7 @@ func (f *Fetcher) init() {
 	if f.Transport != nil {
 		f.Transport(t)
 	}
-	f.client = &http.Client{Transport: t, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	f.cache = expirable.NewLRU[string, *Page](cacheMax, nil, cmp.Or(f.Keep, cacheTime))
+	f.wire = t
 }
 
 // follow follows redirects that stay on the host.
@@ -203,7 +200,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (p *Page, next *url.URL, 
 	}
 	req.Header.Set("User-Agent", "lathe (+https://github.com/lathe-dev/lathe)")
 	req.Header.Set("Accept", "text/markdown, text/html;q=0.9, text/plain;q=0.9, application/json;q=0.9, */*;q=0.5")
-	res, err := f.client.Do(req)
+	res, err := f.wire.RoundTrip(req)
 	if err != nil {
 		return nil, nil, err
 	}
@@ -212,7 +209,7 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (p *Page, next *url.URL, 
 	if to := res.Header.Get("Location"); to != "" && res.StatusCode >= 300 && res.StatusCode < 400 {
 		there, err := u.Parse(to)
 		if err != nil {
-			return nil, nil, fmt.Errorf("it redirects to an address that cannot be read: %w", err)
+			return nil, nil, fmt.Errorf("it redirects to an address that cannot be read (%w); try another address", err)
 		}
 		there.Fragment, there.User = "", nil
 		if there.Scheme == "http" && !local(there.Hostname()) {
