@@ -124,7 +124,7 @@ func Open(o Options) (*Instance, error) {
 	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Agents: i.extensions.AgentServers, Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
 	i.Code = language.New(language.Options{Plugins: i.extensions.PluginLanguages, Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
 	i.secrets = sync.OnceValue(func() *event.Values {
-		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...)
+		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...).WithKeys(i.settings().MaskKeys)
 	})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {

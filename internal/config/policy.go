@@ -65,6 +65,7 @@ var projectRules = []struct {
 	{free, "subagents.**"},
 	{held, "agent"}, // it takes the place of the system prompt
 	{held, "bash.shell"},
+	{held, "maskKeys"},
 	{held, "bash.scrubCredentials"}, // a project must not remove the protection
 	{held, "bash.profile"},          // functions of the user may stand for programs
 	{free, "bash.**"},

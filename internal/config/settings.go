@@ -97,6 +97,7 @@ type Settings struct {
 	Network      Network      `json:"network"`
 	Log          Log          `json:"log"`
 	Debug        bool         `json:"debug"`
+	MaskKeys     bool         `json:"maskKeys"`
 }
 
 // Provider is one entry of providers.

@@ -82,7 +82,7 @@ func maskShapes(text string) string {
 			if s.fold {
 				look = folded
 			}
-			if masked, changed := s.mask(text, look, h); changed {
+			if masked, changed := s.mask(text, look, h, nil); changed {
 				text, folded = masked, lower(masked)
 			}
 		}
@@ -99,13 +99,14 @@ type shape struct {
 	with  string
 
 	assigns bool // the name with the hint is followed by : or =
+	issued  bool // the form tells who issued the key
 }
 
 // longest is the maximum length of a secret: more than the largest private keys in use.
 const longest = 16 << 10
 
-// mask replaces the matches around one hint, which it searches in look: text, or text in lower case.
-func (s shape) mask(text, look, hint string) (masked string, changed bool) {
+// mask replaces the matches around one hint, which it searches in look: text, or text in lower case. With only, those for which it is true.
+func (s shape) mask(text, look, hint string, only func(match string) bool) (masked string, changed bool) {
 	var out strings.Builder
 	done, at := 0, 0
 	for {
@@ -123,7 +124,7 @@ func (s shape) mask(text, look, hint string) (masked string, changed bool) {
 		}
 		window := text[start:min(len(text), start+longest)]
 		re := s.re()
-		if m := re.FindStringSubmatchIndex(window); m != nil {
+		if m := re.FindStringSubmatchIndex(window); m != nil && (only == nil || only(window[m[0]:m[1]])) {
 			out.WriteString(text[done:start])
 			out.Write(re.ExpandString(nil, s.with, window, m))
 			done = start + m[1]
@@ -201,19 +202,20 @@ var secretShapes = sync.OnceValue(func() []shape {
 		return shape{hints: hints, fold: fold, re: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(flags + pattern + ")") }), with: with}
 	}
 	assigns := func(s shape) shape { s.assigns = true; return s }
+	issued := func(s shape) shape { s.issued = true; return s }
 	const exact, fold = false, true
 	return []shape{
 		// A private key, to its end or to the end of the string that holds it.
 		mk(exact, `-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^"\\]|\\.)*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\.)*)`, Masked, "-----BEGIN "),
 		// Keys that name their issuer: OpenAI, Anthropic, Stripe; GitHub, GitLab; Slack; AWS; Google; npm, Hugging Face, Groq, xAI.
-		mk(exact, `[spr]k[-_][A-Za-z0-9_-]{16,}`, Masked, "sk-", "sk_", "pk_", "pk-", "rk_"),
-		mk(exact, `gh[pousr]_[A-Za-z0-9]{20,}`, Masked, "ghp_", "gho_", "ghu_", "ghs_", "ghr_"),
-		mk(exact, `github_pat_[A-Za-z0-9_]{20,}`, Masked, "github_pat_"),
-		mk(exact, `glpat-[A-Za-z0-9_-]{16,}`, Masked, "glpat-"),
-		mk(exact, `(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}`, Masked, "xox", "xapp-"),
-		mk(exact, `(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked, "AKIA", "ASIA"),
-		mk(exact, `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}`, Masked, "AIza", "ya29."),
-		mk(exact, `(?:npm_|hf_|gsk_|xai-)[A-Za-z0-9]{20,}`, Masked, "npm_", "hf_", "gsk_", "xai-"),
+		issued(mk(exact, `[spr]k[-_][A-Za-z0-9_-]{16,}`, Masked, "sk-", "sk_", "pk_", "pk-", "rk_")),
+		issued(mk(exact, `gh[pousr]_[A-Za-z0-9]{20,}`, Masked, "ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
+		issued(mk(exact, `github_pat_[A-Za-z0-9_]{20,}`, Masked, "github_pat_")),
+		issued(mk(exact, `glpat-[A-Za-z0-9_-]{16,}`, Masked, "glpat-")),
+		issued(mk(exact, `(?:xox[a-z]|xapp)-[A-Za-z0-9-]{8,}`, Masked, "xox", "xapp-")),
+		issued(mk(exact, `(?:AKIA|ASIA)[A-Z0-9]{16}\b`, Masked, "AKIA", "ASIA")),
+		issued(mk(exact, `AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{16,}`, Masked, "AIza", "ya29.")),
+		issued(mk(exact, `(?:npm_|hf_|gsk_|xai-)[A-Za-z0-9]{20,}`, Masked, "npm_", "hf_", "gsk_", "xai-")),
 		// A signed token (JWT): header, claims, signature.
 		mk(exact, `eyJ[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]{8,}\.[A-Za-z0-9_-]*`, Masked, "eyJ"),
 		// The value of an Authorization header. Two digits tell a token from prose about bearers.

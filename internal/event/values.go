@@ -8,11 +8,13 @@ import (
 	"strings"
 )
 
-// Values masks known secrets in what tools and commands return, wherever they occur. Unlike a Masker it takes nothing for
-// a secret by its shape, so files keep their text. The zero value and nil mask nothing. It is safe for concurrent use.
+// Values masks secrets in what tools and commands return, wherever they occur: known values, and with WithKeys also keys that show
+// by their form who issued them. Of the other shapes that a Masker knows it takes none, since files would lose their text.
+// Nil masks nothing. It is safe for concurrent use.
 type Values struct {
 	all  []string // longest first
 	text *strings.Replacer
+	keys bool
 }
 
 // NewValues returns Values of those candidates that are distinct enough: eight characters or more with letters and digits, and
@@ -34,7 +36,14 @@ func NewValues(candidates ...string) *Values {
 		return strings.Compare(a, b)
 	})
 	all = slices.Compact(all)
-	return &Values{all, replacer(all)}
+	return &Values{all: all, text: replacer(all)}
+}
+
+// WithKeys returns Values that also mask keys of known issuers and private keys, or do not.
+func (v *Values) WithKeys(on bool) *Values {
+	with := *v
+	with.keys = on
+	return &with
 }
 
 // telltale reports whether a text is unlikely to occur as anything but the secret.
@@ -48,10 +57,13 @@ func telltale(s string) bool {
 
 // Mask returns text without the secrets.
 func (v *Values) Mask(text string) string {
-	if !v.in(text) {
-		return text
+	if v.in(text) {
+		text = v.text.Replace(text)
 	}
-	return v.text.Replace(text)
+	if v != nil && v.keys {
+		text = maskKeys(text)
+	}
+	return text
 }
 
 func (v *Values) in(text string) bool {
@@ -61,7 +73,7 @@ func (v *Values) in(text string) bool {
 // MaskAll returns x, any data of strings, slices, maps, structs and interfaces, with its texts masked. What changes is copied, the rest
 // is shared.
 func (v *Values) MaskAll(x any) any {
-	if v == nil || len(v.all) == 0 || x == nil {
+	if v.idle() || x == nil {
 		return x
 	}
 	out, changed := v.deep(reflect.ValueOf(x))
@@ -71,14 +83,18 @@ func (v *Values) MaskAll(x any) any {
 	return out.Interface()
 }
 
+// idle reports whether there is nothing to mask.
+func (v *Values) idle() bool { return v == nil || len(v.all) == 0 && !v.keys }
+
 func (v *Values) deep(x reflect.Value) (reflect.Value, bool) {
 	switch x.Kind() {
 	case reflect.String:
-		if !v.in(x.String()) {
+		masked := v.Mask(x.String())
+		if masked == x.String() {
 			return x, false
 		}
 		out := reflect.New(x.Type()).Elem()
-		out.SetString(v.text.Replace(x.String()))
+		out.SetString(masked)
 		return out, true
 	case reflect.Interface, reflect.Pointer:
 		return v.behind(x)
@@ -168,7 +184,7 @@ func (v *Values) entries(x reflect.Value) (out reflect.Value, changed bool) {
 
 // Writer masks what is written on its way to w, also secrets that are split over several writes. Call Flush at the end.
 func (v *Values) Writer(w io.Writer) io.Writer {
-	if v == nil || len(v.all) == 0 {
+	if v.idle() {
 		return w
 	}
 	return &valuesWriter{v: v, w: w}
@@ -196,6 +212,9 @@ func (m *valuesWriter) Write(p []byte) (int, error) {
 // settled is the length of the text that holds its secrets as a whole, whatever follows.
 func (v *Values) settled(text string) int {
 	cut := len(text) - v.begun(text)
+	if v.keys {
+		cut = min(cut, keyBegun(text))
+	}
 	for again := true; again; {
 		again = false
 		for _, s := range v.all { // none may be cut in two

@@ -323,6 +323,9 @@ func (p *patching) plan() (*agent.Plan, error) {
 		resolved = append(resolved, f.path)
 	}
 	accesses, err := patchAccesses(p.in, p.env.place(resolved...))
+	for i := 0; i < len(p.order) && err == nil; i++ {
+		err = p.order[i].keepsSecrets()
+	}
 	if err != nil {
 		p.close()
 		return nil, err

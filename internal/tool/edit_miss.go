@@ -7,6 +7,7 @@ import (
 	"sync"
 	"unicode"
 
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/patch"
 )
 
@@ -18,6 +19,9 @@ func notFound(path, view, old string) error {
 	head := fmt.Sprintf("old_string was not found in %s", path)
 	if numbered().MatchString(old) {
 		return fmt.Errorf("%s: it seems to hold the line numbers of Read's output, which are not in the file. Leave them out", head)
+	}
+	if strings.Contains(old, event.Masked) {
+		return fmt.Errorf("%s: %s stands for a secret in it that you are not shown. Give lines without it", head, event.Masked)
 	}
 	if n := strings.Count(old, "\n"); n > 20 && 4*len(old) > 3*len(view) {
 		return fmt.Errorf("%s: it is about the whole file (%d lines). Give only the lines that change, with a few around them; to replace the whole file use Write", head, n+1)

@@ -1,6 +1,7 @@
 package tool
 
 import (
+	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -54,6 +55,18 @@ func (e *Env) mask(res *agent.Result) {
 	if meta, ok := v.MaskAll(res.Meta).(map[string]any); ok {
 		res.Meta = meta
 	}
+}
+
+// keepsSecrets refuses a content in which the mark of a secret that the model was not shown would take the secret's place.
+func (c *change) keepsSecrets() error {
+	mark := []byte(event.Masked)
+	if c.env.Secrets == nil || bytes.Count(c.after, mark) <= bytes.Count(c.before, mark) {
+		return nil
+	}
+	if text := string(c.before); c.env.Secrets().Mask(text) == text {
+		return nil
+	}
+	return fmt.Errorf("%s would lose a secret: %s stands for a text in it that you are not shown. Edit only the lines around it, or ask the user", c.path.Lexical, event.Masked)
 }
 
 // masked is w behind the mask.

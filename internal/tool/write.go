@@ -141,6 +141,9 @@ func (c *change) close() { _ = c.target.Close() }
 
 func (c *change) plan(path string, run func(context.Context) (*agent.Result, error)) (*agent.Plan, error) {
 	accesses, err := pathAccess(permission.Write, path, c.env.place(c.path))
+	if err == nil {
+		err = c.keepsSecrets()
+	}
 	if err != nil {
 		c.close()
 		return nil, err
