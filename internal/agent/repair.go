@@ -227,7 +227,7 @@ func sameResults(a, b []llm.Part) bool {
 	for i := range a {
 		x, ok := a[i].(llm.ToolResult)
 		y := b[i].(llm.ToolResult)
-		if !ok || x.CallID != y.CallID || len(x.Parts) != len(y.Parts) {
+		if !ok || x.CallID != y.CallID || len(x.Parts) != len(y.Parts) || &x.Parts[0] != &y.Parts[0] { // none is empty
 			return false
 		}
 	}

@@ -152,6 +152,16 @@ func refusedResult(r llm.ToolResult) string {
 	return ""
 }
 
+func TestAResultThatHoldsNothingToSendIsReplaced(t *testing.T) {
+	out := Repair([]llm.Message{
+		llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "Read", Input: []byte("{}")}}},
+		{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "a", Parts: []llm.Part{llm.ToolResult{CallID: "b"}}}}},
+	}, "m", "p")
+	if why := refused(out); why != "" {
+		t.Errorf("%s: %+v", why, out)
+	}
+}
+
 func TestRepairedHistoriesAreNeverRefused(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		in := genHistory(t)
