@@ -375,16 +375,21 @@ func TestCutReplyIsAskedAgainWithAHigherLimitAndThenContinued(t *testing.T) {
 
 // A local server refuses a limit that exceeds its window, which is not known.
 func TestAModelOfUnknownLimitsIsSentNone(t *testing.T) {
-	f := newFixture(t, nil, nil, reply(llm.StopMaxTokens, llm.Text{Text: "half"}), reply(llm.StopEndTurn, llm.Text{Text: "rest"}))
-	f.model.info = llm.ModelInfo{ID: "local", Provider: "p", MaxOutput: 64000}
-	f.run(t)
-	for i, r := range f.model.reqs {
-		if r.MaxTokens != 0 {
-			t.Errorf("request %d has the limit %d", i, r.MaxTokens)
+	for _, info := range []llm.ModelInfo{
+		{ID: "local", Provider: "p", MaxOutput: 64000}, // a guess
+		{ID: "local", Provider: "p", Known: true},      // described by the user, without limits
+	} {
+		f := newFixture(t, nil, nil, reply(llm.StopMaxTokens, llm.Text{Text: "half"}), reply(llm.StopEndTurn, llm.Text{Text: "rest"}))
+		f.model.info = info
+		f.run(t)
+		for i, r := range f.model.reqs {
+			if r.MaxTokens != 0 {
+				t.Errorf("%+v: request %d has the limit %d", info, i, r.MaxTokens)
+			}
 		}
-	}
-	if msgs := f.model.reqs[1].Messages; len(msgs) != 3 {
-		t.Errorf("the reply was not continued: %+v", msgs)
+		if msgs := f.model.reqs[1].Messages; len(msgs) != 3 {
+			t.Errorf("the reply was not continued: %+v", msgs)
+		}
 	}
 }
 

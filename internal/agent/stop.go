@@ -96,8 +96,8 @@ func (t *turn) raise() bool {
 func (t *turn) limit() int {
 	m, _ := t.Model()
 	limit := max(t.maxTokens, t.cfg.MaxTokens)
-	if limit <= 0 && !m.Info().Known {
-		return 0 // its window is not known, and a local server refuses a limit that exceeds it
+	if limit <= 0 && (!m.Info().Known || m.Info().MaxOutput == 0) {
+		return 0 // its limits are not known, and a local server refuses a limit that exceeds it
 	}
 	if limit <= 0 {
 		limit = defaultMaxTokens

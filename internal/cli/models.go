@@ -83,6 +83,9 @@ func modelRow(m llm.ModelInfo) []string {
 	window, output, price := "?", "?", "no price"
 	if m.Known {
 		window, output = strconv.Itoa(m.ContextWindow), strconv.Itoa(m.MaxOutput)
+		if m.MaxOutput == 0 {
+			output = "?"
+		}
 	}
 	if !m.Unpriced {
 		price = fmt.Sprintf("$%g in, $%g out", m.Price.Input, m.Price.Output)

@@ -383,7 +383,7 @@ type ModelInfo struct {
 	Name          string
 	Known         bool
 	ContextWindow int // tokens
-	MaxOutput     int // tokens
+	MaxOutput     int // tokens; 0: not known, the host sets it
 	Thinking      ThinkingMode
 	Efforts       []Effort // levels it takes, lowest first; empty: none
 	Images        bool

@@ -322,6 +322,9 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 	if own.Name != "" {
 		info.Name = own.Name
 	}
+	if !info.Known { // a guess does not become a fact: the limit is left to the server, which refuses images if it takes none
+		info.MaxOutput, info.Images = 0, true
+	}
 	if own.ContextWindow > 0 {
 		info.ContextWindow = own.ContextWindow
 	}
@@ -333,6 +336,12 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 	}
 	if own.Thinking != nil {
 		info.Thinking = llm.ThinkingMode(*own.Thinking)
+		switch {
+		case info.Thinking == llm.ThinkingNone:
+			info.Efforts = nil
+		case len(info.Efforts) == 0:
+			info.Efforts = []llm.Effort{"low", "medium", "high"} // those that every API with an effort has
+		}
 	}
 	for from, to := range map[*float64]*float64{
 		own.InputPrice: &info.Price.Input, own.OutputPrice: &info.Price.Output,

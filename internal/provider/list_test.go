@@ -72,3 +72,37 @@ func TestTheSettingsOfAModelReachItsRequests(t *testing.T) {
 		t.Errorf("%s", body)
 	}
 }
+
+// Each setting of a model has its effect on the request of every wire, and what is not set does not change.
+func TestThinkingAndImagesOfTheSettingsReachEveryWire(t *testing.T) {
+	for _, row := range []struct{ wire, id, own, has, not string }{
+		{"openai", "ours", `{"thinking": "adaptive"}`, `"reasoning_effort":"high"`, "max_tokens"},
+		{"openai", "ours", `{"thinking": "adaptive"}`, "image_url", "left out"},
+		{"openai", "ours", `{"contextWindow": 4096}`, "image_url", "max_tokens"},
+		{"openai", "ours", `{"images": false}`, "left out", "image_url"},
+		{"openai", "gpt-5.1", `{"thinking": ""}`, `"max_completion_tokens":16384`, "effort"},
+		{"responses", "ours", `{"thinking": "adaptive"}`, `"include":["reasoning.encrypted_content"],"reasoning":{"summary":"auto","effort":"high"}`, "max_output_tokens"},
+		{"responses", "gpt-5-chat-latest", `{"images": false}`, "left out", "reasoning"},
+		{"anthropic", "ours", `{"thinking": "adaptive"}`, `"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`, "cannot be sent"},
+		{"anthropic", "ours", `{"thinking": "budget"}`, `"budget_tokens":20000`, "effort"},
+		{"anthropic", "claude-sonnet-4-5", `{"thinking": ""}`, `"type":"image"`, "budget_tokens"},
+		{"anthropic", "claude-sonnet-4-5", `{"images": false}`, "cannot be sent", `"type":"image"`},
+		{"google", "ours", `{"thinking": "adaptive"}`, `"thinkingLevel":"high"`, "left out"},
+		{"google", "ours", `{"thinking": "budget"}`, `"thinkingBudget":24576`, "thinkingLevel"},
+		{"google", "gemini-2.5-flash", `{"thinking": ""}`, "inlineData", "thinkingConfig"},
+		{"google", "gemini-3-new", `{"contextWindow": 5000}`, `"thinkingLevel":"high"`, "left out"},
+		{"google", "gemini-2.5-flash", `{"images": false}`, "left out", "inlineData"},
+	} {
+		all := set(t, `{"stream": {"maxRetries": 0}, "providers": {"box": {"type": "`+row.wire+`", "apiKey": "k", "apiBase": "http://127.0.0.1:1", "models": {"`+row.id+`": `+row.own+`}}}}`)
+		m, err := all.Model(t.Context(), "box/"+row.id)
+		if err != nil {
+			t.Fatal(err)
+		}
+		body := string(sentBody(t, m, &llm.Request{
+			Effort: "high", Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "x"}, llm.Media{MIME: "image/png", Data: []byte("png")}}}},
+		}))
+		if !strings.Contains(body, row.has) || strings.Contains(body, row.not) {
+			t.Errorf("%s %s %s: want %s, not %s:\n%s", row.wire, row.id, row.own, row.has, row.not, body)
+		}
+	}
+}

@@ -137,7 +137,7 @@ func separated(b []byte) []byte {
 // limit returns the output limit; 0 leaves it to the model.
 func (m *model) limit(req *llm.Request) int {
 	n := req.MaxTokens
-	if n == 0 && !m.info.Known {
+	if n == 0 && (!m.info.Known || m.info.MaxOutput == 0) {
 		return 0
 	}
 	if n == 0 {

@@ -83,3 +83,17 @@ func (f family) level(e llm.Effort) string {
 	}
 	return fit
 }
+
+// described returns the family of a model for which the user says how it thinks.
+func (f family) described(t llm.ThinkingMode) family {
+	switch {
+	case t == llm.ThinkingNone:
+		f.budget, f.levels = [2]int{}, nil
+	case f.thinks():
+	case t == llm.ThinkingBudget:
+		f.budget, f.off = [2]int{1, 24576}, true
+	default:
+		f.levels = []string{"low", "medium", "high"}
+	}
+	return f
+}

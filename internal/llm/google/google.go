@@ -123,7 +123,11 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 			Hint: "name one with --model or the model setting",
 		}
 	}
-	return &model{p: p, info: info, family: familyOf(info.ID)}, nil
+	f := familyOf(info.ID)
+	if f.thinks() && info.Thinking == llm.ThinkingNone { // a newer model of a known family
+		info.Thinking = llm.ThinkingAdaptive
+	}
+	return &model{p: p, info: info, family: f}, nil
 }
 
 type model struct {
@@ -137,7 +141,7 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 
 // Described implements llm.Describable.
 func (m *model) Described(info llm.ModelInfo) llm.Model {
-	return &model{p: m.p, info: info, family: m.family}
+	return &model{p: m.p, info: info, family: m.family.described(info.Thinking)}
 }
 
 // Stream sends req, with retries, and yields the reply.

@@ -94,8 +94,8 @@ func azureEndpoint(base, version, deployment, api string) string {
 }
 
 // fromDeployment fills the information of a deployment with a name of the user's own from the longest name of a model
-// in it: "team-gpt-5-mini".
-func (p *Provider) fromDeployment(info *llm.ModelInfo) {
+// in it, "team-gpt-5-mini", and returns that name; without one, the deployment's own.
+func (p *Provider) fromDeployment(info *llm.ModelInfo) string {
 	best := ""
 	for _, m := range llm.Known(chatWire) {
 		if len(m.ID) > len(best) && strings.Contains(strings.ToLower(info.ID), m.ID) {
@@ -103,9 +103,10 @@ func (p *Provider) fromDeployment(info *llm.ModelInfo) {
 		}
 	}
 	if best == "" {
-		return
+		return info.ID
 	}
 	id, provider, host := info.ID, info.Provider, info.Host
 	*info = llm.Lookup(chatWire, best)
 	info.ID, info.Provider, info.Host = id, provider, host
+	return best
 }

@@ -72,13 +72,13 @@ func (m *model) head(req *llm.Request) []byte {
 	}
 	if n := m.maxTokens(req); n > 0 {
 		field := `,"max_tokens":`
-		if !m.traits.MaxTokens && (m.traits.MaxCompletion || reasons(m.info.ID)) {
+		if !m.traits.MaxTokens && (m.traits.MaxCompletion || reasons(m.like)) {
 			field = `,"max_completion_tokens":`
 		}
 		b = strconv.AppendInt(append(b, field...), int64(n), 10)
 	}
 	b = m.appendTemperature(m.appendEffort(b, req.Effort), req)
-	if len(req.Stop) > 0 && !(m.traits.OpenAI && reasons(m.info.ID)) { // which refuse it
+	if len(req.Stop) > 0 && !(m.traits.OpenAI && reasons(m.like)) { // which refuse it
 		b = append(b, `,"stop":[`...)
 		for i, s := range req.Stop {
 			if i > 0 {
@@ -97,7 +97,7 @@ func (m *model) head(req *llm.Request) []byte {
 
 // appendTemperature writes the temperature, except for models that refuse one.
 func (m *model) appendTemperature(b []byte, req *llm.Request) []byte {
-	if req.Temperature == nil || reasons(m.info.ID) {
+	if req.Temperature == nil || reasons(m.like) {
 		return b
 	}
 	return strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
@@ -107,7 +107,7 @@ func (m *model) appendTemperature(b []byte, req *llm.Request) []byte {
 // exceeds their window.
 func (m *model) maxTokens(req *llm.Request) int {
 	switch n := req.MaxTokens; {
-	case !m.info.Known:
+	case !m.info.Known || m.info.MaxOutput == 0:
 		return n
 	case n == 0:
 		return min(defaultMaxTokens, m.info.MaxOutput)
@@ -177,7 +177,7 @@ func (m *model) system(req *llm.Request) []byte {
 		return nil
 	}
 	role := "system"
-	if m.traits.OpenAI && reasons(m.info.ID) {
+	if m.traits.OpenAI && reasons(m.like) {
 		role = "developer"
 	}
 	b := append([]byte(`{"role":"`), role...)

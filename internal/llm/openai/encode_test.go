@@ -155,9 +155,11 @@ func TestModelsThatOnlyResponsesTakesGoThere(t *testing.T) {
 		{"", "", "o4-mini-deep-research", "https://api.openai.com/v1/responses"},
 		{"", "", "gpt-5.1", "https://api.openai.com/v1/chat/completions"},
 		{"https://openrouter.ai/api/v1", "", "openai/gpt-5-codex", "https://openrouter.ai/api/v1/chat/completions"},
-		{"https://res.openai.azure.com", "", "my-gpt-5-codex", "https://res.openai.azure.com/openai/v1/chat/completions"},
+		{"https://res.openai.azure.com", "", "my-gpt-5-codex", "https://res.openai.azure.com/openai/v1/responses"},
 		{"https://res.openai.azure.com", "", "gpt-5-codex", "https://res.openai.azure.com/openai/v1/responses"},
 		{"https://res.openai.azure.com", "2025-04-01-preview", "gpt-5-pro", "https://res.openai.azure.com/openai/responses?api-version=2025-04-01-preview"},
+		{"https://res.openai.azure.com", "", "team-gpt-5-mini", "https://res.openai.azure.com/openai/v1/chat/completions"},
+		{"https://res.openai.azure.com", "", "ours", "https://res.openai.azure.com/openai/v1/chat/completions"},
 		{"https://res.openai.azure.com", "2024-10-21", "gpt-4o", "https://res.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"},
 	} {
 		if m := newModel(t, Config{BaseURL: row.base, APIVersion: row.version}, row.model); m.endpoint != row.want {
@@ -207,6 +209,26 @@ func TestHostsAndFamiliesGetWhatTheyAskFor(t *testing.T) {
 				t.Errorf("%s %s %s: %s in\n%s", row.base, row.model, row.effort, bad, body)
 			}
 		}
+	}
+}
+
+// A deployment follows the rules of the model in its name, and any gets the limit in the name that all of Azure's take.
+func TestDeploymentsGetWhatTheirModelTakes(t *testing.T) {
+	cold := 0.5
+	for _, row := range []struct{ deployment, has, not string }{
+		{"team-gpt-5-mini", `"max_completion_tokens":900,"reasoning_effort":"high"`, "temperature"},
+		{"ours", `"max_completion_tokens":900,"temperature":0.5`, `"max_tokens"`},
+		{"Prod-GPT-4o", `"max_completion_tokens":900,"temperature":0.5`, `"max_tokens"`},
+	} {
+		m := newModel(t, Config{BaseURL: "https://res.openai.azure.com", APIVersion: "2024-10-21"}, row.deployment)
+		body := string(m.body(&llm.Request{MaxTokens: 900, Effort: "high", Temperature: &cold, Messages: []llm.Message{llm.UserText("x")}}).Bytes())
+		if !strings.Contains(body, row.has) || strings.Contains(body, row.not) || !strings.Contains(m.endpoint, "/deployments/"+row.deployment+"/") {
+			t.Errorf("%s\n%s", m.endpoint, body)
+		}
+	}
+	m := newModel(t, Config{BaseURL: "https://res.openai.azure.com"}, "ours").Described(llm.ModelInfo{ID: "ours", Known: true, Thinking: llm.ThinkingAdaptive, Efforts: []llm.Effort{"low", "high"}}).(*model)
+	if body := string(m.body(&llm.Request{Effort: "high"}).Bytes()); !strings.Contains(body, `"reasoning_effort":"high"`) {
+		t.Errorf("the effort of a described deployment is dropped: %s", body)
 	}
 }
 
@@ -274,7 +296,7 @@ func TestEffortFitsTheModel(t *testing.T) {
 		{"http://localhost:1", "local", "high", ""},
 	} {
 		m := newModel(t, Config{BaseURL: row.base}, row.model)
-		if got := effort(&m.info, row.effort); got != row.want {
+		if got := m.effort(row.effort); got != row.want {
 			t.Errorf("%s at %q: %q, want %q", row.model, row.effort, got, row.want)
 		}
 	}

@@ -158,14 +158,15 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 			Hint: "name one with --model or the model setting",
 		}
 	}
+	like := info.ID
 	if p.quirks == azureName && !info.Known {
-		p.fromDeployment(&info)
+		like = p.fromDeployment(&info)
 	}
-	m := &model{p: p, info: info, traits: TraitsOf(p.quirks, info.ID)}
+	m := &model{p: p, info: info, like: like, traits: TraitsOf(p.quirks, like)}
 	if p.traits != nil {
 		m.traits = *p.traits
 	}
-	m.responses = p.responses || m.traits.Both && responsesOnly(info.ID) && !strings.Contains(p.base, chatAPI)
+	m.responses = p.responses || m.traits.Both && responsesOnly(like) && !strings.Contains(p.base, chatAPI)
 	if m.responses {
 		m.info.Host += responsesAPI
 		m.traits.Files = true
@@ -177,6 +178,7 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 type model struct {
 	p         *Provider
 	info      llm.ModelInfo
+	like      string // the model whose rules it follows: its id, or the one in the name of a deployment
 	traits    Traits
 	responses bool
 	endpoint  string
@@ -187,7 +189,7 @@ func (m *model) Info() llm.ModelInfo { return m.info }
 
 // Described implements llm.Describable.
 func (m *model) Described(info llm.ModelInfo) llm.Model {
-	return &model{p: m.p, info: info, traits: m.traits, responses: m.responses, endpoint: m.endpoint}
+	return &model{p: m.p, info: info, like: m.like, traits: m.traits, responses: m.responses, endpoint: m.endpoint}
 }
 
 // Stream sends req, with retries, and yields the reply.

@@ -29,13 +29,13 @@ func (m *model) responsesHead(req *llm.Request) []byte {
 	if n := m.maxTokens(req); n > 0 {
 		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(n, 16)), 10) // the API takes no less
 	}
-	if reasons(m.info.ID) {
+	if reasons(m.like) || m.thinks() && len(m.info.Efforts) > 0 {
 		b = append(b, `,"include":["reasoning.encrypted_content"],"reasoning":{"summary":"auto"`...)
-		if e := effort(&m.info, req.Effort); e != "" {
+		if e := m.effort(req.Effort); e != "" {
 			b = llm.AppendQuoted(append(b, `,"effort":`...), e)
 		}
 		b = append(b, '}')
-	} else if e := effort(&m.info, req.Effort); e != "" {
+	} else if e := m.effort(req.Effort); e != "" {
 		b = append(llm.AppendQuoted(append(b, `,"reasoning":{"effort":`...), e), '}')
 	}
 	b = m.appendTemperature(b, req)

@@ -111,6 +111,9 @@ func TraitsOf(host, model string) Traits {
 // reasons reports whether the model is one of OpenAI's reasoning models, on any host.
 func reasons(id string) bool {
 	id = id[strings.LastIndexByte(id, '/')+1:]
+	if strings.HasPrefix(id, "gpt-5-chat") || strings.HasPrefix(id, "gpt-5.3-chat") {
+		return false
+	}
 	return strings.HasPrefix(id, "gpt-5") || strings.HasPrefix(id, "codex-") || len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9'
 }
 
@@ -127,19 +130,19 @@ func responsesOnly(id string) bool {
 }
 
 // effort returns the value of reasoning_effort, or "".
-func effort(info *llm.ModelInfo, want llm.Effort) string {
-	if len(info.Efforts) == 0 {
+func (m *model) effort(want llm.Effort) string {
+	if len(m.info.Efforts) == 0 {
 		return ""
 	}
 	if want != "off" {
-		return string(info.FitEffort(want))
+		return string(m.info.FitEffort(want))
 	}
-	id := info.ID[strings.LastIndexByte(info.ID, '/')+1:]
+	id := m.like[strings.LastIndexByte(m.like, '/')+1:]
 	switch {
 	case strings.HasPrefix(id, "grok-4.3"):
 		return "none"
 	case strings.Contains(id, "-codex"), strings.Contains(id, "-pro"), !strings.HasPrefix(id, "gpt-5"):
-		return string(info.Efforts[0]) // these always think
+		return string(m.info.Efforts[0]) // these always think
 	case strings.HasPrefix(id, "gpt-5."):
 		return "none"
 	}
@@ -155,15 +158,15 @@ func (m *model) appendEffort(b []byte, want llm.Effort) []byte {
 			state = "disabled"
 		}
 		return append(append(append(b, `,"thinking":{"type":"`...), state...), `"}`...)
-	case form == EffortObject && want == "off" && m.info.Thinking != llm.ThinkingNone && !reasons(m.info.ID):
+	case form == EffortObject && want == "off" && m.info.Thinking != llm.ThinkingNone && !reasons(m.like):
 		return append(b, `,"reasoning":{"enabled":false}`...)
 	case form == EffortObject:
-		if e := effort(&m.info, want); e != "" {
+		if e := m.effort(want); e != "" {
 			return append(llm.AppendQuoted(append(b, `,"reasoning":{"effort":`...), e), '}')
 		}
 		return b
 	}
-	if e := effort(&m.info, want); e != "" {
+	if e := m.effort(want); e != "" {
 		b = llm.AppendQuoted(append(b, `,"reasoning_effort":`...), e)
 	}
 	return b
