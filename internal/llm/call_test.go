@@ -615,6 +615,12 @@ func TestAPromptThatIsTooLongIsRecognizedInAnyWording(t *testing.T) {
 		{400, "", "prompt too long; exceeded max context length by 12 tokens"},
 		{400, "1261", "Prompt exceeds max length"},
 		{400, "context_length_exceeded", "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192"},
+		{400, "", "Your request exceeded: token limit exceeded"},
+		{400, "", "prompt too long for this model"},
+		{500, "", "the request exceeds the available context size. try increasing the context size or enable context shift"}, // older llama.cpp
+		{400, "", "too many tokens: size limit exceeded by 12 tokens"},
+		{400, "", "there are too many input tokens"},
+		{400, "BadRequestError", "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 in the messages, 1000 in the completion)."},
 		{0, "model_context_window_exceeded", "stopped"},
 	}
 	for _, c := range long {

@@ -203,6 +203,9 @@ func kindOfStatus(status int, code, message string) ErrorKind {
 			return KindTooLarge
 		}
 	}
+	if status == 500 && strings.Contains(message, "available context size") { // older llama.cpp
+		return KindTooLarge
+	}
 	if refusesImage(status, code, message) {
 		return KindImage
 	}

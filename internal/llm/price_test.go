@@ -1,6 +1,9 @@
 package llm
 
-import "testing"
+import (
+	"math"
+	"testing"
+)
 
 func TestALongPromptHasItsOwnPrice(t *testing.T) {
 	p := Lookup("google", "gemini-3.1-pro-preview").Price
@@ -23,5 +26,23 @@ func TestALongPromptHasItsOwnPrice(t *testing.T) {
 func TestAGatewaysCachePriceIsItsVendors(t *testing.T) {
 	if p := Lookup("openrouter", "openai/gpt-5").Price; p.CacheRead >= p.Input {
 		t.Errorf("cached tokens cost as much as fresh ones: %+v", p)
+	}
+}
+
+func TestTheCostThatAHostTellsIsPreferred(t *testing.T) {
+	told, price := 0.42, Price{Input: 3, Output: 15, CacheRead: 0.3, CacheWrite: 3.75}
+	u := Usage{Input: 1_000_000, Output: 100_000, CacheRead: 1_000_000, CacheWrite: 200_000, CacheWrite1h: 100_000}
+	if got := price.Cost(u); math.Abs(got-(3+1.5+0.3+0.375+0.6)) > 1e-9 {
+		t.Errorf("by the list: %v", got)
+	}
+	u.CostUSD = &told
+	if got := price.Cost(u); got != told {
+		t.Errorf("told %v, counted %v", told, got)
+	}
+	if sum := u.Add(Usage{Input: 1}); sum.CostUSD != nil {
+		t.Error("a sum of a told cost and an unknown one claims to be told")
+	}
+	if sum := u.Add(u); sum.CostUSD == nil || *sum.CostUSD != 2*told {
+		t.Errorf("%v", sum.CostUSD)
 	}
 }

@@ -402,6 +402,8 @@ func TestReasoningBesideTheCompletionIsCounted(t *testing.T) {
 	for usage, want := range map[string]int{
 		`"completion_tokens":10,"total_tokens":110,"completion_tokens_details":{"reasoning_tokens":4}`:  10,
 		`"completion_tokens":10,"total_tokens":160,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
+		`"completion_tokens":60,"total_tokens":210,"completion_tokens_details":{"reasoning_tokens":50}`: 110,
+		`"completion_tokens":60,"total_tokens":160,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
 		`"completion_tokens":10,"total_tokens":110,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
 	} {
 		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":100,`+usage+`}}`, done))

@@ -212,6 +212,49 @@ func TestHostsAndFamiliesGetWhatTheyAskFor(t *testing.T) {
 	}
 }
 
+// Families of models ask for their thoughts on any host, except on those that refuse them or have a form of their own.
+func TestThoughtsGoBackByTheFamilyOfTheModel(t *testing.T) {
+	for _, row := range []struct {
+		host, model string
+		want        ReasoningBack
+	}{
+		{"", "glm-4.7", KeepWithCalls},
+		{"togetherai", "zai-org/GLM-4.7", KeepWithCalls},
+		{"", "deepseek-v4-pro", KeepAlways},
+		{"huggingface", "deepseek-ai/DeepSeek-V4-Pro", KeepAlways},
+		{"vercel", "deepseek/deepseek-v3.2", KeepWithCalls},
+		{"", "deepseek-reasoner", KeepAlways},
+		{"fireworks-ai", "accounts/fireworks/models/kimi-k2p6", KeepWithCalls},
+		{"", "MiniMaxAI/MiniMax-M2", KeepWithCalls},
+		{"minimax", "abab", KeepWithCalls},
+		{"alibaba", "qwen3-max", KeepWithCalls},
+		{"deepseek", "deepseek-chat", KeepAlways},
+		{"groq", "moonshotai/kimi-k2-instruct", KeepNone},
+		{"openrouter", "deepseek/deepseek-v4-pro", KeepNone}, // reasoning_details
+		{"mistral", "magistral-medium-latest", KeepNone},
+		{"", "llama-4", KeepNone},
+	} {
+		if got := TraitsOf(row.host, row.model).Reasoning; got != row.want {
+			t.Errorf("%s at %q: %d, want %d", row.model, row.host, got, row.want)
+		}
+	}
+}
+
+func TestNamesOfToolsInTheHistoryAreMadeValid(t *testing.T) {
+	req := &llm.Request{Messages: []llm.Message{
+		llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "mcp tool.read!", Input: json.RawMessage(`{}`)}}},
+	}}
+	for _, m := range []*model{newModel(t, Config{}, "gpt-4o"), newModel(t, Config{Responses: true}, "gpt-5.1")} {
+		build := m.body
+		if m.responses {
+			build = m.responsesBody
+		}
+		if body := string(build(req).Bytes()); !strings.Contains(body, `"name":"mcp_tool_read_"`) {
+			t.Errorf("%s", body)
+		}
+	}
+}
+
 // A deployment follows the rules of the model in its name, and any gets the limit in the name that all of Azure's take.
 func TestDeploymentsGetWhatTheirModelTakes(t *testing.T) {
 	cold := 0.5
