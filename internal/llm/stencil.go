@@ -183,7 +183,7 @@ func DecodeTo[T any](s *Scanner, out **T) bool {
 	}
 	raw, ok := s.Raw()
 	*out = new(T)
-	return ok && json.Unmarshal(raw, *out) == nil
+	return ok && Unmarshal(raw, *out) == nil
 }
 
 // RawsTo reads a list, or null, and leaves its elements as they are.

@@ -62,7 +62,7 @@ func (d *decoder) run() error {
 			continue
 		}
 		var e event
-		if err := json.Unmarshal(ev.Data, &e); err != nil && string(ev.Name) != "error" {
+		if err := llm.Unmarshal(ev.Data, &e); err != nil && string(ev.Name) != "error" {
 			if string(bytes.TrimSpace(ev.Data)) == "[DONE]" {
 				continue // some gateways add it
 			}
@@ -136,7 +136,7 @@ func (d *decoder) count(u *usage) {
 // open begins a block. Content that the start already holds is yielded as a first delta.
 func (d *decoder) open(wire int, raw json.RawMessage) error {
 	var b block
-	if err := json.Unmarshal(raw, &b); err != nil || b.Type == "" {
+	if err := llm.Unmarshal(raw, &b); err != nil || b.Type == "" {
 		return d.reply.Broken("a content block of the stream has no type", raw)
 	}
 	if p := d.find(wire); p != nil && !p.closed && p.kind == b.Type && p.empty() && (b.ID == "" || b.ID == p.id) {

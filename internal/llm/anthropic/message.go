@@ -10,7 +10,7 @@ import (
 // whole decodes a reply that is one JSON value, from a server that cannot stream.
 func (d *decoder) whole(raw []byte) error {
 	var m wireMessage
-	if err := json.Unmarshal(raw, &m); err != nil {
+	if err := llm.Unmarshal(raw, &m); err != nil {
 		return d.reply.Broken("the reply is not a message", raw)
 	}
 	if err := d.start(&m); err != nil {

@@ -51,3 +51,19 @@ func TestErrorsWithoutAKindAreReported(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersInOtherFormsAreRead(t *testing.T) {
+	body := "data: " + strings.Join([]string{
+		`{"type":"message_start","message":{"id":12,"model":"m","usage":{"input_tokens":9.0,"output_tokens":"1"}}}`,
+		`{"type":"content_block_start","index":"0","content_block":{"type":"tool_use","id":7,"name":"Bash","input":{}}}`,
+		`{"type":"content_block_delta","index":0.0,"delta":{"type":"input_json_delta","partial_json":"{\"n\":1.5}"}}`, end(0),
+		`{"type":"message_delta","delta":{"stop_reason":"tool_use"},"usage":{"output_tokens":2.4,"cache_read_input_tokens":3.0}}`, msgStop,
+	}, "\n\ndata: ") + "\n\n"
+	o := ask(t, config(t, saying(t, body), once))
+	if o.err != nil || len(o.ready) != 1 || o.ready[0].ID != "7" || string(o.ready[0].Input) != `{"n":1.5}` {
+		t.Fatalf("%v %+v", o.err, o.ready)
+	}
+	if u := o.done.Usage; o.done.ID != "12" || u.Input != 9 || u.Output != 2 || u.CacheRead != 3 {
+		t.Errorf("%+v %+v", o.done, u)
+	}
+}

@@ -1,11 +1,12 @@
 package anthropic
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 var quickSeeds = []string{
@@ -48,7 +49,7 @@ func FuzzQuickDelta(f *testing.F) {
 			return
 		}
 		var want event
-		if err := json.Unmarshal([]byte(data), &want); err != nil {
+		if err := llm.Unmarshal([]byte(data), &want); err != nil {
 			t.Fatalf("%s: %v", data, err)
 		}
 		if diff := cmp.Diff(want, q.event); diff != "" {

@@ -204,7 +204,7 @@ func FuzzQuickDeltasReadAsEncodingJSON(f *testing.F) {
 			return
 		}
 		var want event
-		if err := json.Unmarshal(data, &want); err != nil {
+		if err := llm.Unmarshal(data, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", data, err)
 		}
 		if diff := cmp.Diff(want, q.event); diff != "" {
@@ -313,5 +313,13 @@ func TestATemperatureIsSentToModelsThatTakeOne(t *testing.T) {
 	}
 	if body := string(newModel(t, "anthropic.claude-opus-4-8", Config{}).body(req).Bytes()); strings.Contains(body, "temperature") {
 		t.Errorf("a model that thinks gets a temperature: %s", body)
+	}
+}
+
+func TestNumbersInOtherFormsAreRead(t *testing.T) {
+	m, ready, err := run(t, stream, events(begun, `contentBlockStart {"contentBlockIndex":0.0,"start":{"toolUse":{"toolUseId":7,"name":"Bash"}}}`, `contentBlockDelta {"contentBlockIndex":"0","delta":{"toolUse":{"input":"{}"}}}`,
+		`contentBlockStop {"contentBlockIndex":0}`, stopped("tool_use"), `metadata {"usage":{"inputTokens":9.0,"outputTokens":"2"}}`))
+	if err != nil || len(ready) != 1 || ready[0].ID != "7" || m.Usage.Input != 9 || m.Usage.Output != 2 || m.Usage.Estimated {
+		t.Errorf("%v %+v %+v", err, m, ready)
 	}
 }

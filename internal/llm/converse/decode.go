@@ -102,7 +102,7 @@ func (d *decoder) event(name string, data []byte) error {
 	}
 	e := &d.quick.event
 	if !d.quick.read(data) {
-		if e = new(event); json.Unmarshal(data, e) != nil {
+		if e = new(event); llm.Unmarshal(data, e) != nil {
 			return d.reply.Broken("an event cannot be read", data)
 		}
 	}
@@ -338,7 +338,7 @@ func (d *decoder) settleBroken(cut bool) {
 // whole handles a reply that is one JSON value, as if it had been streamed.
 func (d *decoder) whole(ctx context.Context, ev llm.Event) error {
 	var w whole
-	switch err := json.Unmarshal(ev.Data, &w); {
+	switch err := llm.Unmarshal(ev.Data, &w); {
 	case err != nil && ev.Cut:
 		return d.reply.Failed(ctx, io.EOF)
 	case err != nil, w.Output == nil && w.Message == "":
@@ -358,7 +358,7 @@ func (d *decoder) whole(ctx context.Context, ev llm.Event) error {
 
 func (d *decoder) wholeBlock(i int, raw json.RawMessage) error {
 	var b block
-	if json.Unmarshal(raw, &b) != nil {
+	if llm.Unmarshal(raw, &b) != nil {
 		return d.reply.Broken("a block of the answer cannot be read", raw)
 	}
 	var pieces []delta

@@ -171,7 +171,7 @@ func (d *decoder) event(data []byte) error {
 		return d.chunk(&d.quick.chunk, data)
 	}
 	var c chunk
-	if len(data) == 0 || data[0] != '{' || json.Unmarshal(data, &c) != nil {
+	if len(data) == 0 || data[0] != '{' || llm.Unmarshal(data, &c) != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
 	return d.chunk(&c, data)
@@ -224,7 +224,7 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 	for i, raw := range c.Content.Parts {
 		p := d.quick.part(c, i)
 		if p == nil {
-			if p = new(wirePart); json.Unmarshal(raw, p) != nil {
+			if p = new(wirePart); llm.Unmarshal(raw, p) != nil {
 				return d.reply.Broken("a part of the reply cannot be read", raw)
 			}
 		}

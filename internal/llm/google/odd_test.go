@@ -36,3 +36,11 @@ func TestOddChunksOfHostsAreRead(t *testing.T) {
 		})
 	}
 }
+
+func TestNumbersInOtherFormsAreRead(t *testing.T) {
+	m, ready, err := run(t, sse(`{"candidates":[{"index":"0","content":{"parts":[{"functionCall":{"id":7,"name":"Bash","args":{"n":1.5}}}]},"finishReason":"STOP"}],"responseId":12,`+
+		`"usageMetadata":{"promptTokenCount":9.0,"candidatesTokenCount":"2","thoughtsTokenCount":1.6}}`))
+	if err != nil || len(ready) != 1 || !strings.HasPrefix(ready[0].ID, "7") || string(ready[0].Input) != `{"n":1.5}` || m.ID != "12" || m.Usage.Input != 9 || m.Usage.Output != 4 {
+		t.Errorf("%v %+v %+v", err, m, ready)
+	}
+}

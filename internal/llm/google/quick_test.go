@@ -1,13 +1,13 @@
 package google
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
@@ -46,7 +46,7 @@ func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 			return
 		}
 		var want chunk
-		if err := json.Unmarshal(b, &want); err != nil {
+		if err := llm.Unmarshal(b, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
 		for i := range q.candidate[0].Content.Parts {
@@ -55,7 +55,7 @@ func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 				continue
 			}
 			raw, wantPart := want.Candidates[0].Content.Parts[i], wirePart{}
-			if err := json.Unmarshal(raw, &wantPart); err != nil {
+			if err := llm.Unmarshal(raw, &wantPart); err != nil {
 				t.Fatalf("%s is accepted: %v", raw, err)
 			}
 			if diff := cmp.Diff(wantPart, *p); diff != "" {

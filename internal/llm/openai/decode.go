@@ -58,9 +58,9 @@ type callPieces []callPiece
 func (c *callPieces) UnmarshalJSON(b []byte) error {
 	if len(b) > 0 && b[0] == '{' {
 		*c = make(callPieces, 1)
-		return json.Unmarshal(b, &(*c)[0])
+		return llm.Unmarshal(b, &(*c)[0])
 	}
-	return json.Unmarshal(b, (*[]callPiece)(c))
+	return llm.Unmarshal(b, (*[]callPiece)(c))
 }
 
 type functionPiece struct {
@@ -169,7 +169,7 @@ func (d *decoder) event(data []byte) error {
 		return d.chunk(&d.quick.chunk)
 	}
 	var c chunk
-	if err := json.Unmarshal(data, &c); err != nil {
+	if err := llm.Unmarshal(data, &c); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
 	return d.chunk(&c)
@@ -312,7 +312,7 @@ func textsOf(raw json.RawMessage) ([]mixedText, error) {
 		Text     string          `json:"text"`
 		Thinking json.RawMessage `json:"thinking"`
 	}
-	if err := json.Unmarshal(raw, &list); err != nil {
+	if err := llm.Unmarshal(raw, &list); err != nil {
 		return nil, err
 	}
 	var out []mixedText

@@ -76,3 +76,16 @@ func TestPiecesOfCustomCallsAreTakenWithoutTheirEnd(t *testing.T) {
 		}
 	}
 }
+
+func TestNumbersInOtherFormsAreRead(t *testing.T) {
+	_, m, ready, err := run(t, sse(`{"id":12,"choices":[{"index":0.0,"delta":{"tool_calls":[{"index":"0","id":7,"function":{"name":"Bash","arguments":"{}"}}]},"finish_reason":"tool_calls"}]}`,
+		`{"choices":[],"usage":{"prompt_tokens":9.0,"completion_tokens":"2"}}`, done))
+	if err != nil || len(ready) != 1 || ready[0].ID != "7" || m.ID != "12" || m.Usage.Input != 9 || m.Usage.Output != 2 {
+		t.Errorf("%v %+v %+v", err, m, ready)
+	}
+	_, m, ready, err = runAPI(t, true, sse(`{"type":"response.created","response":{"id":12,"model":"m"}}`, `{"type":"response.output_item.done","output_index":"0","item":{"type":"function_call","id":1,"call_id":7,"name":"Bash","arguments":"{}"}}`,
+		`{"type":"response.completed","response":{"status":"completed","usage":{"input_tokens":9.0,"output_tokens":"2"}}}`))
+	if err != nil || len(ready) != 1 || ready[0].ID != "7" || m.ID != "12" || m.Usage.Input != 9 || m.Usage.Output != 2 {
+		t.Errorf("%v %+v %+v", err, m, ready)
+	}
+}

@@ -1,11 +1,12 @@
 package openai
 
 import (
-	"encoding/json"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // quickChunks are events in the forms of several hosts.
@@ -63,7 +64,7 @@ func FuzzQuickChunksReadAsEncodingJSON(f *testing.F) {
 			return
 		}
 		var want chunk
-		if err := json.Unmarshal(b, &want); err != nil {
+		if err := llm.Unmarshal(b, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
 		if diff := cmp.Diff(want, q.chunk); diff != "" {
@@ -100,7 +101,7 @@ func FuzzQuickItemsReadAsEncodingJSON(f *testing.F) {
 		if !quickItem(b, &got) {
 			return
 		}
-		if err := json.Unmarshal(b, &want); err != nil {
+		if err := llm.Unmarshal(b, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
@@ -121,7 +122,7 @@ func FuzzQuickEventsReadAsEncodingJSON(f *testing.F) {
 			return
 		}
 		var want responseEvent
-		if err := json.Unmarshal(b, &want); err != nil {
+		if err := llm.Unmarshal(b, &want); err != nil {
 			t.Fatalf("%s is accepted: %v", b, err)
 		}
 		if diff := cmp.Diff(want, q.event); diff != "" {

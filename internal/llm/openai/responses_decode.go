@@ -74,7 +74,7 @@ func (d *responseDecoder) event(name, data []byte) error {
 	var e responseEvent
 	if d.quick.readEvent(data) {
 		e = d.quick.event
-	} else if err := json.Unmarshal(data, &e); err != nil {
+	} else if err := llm.Unmarshal(data, &e); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
 	if e.Type == "" { // of a gateway that has the kind in the event's name only
@@ -127,7 +127,7 @@ func (d *responseDecoder) take(e *responseEvent, data []byte) error {
 // whole handles a reply that is a single object.
 func (d *responseDecoder) whole(data []byte) error {
 	var r response
-	if err := json.Unmarshal(data, &r); err != nil {
+	if err := llm.Unmarshal(data, &r); err != nil {
 		return d.reply.Broken("the answer cannot be read", data)
 	}
 	if !llm.HasError(r.Error) && r.Status == "" && len(r.Output) == 0 {

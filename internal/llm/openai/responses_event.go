@@ -40,7 +40,7 @@ func itemOf(raw json.RawMessage) (responseItem, error) {
 		return it, nil
 	}
 	it = responseItem{}
-	err := json.Unmarshal(raw, &it)
+	err := llm.Unmarshal(raw, &it)
 	var form *json.UnmarshalTypeError
 	switch it.Type {
 	case "function_call", "reasoning", "message", "custom_tool_call", "":
@@ -78,14 +78,14 @@ type responseContent struct {
 
 // responseUsage is the server's token counts. Input includes tokens read from the cache.
 type responseUsage struct {
-	Input        count `json:"input_tokens"`
-	Output       count `json:"output_tokens"`
+	Input        int `json:"input_tokens"`
+	Output       int `json:"output_tokens"`
 	InputDetails struct {
-		Cached count `json:"cached_tokens"`
-		Write  count `json:"cache_write_tokens"` // OpenRouter
+		Cached int `json:"cached_tokens"`
+		Write  int `json:"cache_write_tokens"` // OpenRouter
 	} `json:"input_tokens_details"`
 	OutputDetails struct {
-		Reasoning count `json:"reasoning_tokens"`
+		Reasoning int `json:"reasoning_tokens"`
 	} `json:"output_tokens_details"`
 
 	Cost        json.RawMessage `json:"cost"` // as in usage
@@ -101,7 +101,7 @@ func (u *responseUsage) tokens() *llm.Usage {
 	read := min(u.InputDetails.Cached, u.Input)
 	write := min(max(u.InputDetails.Write, 0), u.Input-read)
 	return &llm.Usage{
-		Input: int(u.Input - read - write), Output: int(u.Output), CacheRead: int(read), CacheWrite: int(write), Reasoning: int(u.OutputDetails.Reasoning),
+		Input: u.Input - read - write, Output: u.Output, CacheRead: read, CacheWrite: write, Reasoning: u.OutputDetails.Reasoning,
 		CostUSD: (&usage{Cost: u.Cost, OwnKey: u.OwnKey, CostDetails: u.CostDetails}).cost(),
 	}
 }

@@ -2,7 +2,6 @@ package openai
 
 import (
 	"encoding/json"
-	"math"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -10,17 +9,17 @@ import (
 
 // usage is the server's token counts. Prompt includes tokens read from the cache.
 type usage struct {
-	Prompt     count `json:"prompt_tokens"`
-	Completion count `json:"completion_tokens"`
-	Total      count `json:"total_tokens"`
-	Cached     count `json:"cached_tokens"`           // Together, Moonshot
-	CacheHit   count `json:"prompt_cache_hit_tokens"` // DeepSeek
+	Prompt     int `json:"prompt_tokens"`
+	Completion int `json:"completion_tokens"`
+	Total      int `json:"total_tokens"`
+	Cached     int `json:"cached_tokens"`           // Together, Moonshot
+	CacheHit   int `json:"prompt_cache_hit_tokens"` // DeepSeek
 	Details    struct {
-		Cached count `json:"cached_tokens"`
-		Write  count `json:"cache_write_tokens"` // OpenRouter
+		Cached int `json:"cached_tokens"`
+		Write  int `json:"cache_write_tokens"` // OpenRouter
 	} `json:"prompt_tokens_details"`
 	Output struct {
-		Reasoning count `json:"reasoning_tokens"`
+		Reasoning int `json:"reasoning_tokens"`
 	} `json:"completion_tokens_details"`
 
 	// OpenRouter (its page on usage accounting). With the user's own key for the upstream host, Cost is only
@@ -29,19 +28,6 @@ type usage struct {
 	Ticks       json.RawMessage `json:"cost_in_usd_ticks"` // xAI, 10^-10 dollars
 	OwnKey      json.RawMessage `json:"is_byok"`
 	CostDetails json.RawMessage `json:"cost_details"`
-}
-
-// count is a number of tokens. Gateways that compute theirs write decimals; those are rounded.
-type count int
-
-// UnmarshalJSON reads a number; null is 0.
-func (c *count) UnmarshalJSON(b []byte) error {
-	var v float64
-	if err := json.Unmarshal(b, &v); err != nil {
-		return err
-	}
-	*c = count(math.Round(min(max(v, -1e12), 1e12)))
-	return nil
 }
 
 // cost returns the cost in US dollars that the server reported, or nil.
@@ -85,11 +71,11 @@ func (u *usage) tokens() llm.Usage {
 	read := min(max(u.Details.Cached, u.Cached, u.CacheHit), u.Prompt)
 	write := min(max(u.Details.Write, 0), u.Prompt-read)
 	out := llm.Usage{
-		Input: int(u.Prompt - read - write), Output: int(u.Completion), CacheRead: int(read), CacheWrite: int(write),
-		Reasoning: int(u.Output.Reasoning), CostUSD: u.cost(),
+		Input: u.Prompt - read - write, Output: u.Completion, CacheRead: read, CacheWrite: write,
+		Reasoning: u.Output.Reasoning, CostUSD: u.cost(),
 	}
 	if r := u.Output.Reasoning; r > 0 && (u.Total == u.Prompt+u.Completion+r || r > u.Completion) {
-		out.Output += int(r) // xAI and Vercel count reasoning separately from the completion
+		out.Output += r // xAI and Vercel count reasoning separately from the completion
 	}
 	return out
 }
