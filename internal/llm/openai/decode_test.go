@@ -461,3 +461,42 @@ func TestACallOutsideOfAListAndCountsWithDecimalsAreRead(t *testing.T) {
 		t.Errorf("%+v", u)
 	}
 }
+
+// Gemini signs a call and a text in extra_content, and refuses the next request without a call's signature.
+func TestGeminisSignaturesComeBackWithTheirParts(t *testing.T) {
+	const text, first, late = `{"google":{"thought_signature":"dGV4dA=="}}`, `{"google":{"thought_signature":"Y2FsbA=="}}`, `{"google":{"thought_signature":"bGF0ZQ=="}}`
+	parts, m, ready, err := run(t, sse(
+		delta(`"role":"assistant","content":"Hi"`), delta(`"content":" there","extra_content":`+text),
+		delta(`"tool_calls":[{"index":0,"id":"a","function":{"name":"Read","arguments":"{}"},"extra_content":`+first+`}]`),
+		delta(`"tool_calls":[{"index":1,"id":"b","function":{"name":"Read","arguments":"{"}},{"index":2,"id":"c","function":{"name":"Read","arguments":"{}"}}]`),
+		delta(`"tool_calls":[{"index":1,"function":{"arguments":"}"},"extra_content":`+late+`}]`), finish("tool_calls"), done))
+	if err != nil || len(ready) != 3 || len(parts) != 4 {
+		t.Fatalf("%v %+v", err, parts)
+	}
+	signed := func(extra string) *llm.Opaque {
+		return &llm.Opaque{Provider: "openai@wire", JSON: []byte(`{"extra_content":` + extra + `}`)}
+	}
+	for i, want := range []*llm.Opaque{signed(text), signed(first), signed(late), nil} {
+		var got *llm.Opaque
+		switch p := parts[i].(type) {
+		case llm.Text:
+			got = p.Opaque
+		case llm.ToolCall:
+			got = p.Opaque
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("part %d: %s", i, diff)
+		}
+	}
+	p := New(Config{BaseURL: "http://wire"})
+	mod, err := p.Model(t.Context(), "gemini-3-flash")
+	if err != nil {
+		t.Fatal(err)
+	}
+	body := string(mod.(*model).body(&llm.Request{Messages: []llm.Message{llm.UserText("x"), *m}}).Bytes())
+	for _, extra := range []string{text, first, late} {
+		if strings.Count(body, `"extra_content":`+extra) != 1 {
+			t.Errorf("%s is not sent back: %s", extra, body)
+		}
+	}
+}
