@@ -13,6 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/openai/openai-go/v3"
 	openaioption "github.com/openai/openai-go/v3/option"
+	"github.com/openai/openai-go/v3/responses"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 	ouranthropic "github.com/lathe-dev/lathe/internal/llm/anthropic"
@@ -212,4 +213,65 @@ func TestOpenAISDKUnderstandsTheServer(t *testing.T) {
 		t.Fatalf("%+v", calls)
 	}
 	sameJSON(t, []byte(`{"file_path":"/b \"c\""}`), []byte(calls[0].Function.Arguments))
+}
+
+func TestResponsesBodyDecodesIntoTheSDK(t *testing.T) {
+	srv := serve(t, reply(), reply())
+	p := ouropenai.New(ouropenai.Config{BaseURL: srv.URL(), APIKey: key, HTTP: client(t), Responses: true})
+	for _, model := range []string{"gpt-5", "gpt-5.5"} {
+		body := sent(t, p, model)
+		var params responses.ResponseNewParams
+		if err := json.Unmarshal(body, &params); err != nil {
+			t.Fatal(err)
+		}
+		if len(params.Input.OfInputItemList) < 4 || len(params.Tools) != 1 {
+			t.Errorf("%+v", params)
+		}
+		again, err := json.Marshal(params)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sameJSON(t, body, again, "stream")
+	}
+}
+
+func TestResponsesSDKUnderstandsTheServer(t *testing.T) {
+	srv := serve(t, reply())
+	c := openai.NewClient(
+		openaioption.WithHTTPClient(client(t)), openaioption.WithBaseURL(srv.URL()+"/v1"),
+		openaioption.WithAPIKey(key), openaioption.WithMaxRetries(0),
+	)
+	stream := c.Responses.NewStreaming(t.Context(), responses.ResponseNewParams{
+		Model: "gpt-5", Input: responses.ResponseNewParamsInputUnion{OfInputItemList: responses.ResponseInputParam{
+			responses.ResponseInputItemParamOfMessage("Look.", responses.EasyInputMessageRoleUser),
+		}},
+		Tools: []responses.ToolUnionParam{responses.ToolParamOfFunction("Read",
+			map[string]any{"type": "object", "properties": map[string]any{"file_path": map[string]any{"type": "string"}}}, false)},
+	})
+	var text string
+	var last responses.Response
+	for stream.Next() {
+		switch e := stream.Current().AsAny().(type) {
+		case responses.ResponseTextDeltaEvent:
+			text += e.Delta
+		case responses.ResponseCompletedEvent:
+			last = e.Response
+		}
+	}
+	if err := stream.Err(); err != nil {
+		t.Fatal(err)
+	}
+	if text != "Let me look → there." || last.OutputText() != text || last.Usage.OutputTokens == 0 {
+		t.Errorf("%q, %+v", text, last)
+	}
+	calls := 0
+	for _, item := range last.Output {
+		if call, ok := item.AsAny().(responses.ResponseFunctionToolCall); ok && call.Name == "Read" {
+			calls++
+			sameJSON(t, []byte(`{"file_path":"/b \"c\""}`), []byte(call.Arguments))
+		}
+	}
+	if calls != 1 {
+		t.Errorf("%d calls in %+v", calls, last.Output)
+	}
 }
