@@ -29,6 +29,7 @@ func modelsCommand(p *program, o *Options) *cobra.Command {
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
+	c.Flags().StringVar(&o.Provider, "provider", "", "the models of this provider only, by `name`")
 	c.AddCommand(modelsUpdateCommand(p, o))
 	return c
 }
