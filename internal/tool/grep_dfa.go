@@ -26,7 +26,8 @@ const (
 // the expression, made when a text first leads to them. Lines with characters beyond ASCII are all found. It is for one goroutine.
 type lineDFA struct {
 	prog    *syntax.Prog
-	ends    bool // the expression asks for ends of lines
+	ends    bool // the expression asks for ends of lines, which a carriage return may be a part of
+	across  bool // matches go over ends of lines
 	next    []int32
 	sets    []dfaSet // by state; the first is none
 	states  map[string]int32
@@ -40,18 +41,18 @@ type dfaSet struct {
 }
 
 // newLineDFA makes the automaton of an expression; nil where it is too large, or asks for the begin or end of the text.
-func newLineDFA(tree *syntax.Regexp) *lineDFA {
+func newLineDFA(tree *syntax.Regexp, across bool) *lineDFA {
 	prog, err := syntax.Compile(tree)
 	if err != nil || len(prog.Inst) > dfaInsts {
 		return nil
 	}
-	d := &lineDFA{prog: prog}
+	d := &lineDFA{prog: prog, across: across}
 	for _, in := range prog.Inst {
 		if in.Op == syntax.InstEmptyWidth {
 			if syntax.EmptyOp(in.Arg)&(syntax.EmptyBeginText|syntax.EmptyEndText) != 0 {
 				return nil
 			}
-			d.ends = d.ends || syntax.EmptyOp(in.Arg)&syntax.EmptyEndLine != 0
+			d.ends = d.ends || !across && syntax.EmptyOp(in.Arg)&syntax.EmptyEndLine != 0
 		}
 	}
 	d.reset()
@@ -88,6 +89,27 @@ func (d *lineDFA) find(buf []byte, from int) int {
 		return len(buf)
 	}
 	return -1
+}
+
+// decide reports whether an expression that goes across lines may match in a text, and whether it surely does.
+func (d *lineDFA) decide(buf []byte) (may, sure bool) {
+	state := int32(256)
+	next := d.next
+	for i := range buf {
+		if to := next[state+int32(buf[i])]; to > 0 {
+			state = to
+			continue
+		}
+		to := d.step(state, buf, i)
+		if to < 0 {
+			return true, to == dfaMatch
+		}
+		if d.worn() {
+			return true, false
+		}
+		state, next = to, d.next
+	}
+	return d.compute(state, '\n') == dfaMatch, false // at the end it may be an empty match, on no line
 }
 
 // step is the next state where the table does not have it.
@@ -137,12 +159,12 @@ func (d *lineDFA) follow(state int32, c byte) int32 {
 		case syntax.InstMatch:
 			return dfaMatch
 		case syntax.InstRune, syntax.InstRune1, syntax.InstRuneAny, syntax.InstRuneAnyNotNL:
-			if c != '\n' && in.MatchRune(rune(c)) {
+			if (d.across || c != '\n') && in.MatchRune(rune(c)) {
 				after = d.closure(after, in.Out, 0)
 			}
 		}
 	}
-	if c == '\n' {
+	if c == '\n' && !d.across {
 		return 256
 	}
 	return d.state(d.closure(after, uint32(d.prog.Start), 0), c)

@@ -28,7 +28,7 @@ func TestTheDFAFindsTheLinesThatMatch(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		d := newLineDFA(tree.Simplify())
+		d := newLineDFA(tree.Simplify(), false)
 		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "ab", "a b", " aa b", "bab-a b ab", "é a", "xü", "a\r", "\r", "b \r", "11 a", "a\rb"}), 1, 8).Draw(t, "lines")
 		text := []byte(strings.Join(lines, "\n"))
 		if rapid.Bool().Draw(t, "ends") {
@@ -67,7 +67,7 @@ func TestTheDFAStartsAnewWithItsStates(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	d := newLineDFA(tree.Simplify())
+	d := newLineDFA(tree.Simplify(), false)
 	text := bytes.Repeat([]byte("x"), 1<<16)
 	seed := uint32(1)
 	for i := range text {
@@ -81,7 +81,31 @@ func TestTheDFAStartsAnewWithItsStates(t *testing.T) {
 	if at := d.find(slices.Concat(text[:1<<15], []byte("\n"), text[len(text)-15:]), 0); at != 1<<15+15 {
 		t.Errorf("found %d", at)
 	}
-	if newLineDFA(&syntax.Regexp{Op: syntax.OpBeginText}) != nil {
+	if newLineDFA(&syntax.Regexp{Op: syntax.OpBeginText}, false) != nil {
 		t.Error("an expression about the begin of the text was taken")
 	}
+}
+
+// TestTheDFADecidesAboutMatchesAcrossLines: what it is sure of is so, and in ASCII it leaves open no more than a match at the very end.
+func TestTheDFADecidesAboutMatchesAcrossLines(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		pattern := somePattern(t) + rapid.SampledFrom([]string{"", `\n`, `\na`, `.*b`, `\n+\w`, `[^b]*a`}).Draw(t, "end")
+		re := regexp.MustCompile("(?ms:" + pattern + ")")
+		tree, err := syntax.Parse(re.String(), syntax.Perl)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := newLineDFA(tree.Simplify(), true)
+		lines := rapid.SliceOfN(rapid.SampledFrom([]string{"", "a", "b", "ab", "a b", " aa b", "é a", "xü", "a\r", "\r", "11 a"}), 0, 6).Draw(t, "lines")
+		text := []byte(strings.Join(lines, "\n"))
+		may, sure := d.decide(text)
+		loc := re.FindIndex(text)
+		ascii := bytes.IndexFunc(text, func(r rune) bool { return r > 127 }) < 0
+		switch {
+		case loc != nil && !may, sure && loc == nil, sure && loc[0] == len(text):
+			t.Fatalf("%q in %q: may %v, sure %v, found %v", pattern, text, may, sure, loc)
+		case ascii && may && loc == nil, ascii && !sure && loc != nil && loc[1] < len(text) && !strings.ContainsAny(pattern, "$?*"):
+			t.Fatalf("%q in %q: left open, found %v", pattern, text, loc)
+		}
+	})
 }

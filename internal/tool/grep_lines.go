@@ -219,6 +219,19 @@ func (l *lineSearch) hold(buf []byte) {
 // across searches a whole text with matches that may span lines.
 func (sc *scanner) across(data []byte) fileHits {
 	var fh fileHits
+	if sc.m.absent(data) {
+		return fh
+	}
+	if sc.dfa != nil && !sc.dfa.worn() {
+		may, sure := sc.dfa.decide(data)
+		if !may {
+			return fh
+		}
+		if sure && sc.s.mode == modeFiles {
+			fh.count = 1
+			return fh
+		}
+	}
 	l := &lineSearch{scanner: sc, num: 1}
 	at := 0
 	most := -1

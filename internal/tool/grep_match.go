@@ -77,6 +77,9 @@ func (m *matcher) setOthers(tree *syntax.Regexp) {
 		m.choices = alternatives(tree)
 	}
 	m.setBlocks(tree)
+	if m.multiline && !m.whole {
+		m.tree = tree
+	}
 	if !m.whole && !m.multiline {
 		m.tree = tree
 		m.dfaFirst = m.choices == nil && (m.run == nil && len(m.literal) == 0 || m.run != nil && !m.run.quick())
@@ -274,6 +277,17 @@ func (m *matcher) equalFold(text []byte) bool {
 		}
 	}
 	return true
+}
+
+// absent reports that a text lacks what every match holds.
+func (m *matcher) absent(text []byte) bool {
+	switch {
+	case len(m.literal) == 0:
+		return false
+	case m.fold:
+		return m.indexFold(text) < 0
+	}
+	return !bytes.Contains(text, m.literal)
 }
 
 // in finds the first match in one line, as [start, end], or nil. at is where the literal was found in it.

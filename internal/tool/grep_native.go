@@ -321,7 +321,7 @@ func (sc *scanner) file(f io.Reader) (fileHits, error) {
 	if sc.buf == nil {
 		sc.buf = make([]byte, chunkSize)
 		if sc.m.tree != nil {
-			sc.dfa = newLineDFA(sc.m.tree)
+			sc.dfa = newLineDFA(sc.m.tree, sc.m.multiline)
 		}
 	}
 	n, err := io.ReadFull(f, sc.buf)
