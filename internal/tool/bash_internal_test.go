@@ -162,3 +162,15 @@ func TestBashTimeoutIsBounded(t *testing.T) {
 		}
 	}
 }
+
+// The model plans with these numbers: its description of the tool has them too.
+func TestBashHasTheLimitsThatItsDescriptionStates(t *testing.T) {
+	for ms, want := range map[int64]time.Duration{0: 2 * time.Minute, 1000: time.Second, 600_000: 10 * time.Minute, 600_001: 10 * time.Minute} {
+		if got := (&bashCall{env: &Env{}, in: bashInput{Timeout: ms}}).timeout(); got != want {
+			t.Errorf("%d ms: got %s, want %s", ms, got, want)
+		}
+	}
+	if !strings.Contains(bashDescription, "milliseconds, default 120000, at most 600000") || !strings.Contains(bashDescription, "over 30,000 characters") || bashOutput != 30_000 {
+		t.Errorf("the description states other limits:\n%s", bashDescription)
+	}
+}

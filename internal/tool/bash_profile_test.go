@@ -5,6 +5,7 @@ package tool_test
 import (
 	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -16,12 +17,24 @@ import (
 // withProfile is an Env whose home has this start-up file, in the environment that environ adds to PATH and HOME.
 func withProfile(t *testing.T, mode, name, content string, environ ...string) (env *tool.Env, home string) {
 	t.Helper()
-	env = inShell(t, "bash")
+	return withProfileOf(t, "bash", mode, name, content, environ...)
+}
+
+// withProfileOf is withProfile for one of the shells; the test is skipped where it is not installed.
+func withProfileOf(t *testing.T, shell, mode, name, content string, environ ...string) (env *tool.Env, home string) {
+	t.Helper()
+	env = inShell(t, shell)
 	home = t.TempDir()
 	if err := os.WriteFile(filepath.Join(home, name), []byte(content), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	env.Environ = func() []string { return append([]string{"PATH=/usr/bin:/bin", "HOME=" + home}, environ...) }
+	sh, err := exec.LookPath(shell)
+	if err != nil {
+		t.Fatal(err)
+	}
+	env.Environ = func() []string {
+		return append([]string{"PATH=/usr/bin:/bin", "HOME=" + home, "SHELL=" + sh}, environ...)
+	}
 	env.Profile = env.Profile.For(mode)
 	return env, home
 }
@@ -38,6 +51,43 @@ func TestCommandsGetTheVariablesOfTheProfile(t *testing.T) {
 		if runs, _ := os.ReadFile(filepath.Join(home, "runs")); string(runs) != "run\n" {
 			t.Errorf("%s: read %d times", name, strings.Count(string(runs), "run"))
 		}
+	}
+}
+
+func TestCommandsGetTheVariablesOfTheProfileOfZsh(t *testing.T) {
+	for _, name := range []string{".zshenv", ".zprofile", ".zshrc", ".zlogin"} {
+		env, home := withProfileOf(t, "zsh", tool.ProfileEnvironment, name,
+			"echo noise; print run >>~/runs\ntypeset -U path; path=(~/tools $path)\nexport PATH GREETING=$'two\\nlines' KEPT=profile\nunexported=1\nfn() { echo no }\n", "KEPT=ours")
+		got := bash(t, env, `echo "$ZSH_VERSION|$GREETING|$KEPT|$unexported|${PATH%%:*}"; fn`)
+		if _, rest, ok := strings.Cut(got, "|"); !ok || strings.HasPrefix(got, "|") || !strings.HasPrefix(rest, "two\nlines|ours||"+home+"/tools\n") {
+			t.Errorf("%s: %q", name, got)
+		}
+		if !strings.Contains(got, "Exit code 127 (a program was not found)") {
+			t.Errorf("%s: the function is there without the setting: %q", name, got)
+		}
+		bash(t, env, "sh -c 'echo again'")
+		runs, _ := os.ReadFile(filepath.Join(home, "runs"))
+		if name == ".zshenv" { // zsh itself reads it for every command
+			continue
+		}
+		if string(runs) != "run\n" {
+			t.Errorf("%s: read %d times", name, strings.Count(string(runs), "run"))
+		}
+	}
+}
+
+func TestFunctionsOfTheProfileOfZshAreThereIfTheSettingsSaySo(t *testing.T) {
+	env, _ := withProfileOf(t, "zsh", tool.ProfileFunctions, ".zshrc", "greet() { echo \"hello $1\" }\n")
+	if got := bash(t, env, "greet you; greet again"); got != "hello you\nhello again" {
+		t.Errorf("%q", got)
+	}
+	off, _ := withProfileOf(t, "zsh", tool.ProfileOff, ".zshrc", "export GREETING=x\n")
+	if got := bash(t, off, `sh -c 'echo "[$GREETING]"'`); got != "[]" {
+		t.Errorf("off: %q", got)
+	}
+	broken, _ := withProfileOf(t, "zsh", tool.ProfileEnvironment, ".zshrc", "exit 3\n")
+	if got := bash(t, broken, "sh -c 'echo works'"); !strings.HasPrefix(got, "works\n") || !strings.Contains(got, "start-up files of zsh could not be used: the shell ended in them with exit code 3") {
+		t.Errorf("%q", got)
 	}
 }
 
