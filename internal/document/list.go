@@ -38,14 +38,14 @@ func list(f interface {
 		return nil, errors.New("it ends too early")
 	}
 	switch text := string(head); {
-	case strings.HasPrefix(text, "PK\x03\x04"):
+	case strings.HasPrefix(text, "PK\x03\x04"), strings.HasPrefix(text, "PK\x05\x06"):
 		return listZip(f, size)
 	case text == sqliteMagic:
 		return listSQLite(f, size)
 	case strings.HasPrefix(text, "\x1f\x8b"):
 		return listGzip(f)
 	case strings.HasPrefix(text, "BZh"):
-		return listTar(bzip2.NewReader(bufio.NewReader(f)), "tar archive, packed with bzip2")
+		return listPacked(bzip2.NewReader(bufio.NewReader(f)), "", "bzip2")
 	}
 	return listTar(bufio.NewReader(f), "tar archive")
 }
@@ -86,12 +86,16 @@ func listGzip(f io.ReadSeeker) (*Answer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the gzip file is damaged (%w)", err)
 	}
-	name := z.Name
+	return listPacked(z, z.Name, "gzip")
+}
+
+// listPacked lists the tar archive in a packed file, else the one file in it. name is what the packing program noted, if anything.
+func listPacked(z io.Reader, name, by string) (*Answer, error) {
 	r := bufio.NewReaderSize(z, 1024)
 	if head, _ := r.Peek(512); len(head) > 262 && string(head[257:262]) == "ustar" {
-		return listTar(r, "tar archive, packed with gzip")
+		return listTar(r, "tar archive, packed with "+by)
 	}
-	a := &Answer{What: "gzip file"}
+	a := &Answer{What: by + " file"}
 	n, err := io.Copy(io.Discard, io.LimitReader(r, inflateMax))
 	line := fmt.Sprintf("%s (%d bytes unpacked)", name, n)
 	switch {

@@ -315,6 +315,9 @@ func (c *readCall) kind(ctx context.Context, file *os.File, f *patient, info fs.
 	case document.Listable(kind):
 		return c.listing(ctx, file, info, kind)
 	case files.Binary(head):
+		if kind == "binary" {
+			return nil, nil, fmt.Errorf("it is a binary file of %s in a format that is not known here; in Bash, `file` may name it, and `xxd FILE | head` and `strings` show parts of it", size(info.Size()))
+		}
 		return nil, nil, fmt.Errorf("it is a binary file (%s, %s), which is not text; use Bash with a program for that format%s",
 			kind, size(info.Size()), programsFor(kind))
 	case strings.EqualFold(filepath.Ext(c.path.Real), ".ipynb"):

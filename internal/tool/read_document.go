@@ -268,20 +268,58 @@ func cutText(text string) (string, bool) {
 // programsFor names programs for a binary format.
 func programsFor(kind string) string {
 	switch kind {
+	case "PDF":
+		return " (pdftotext FILE -)"
 	case "zip archive":
 		return " (unzip -p FILE ENTRY)"
-	case "tar archive", "gzip", "bzip2":
-		return " (tar -xOf FILE ENTRY, zcat)"
+	case "tar archive":
+		return " (tar -xOf FILE ENTRY)"
+	case "gzip", "compress":
+		return " (zcat, or tar -xzOf FILE ENTRY)"
+	case "bzip2":
+		return " (bzcat, or tar -xjOf FILE ENTRY)"
+	case "xz":
+		return " (xz -dc, or tar -tJf)"
+	case "zstd":
+		return " (zstd -dc, or tar --zstd -tf)"
+	case "LZ4":
+		return " (lz4 -dc)"
 	case "SQLite database":
 		return " (sqlite3 -readonly FILE \"SELECT ...\")"
-	case "7-Zip archive":
-		return " (7z l)"
-	case "xz", "zstd":
-		return " (xz -dc, zstd -dc)"
-	case "ELF program", "Mach-O program":
-		return " (file, nm, strings)"
+	case "7-Zip archive", "cabinet archive":
+		return " (7z l, 7z x -so FILE ENTRY)"
+	case "RAR archive":
+		return " (unrar l, bsdtar -tf, 7z l)"
+	case "Debian package":
+		return " (dpkg-deb -c, dpkg-deb -I)"
+	case "RPM package":
+		return " (rpm -qlp, rpm2cpio)"
 	case "ar archive":
 		return " (ar t)"
+	case "ELF program", "Mach-O program", "Windows program", "Java class or Mach-O program":
+		return " (file, nm, strings; javap -c for Java)"
+	case "WebAssembly":
+		return " (wasm-objdump -x, wasm2wat)"
+	case "compiled Python", "compiled Lua":
+		return ", or read the source file that it was made of"
+	case "document of old Microsoft Office":
+		return " (soffice --headless --convert-to pdf, antiword, xls2csv)"
+	case "Parquet table", "Arrow table", "HDF5 data", "NumPy array":
+		return " (python3 with pandas, h5py or numpy; duckdb for Parquet)"
+	case "binary property list":
+		return " (plutil -p; python3 with plistlib)"
+	case "pack of git", "index of git":
+		return " (git verify-pack -v, git ls-files --stage)"
+	case "packet capture":
+		return " (tcpdump -r, tshark -r)"
+	case "font":
+		return " (fc-scan)"
+	}
+	switch {
+	case strings.HasSuffix(kind, "image"):
+		return " (convert FILE x.png, then Read that)"
+	case strings.HasSuffix(kind, "audio"), strings.HasSuffix(kind, "video"), strings.HasSuffix(kind, "media"):
+		return " (ffprobe)"
 	}
 	return ""
 }

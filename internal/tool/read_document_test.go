@@ -1,8 +1,10 @@
 package tool_test
 
 import (
+	"archive/tar"
 	"archive/zip"
 	"bytes"
+	"compress/gzip"
 	"compress/zlib"
 	"encoding/base64"
 	"encoding/json"
@@ -250,8 +252,58 @@ func TestReadListsArchivesAndNamesOtherBinaries(t *testing.T) {
 	wantIn(t, b.must("Read", in{"file_path": "a.zip"}), "A zip archive", "with 3 entries:\nf0 (0 bytes)\nf1 (0 bytes)", "unzip -p")
 	b.put("a.7z", "7z\xbc\xaf\x27\x1c\x00\x00\x00\x00")
 	b.fails("Read", in{"file_path": "a.7z"}, "7-Zip archive", "7z l")
+	b.put("a.rar", "Rar!\x1a\x07\x01\x00")
+	b.fails("Read", in{"file_path": "a.rar"}, "RAR archive", "unrar l")
+	b.put("strange", "\x00\x01\x02\x03")
+	b.fails("Read", in{"file_path": "strange"}, "4 bytes in a format that is not known here", "`file`", "xxd")
+	b.put("bz.txt", "BZh is how bzip2 begins\n")
+	wantIn(t, b.must("Read", in{"file_path": "bz.txt"}), "1\tBZh is how")
+	b.put("empty.zip", "PK\x05\x06"+strings.Repeat("\x00", 18))
+	wantIn(t, b.must("Read", in{"file_path": "empty.zip"}), "A zip archive", "with 0 entries")
 	b.put("a.zip", "PK\x03\x04\x00\x00\x00\x00 no end")
 	b.fails("Read", in{"file_path": "a.zip"}, "cannot be listed", "ends too early")
+}
+
+func TestReadListsWhatIsPacked(t *testing.T) {
+	b := newBench(t)
+	var plain, packed, single bytes.Buffer
+	w := tar.NewWriter(&plain)
+	if err := w.WriteHeader(&tar.Header{Name: "dir/hello.txt", Size: 6, Mode: 0o600}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.Write([]byte("hello\n")); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	for out, data := range map[*bytes.Buffer][]byte{&packed: plain.Bytes(), &single: []byte("hello\n")} {
+		z := gzip.NewWriter(out)
+		if _, err := z.Write(data); err != nil {
+			t.Fatal(err)
+		}
+		if err := z.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	const bz2 = "QlpoOTFBWSZTWcHAgOIAAAFBAAAQAkSgADDNAMNGKZcXckU4UJDBwIDi" // hello, of bzip2
+	raw, err := base64.StdEncoding.DecodeString(bz2)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, c := range map[string]struct{ content, want string }{
+		"a.tar":    {plain.String(), "A tar archive, "},
+		"a.tgz":    {packed.String(), "A tar archive, packed with gzip, "},
+		"hello.gz": {single.String(), "A gzip file, "},
+		"hello":    {string(raw), "A bzip2 file, "},
+	} {
+		b.put(name, c.content)
+		entry := "(6 bytes unpacked)"
+		if strings.Contains(c.want, "tar") {
+			entry = "dir/hello.txt (6 bytes)"
+		}
+		wantIn(t, b.must("Read", in{"file_path": name}), c.want, "with 1 entry:\n", entry, "[To get at the contents, use Bash (")
+	}
 }
 
 // A notebook of pictures is read one cell at a time.
