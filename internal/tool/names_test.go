@@ -2,6 +2,8 @@ package tool_test
 
 import (
 	"encoding/json"
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -68,4 +70,66 @@ func TestTheNearestToolIsNamed(t *testing.T) {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}
+}
+
+// TestEveryRowOfTheTableIsUnderstood tries each name and each parameter that the declarations have other spellings for, in camel case
+// and with hyphens too.
+func TestEveryRowOfTheTableIsUnderstood(t *testing.T) {
+	names, params := 0, 0
+	for _, d := range tool.Declarations() {
+		for _, alias := range d.Aliases {
+			for _, given := range []string{alias, strings.ToUpper(alias), camel(alias)} {
+				names++
+				if got, _ := tool.Catalogue().Canonical(given, nil); got != d.Name {
+					t.Errorf("%q is %q, want %q", given, got, d.Name)
+				}
+			}
+		}
+		var schema struct {
+			Properties map[string]struct {
+				Type string            `json:"type"`
+				Enum []json.RawMessage `json:"enum"`
+			} `json:"properties"`
+		}
+		if len(d.Schema) == 0 {
+			continue // it comes with the session, or is no tool that a model calls
+		}
+		if err := json.Unmarshal(d.Schema, &schema); err != nil {
+			t.Fatalf("%s: %v", d.Name, err)
+		}
+		for param, spellings := range d.Params {
+			value, ok := map[string]string{"string": `"x"`, "integer": "3", "number": "3", "boolean": "true", "array": `["x"]`, "object": `{}`}[schema.Properties[param].Type]
+			if one := schema.Properties[param].Enum; len(one) > 0 {
+				value, ok = string(one[0]), true
+			}
+			if !ok {
+				t.Errorf("%s has no parameter %s with a type", d.Name, param)
+				continue
+			}
+			for _, alias := range strings.Fields(spellings) {
+				for _, given := range []string{alias, camel(alias)} {
+					params++
+					_, mended := tool.Catalogue().Canonical(d.Name, fmt.Appendf(nil, `{%q:%s}`, given, value))
+					var got map[string]json.RawMessage
+					if err := json.Unmarshal(mended, &got); err != nil || string(got[param]) != value {
+						t.Errorf("%s: %s is %s, want %s", d.Name, given, mended, param)
+					}
+				}
+			}
+		}
+	}
+	if names < 150 || params < 80 {
+		t.Errorf("only %d names and %d parameters", names, params)
+	}
+}
+
+// camel is a name in camel case.
+func camel(name string) string {
+	words := strings.Split(name, "_")
+	for i, w := range words[1:] {
+		if w != "" {
+			words[i+1] = strings.ToUpper(w[:1]) + w[1:]
+		}
+	}
+	return strings.Join(words, "")
 }
