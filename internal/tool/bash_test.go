@@ -99,7 +99,7 @@ func TestBashGivesTheOutputInOrder(t *testing.T) {
 				"set -e; false; echo not here":              "Exit code 1",
 				"for i in 1 2; do\n  echo $i\ndone":         "1\n2",
 				"echo $LATHE $CLAUDECODE $TERM $PAGER":      "1 1 dumb cat",
-				"echo $NO_COLOR [$FORCE_COLOR$COLORTERM]":   "1 []",
+				"echo $NO_COLOR:$FORCE_COLOR$COLORTERM":     "1:",
 				"grep -q nothing /dev/null":                 "(Exit code 1: no lines matched)",
 				"echo x | grep nothing":                     "(Exit code 1: no lines matched)",
 				"[ 1 = 2 ]":                                 "(Exit code 1: the condition is false)",
