@@ -57,7 +57,7 @@ func Edit(data []byte, c Change) (out []byte, at int, err error) {
 func spans(data []byte) (cells []span, open int, err error) {
 	if !json.Valid(data) {
 		var v any
-		return nil, 0, fmt.Errorf("the notebook is no valid JSON: %w", json.Unmarshal(data, &v))
+		return nil, 0, fmt.Errorf("the notebook is no valid JSON: %w; repair it with Edit first", json.Unmarshal(data, &v))
 	}
 	d := json.NewDecoder(bytes.NewReader(data))
 	if err := toCells(d); err != nil {

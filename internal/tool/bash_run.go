@@ -249,7 +249,7 @@ func (c *bashCall) runBehind() (*agent.Result, error) {
 	}
 	spool, err := c.env.blobWriter(context.Background(), c.id+".txt")
 	if err != nil {
-		return nil, fmt.Errorf("the output of the command could not be kept: %w", err)
+		return nil, fmt.Errorf("the output of the command could not be kept: %w. Run it without run_in_background, or make room in the temporary folder", err)
 	}
 	own, cancel := context.WithCancelCause(context.Background())
 	s := c.shellRun(cancel, func() error { return context.Cause(own) })

@@ -62,7 +62,7 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 		g := git.New(c.env.Runner).WithEnviron(c.env.environ)
 		var err error
 		if more, err = g.ReadOnlyEnv(ctx, c.dir); err != nil {
-			return nil, fmt.Errorf("git cannot be run safely here: %w", err)
+			return nil, fmt.Errorf("git cannot be run safely here: %w. Look at the repository's files with Read, or ask the user", err)
 		}
 	}
 	return sandbox.ReadOnlyEnv(c.env.environ(), c.safe.path, more), nil

@@ -161,12 +161,12 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 func writeScript(dir, command string) (string, error) {
 	f, err := os.CreateTemp(dir, "lathe-*.sh") // mode 0600
 	if err != nil {
-		return "", fmt.Errorf("a command this long needs a temporary file: %w", err)
+		return "", fmt.Errorf("a command this long needs a temporary file: %w. Write the script with Write and run that file", err)
 	}
 	defer f.Close()
 	if _, err := f.WriteString(command); err != nil {
 		os.Remove(f.Name())
-		return "", fmt.Errorf("a command this long needs a temporary file: %w", err)
+		return "", fmt.Errorf("a command this long needs a temporary file: %w. Write the script with Write and run that file", err)
 	}
 	return f.Name(), nil
 }

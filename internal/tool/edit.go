@@ -135,7 +135,7 @@ func (e *edit) compute(text *files.Text) error {
 			e.regions, e.note = []files.Region{g.region}, g.note(text.View)
 			e.old, e.new = text.View[g.region.Start:g.region.End], g.new
 			if e.old == e.new {
-				return fmt.Errorf("%s has new_string already, but for %s", e.path.Lexical, strings.TrimPrefix(g.why, "where the text is alike except for "))
+				return fmt.Errorf("%s has new_string already, but for %s. If that does not matter go on; else give old_string as the file has it (Read shows it)", e.path.Lexical, strings.TrimPrefix(g.why, "where the text is alike except for "))
 			}
 		}
 	}

@@ -230,7 +230,7 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 	}
 	s.giveUp = true
 	found, err = s.ripgrep(ctx, rg)
-	if errors.Is(err, errFrequent) {
+	if errors.Is(err, errFrequent) || errors.Is(err, errNoRipgrep) {
 		s.left = nil
 		return s.native(ctx, m, 0) // it goes in order and stops when it has enough
 	}

@@ -106,7 +106,7 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	case ctx.Err() != nil:
 		return h, ctx.Err()
 	case err != nil:
-		return nil, fmt.Errorf("cannot run ripgrep: %w", err)
+		return nil, fmt.Errorf("%w: %w", errNoRipgrep, err)
 	case exit.Code > 1 && len(h.files) == 0:
 		return nil, fmt.Errorf("ripgrep cannot search for this: %s. Simplify the pattern, or escape its special characters", strings.TrimSpace(complaint.String()))
 	}
@@ -237,6 +237,9 @@ type rgMessage struct {
 		BinaryOffset *int64 `json:"binary_offset"`
 	} `json:"data"`
 }
+
+// errNoRipgrep says that ripgrep is there and cannot be started.
+var errNoRipgrep = errors.New("ripgrep cannot be started; search with a simpler pattern, or with grep in Bash")
 
 // errFrequent says that a pattern has far more matches than are needed.
 var errFrequent = errors.New("the pattern is frequent")

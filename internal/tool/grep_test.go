@@ -320,6 +320,23 @@ func TestAFrequentPatternIsNotSearchedInAllOfALargeTree(t *testing.T) {
 	}
 }
 
+func TestALargeTreeIsSearchedWhereRipgrepCannotBeStarted(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.WriteFile(filepath.Join(dir, "rg"), []byte("#!/no/such/interpreter\n"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("PATH", dir+string(os.PathListSeparator)+os.Getenv("PATH"))
+	b := newBench(t)
+	for i := range tool.SmallTree + 10 {
+		b.put(fmt.Sprintf("f%04d", i), "needle\n")
+	}
+	if b.env.Ripgrep() != filepath.Join(dir, "rg") {
+		t.Fatalf("ripgrep is %q", b.env.Ripgrep())
+	}
+	wantIn(t, b.must("Grep", in{"pattern": "needle", "output_mode": "count"}), "Total: 310 in 310 files.")
+	b.fails("Grep", in{"pattern": `(?<ahead>a)(?=b)`}, "ripgrep cannot be started", "simpler pattern")
+}
+
 func TestAPatternThatIsFrequentOnlyLaterIsFoundInOrder(t *testing.T) {
 	b := newBench(t)
 	for i := range tool.SmallTree + 10 {

@@ -99,7 +99,7 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 		return nil, nil, fmt.Errorf("%w; try pdftotext in Bash", err)
 	}
 	if first > a.Pages {
-		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end", count(a.Pages, "page", "pages"), first)
+		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end. Give pages up to that number", count(a.Pages, "page", "pages"), first)
 	}
 	fits := a.Pages <= documentPages && info.Size() <= documentBytes
 	if whole && !fits {
@@ -239,7 +239,7 @@ func pageRange(s string) (first, last int, err error) {
 func (c *readCall) listing(ctx context.Context, file *os.File, info fs.FileInfo, kind string) (*agent.Result, *Seen, error) {
 	a, err := c.env.document(ctx, file, document.Request{Kind: "list"})
 	if err != nil {
-		return nil, nil, fmt.Errorf("it is a binary file (%s, %s) that cannot be listed: %w", kind, size(info.Size()), err)
+		return nil, nil, fmt.Errorf("it is a binary file (%s, %s) that cannot be listed: %w. Look at it with a program in Bash%s, or make it anew", kind, size(info.Size()), err, programsFor(kind))
 	}
 	total := count(len(a.Items), "entry", "entries")
 	if a.More {
