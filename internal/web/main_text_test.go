@@ -15,6 +15,7 @@ func TestTheMainTextIsChosenAsAReaderWould(t *testing.T) {
 		"a short main":           {around + "<main>Moved.</main><footer>Legal</footer>", "Moved."},
 		"role=main":              {around + `<div role="main"><h1>A</h1>` + long + "</div><p>Related</p>", "# A\n\n" + long},
 		"an article":             {around + "<article><header><h1>A</h1></header>" + long + "<aside>note</aside></article><p>Related</p>", "# A\n\n" + long + "\n\nnote"},
+		"a main of some length":  {"<main>" + long + "</main><div>" + strings.Repeat("Related. ", 100) + "</div>", long},
 		"several articles":       {around + "<article>First " + long + "</article><p>ad</p><div><article>Second " + long + "</article></div>", "First " + long + "\n\nSecond " + long},
 		"articles in an article": {"<article>" + long + "<article>comment</article></article>", long + "\n\ncomment"},
 		"a teaser beside the text": {
