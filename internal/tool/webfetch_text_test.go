@@ -183,3 +183,63 @@ func TestAPageWithoutTextSaysSo(t *testing.T) {
 	wantIn(t, b.must("WebFetch", in{"url": serve(t, "text/html", []byte("<title>App</title><div id=root></div><script>draw()</script>"))}), "# App\n\n[The page shows no text; scripts may write it")
 	wantIn(t, b.must("WebFetch", in{"url": serve(t, "text/plain", nil)}), "[The server sent no text.]")
 }
+
+func TestEachKindOfPageIsGivenAsItsText(t *testing.T) {
+	b := newBench(t)
+	const html = "<title>Head</title><h1>Head</h1><p>Stra\xdfe</p>" // Latin-1
+	for kind, want := range map[string]string{
+		"text/html; charset=iso-8859-1": ">\n# Head\n\nStraße\n</page>", "application/xhtml+xml": ">\n# Head\n\nStraße\n</page>", "TEXT/HTML": ">\n# Head\n\nStraße\n</page>",
+		"text/plain": ">\n<title>Head</title><h1>Head</h1><p>Straße</p>\n</page>", "application/json": "<h1>Head</h1>",
+	} {
+		wantIn(t, b.must("WebFetch", in{"url": serve(t, kind, []byte(html))}), want)
+	}
+	wantIn(t, b.must("WebFetch", in{"url": serve(t, "application/octet-stream", longPDF(1, 20))}), "--- Page 1 of 1 ---\nP1xxx")
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header()["Content-Type"] = nil
+		fmt.Fprint(w, "<!doctype html><p>a <b>page</b></p>")
+	}))
+	t.Cleanup(srv.Close)
+	wantIn(t, b.must("WebFetch", in{"url": srv.URL}), ">\na **page**\n</page>")
+}
+
+func TestWhatCannotBeGivenWholeNamesTheNextMove(t *testing.T) {
+	b := newBench(t)
+	large := bytes.Repeat([]byte("text "), 3<<20)
+	wantIn(t, b.must("WebFetch", in{"url": serve(t, "text/plain", large)}), "The page has more than 10.0 MB; the rest was not fetched. If you need it, download it with Bash.]")
+	b.fails("WebFetch", in{"url": serve(t, "application/pdf", append(longPDF(1, 20), large...))}, "it is a PDF of more than 10.0 MB; download it with Bash and Read it")
+	b.fails("WebFetch", in{"url": serve(t, "application/pdf", []byte("%PDF-1.7\nno more"))}, "the PDF is damaged", "download it with Bash and try pdftotext")
+	wantIn(t, b.must("WebFetch", in{"url": serve(t, "application/pdf", bytes.ReplaceAll(longPDF(1, 20), []byte(" Tj ET"), []byte("    ET")))}), "The pages have no text; they may be scans. Download the PDF with Bash and Read it")
+	wantIn(t, b.must("WebFetch", in{"url": serve(t, "application/pdf", longPDF(2, 1_100_000)), "offset": 990_000}), "[Page 1 is cut here.]\n[The text was read to here, of 2 pages. To go on: pages=\"2-2\".]")
+}
+
+// Without a small model, and where there is no page, the answer itself comes.
+func TestAPromptIsAnsweredOnlyWhereItCanBe(t *testing.T) {
+	b := newBench(t)
+	wantIn(t, b.must("WebFetch", in{"url": serve(t, "text/plain", []byte("the text")), "prompt": "?"}), ">\nthe text\n</page>")
+	b.env.Ask = func(context.Context, string, string) (string, error) {
+		t.Error("the small model was asked about an error")
+		return "", nil
+	}
+	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/llms.txt" {
+			t.Error("an overview was looked for")
+		}
+		http.Error(w, "no such page", http.StatusNotFound)
+	}))
+	t.Cleanup(srv.Close)
+	r, err := b.call("WebFetch", in{"url": srv.URL + "/x", "prompt": "?"})
+	if err != nil || !r.IsError {
+		t.Fatal(err)
+	}
+	wantIn(t, text(r), ">\nno such page\n</page>")
+}
+
+func TestAPermissionIsForTheHostThatIsAsked(t *testing.T) {
+	b := newBench(t)
+	for address, want := range map[string]string{"go.dev/x": "go.dev", "http://go.dev:80/x": "go.dev", "HTTPS://Go.Dev./x": "go.dev"} {
+		plan, err := b.prepare("WebFetch", in{"url": address})
+		if err != nil || len(plan.Accesses) != 1 || plan.Accesses[0].Target != want || !plan.Parallel {
+			t.Errorf("%s: %+v, %v", address, plan, err)
+		}
+	}
+}
