@@ -88,8 +88,10 @@ func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 		return nil, err
 	}
 	given := marked(p, shown)
-	if at := e.Web.Overview(ctx, p); at != "" && p.Status < 400 {
-		given += fmt.Sprintf("[This site has an overview for models: %s]\n", at)
+	if p.Status < 400 {
+		if at := e.Web.Overview(ctx, p); at != "" {
+			given += fmt.Sprintf("[This site has an overview for models: %s]\n", at)
+		}
 	}
 	given += afterError(p.Status)
 	r := agent.TextResult(given)

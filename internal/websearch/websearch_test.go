@@ -335,3 +335,61 @@ func TestTheEngineIsChosen(t *testing.T) {
 		}
 	}
 }
+
+// Each engine gets the domains in its own form, so that its few results are not used up by pages that are dropped.
+func TestEachEngineIsToldTheDomains(t *testing.T) {
+	for _, c := range []struct{ name, allowed, blocked string }{
+		{websearch.SearXNG, "maps site:a.org OR site:b.org", "maps -site:a.org -site:b.org"},
+		{websearch.Brave, "maps site:a.org OR site:b.org", "maps -site:a.org -site:b.org"},
+		{websearch.Tavily, `{"include_domains":["a.org","b.org"]}`, `{"exclude_domains":["a.org","b.org"]}`},
+		{websearch.Exa, `{"includeDomains":["a.org","b.org"]}`, `{"excludeDomains":["a.org","b.org"]}`},
+	} {
+		const results = `[{"url":"https://a.org/1","title":"a"},{"url":"https://sub.b.org/1","title":"b"},{"url":"https://c.org/1","title":"c"}]`
+		address, last := answering(t, 200, "application/json", `{"results":`+results+`,"web":{"results":`+results+`}}`)
+		told := func() string {
+			if last.query != "" {
+				return last.query
+			}
+			domains := map[string]any{}
+			for name, v := range last.body {
+				if strings.Contains(strings.ToLower(name), "domains") {
+					domains[name] = v
+				}
+			}
+			b, _ := json.Marshal(domains)
+			return string(b)
+		}
+		domains := []string{"a.org", "b.org"}
+		if a := search(t, options(c.name, address, "k"), websearch.Query{Text: "maps", Allowed: domains}); told() != c.allowed || len(a.Results) != 2 {
+			t.Errorf("%s: told %s, %+v", c.name, told(), a.Results)
+		}
+		if a := search(t, options(c.name, address, "k"), websearch.Query{Text: "maps", Blocked: domains}); told() != c.blocked || len(a.Results) != 1 || a.Results[0].Title != "c" {
+			t.Errorf("%s: told %s, %+v", c.name, told(), a.Results)
+		}
+	}
+}
+
+func TestTheProvidersSearchIsToldWhatIsBlocked(t *testing.T) {
+	for wire, c := range map[string]struct{ stream, tool string }{
+		"anthropic": {events(
+			`{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,
+			`{"type":"content_block_start","index":0,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","url":"https://go.dev/a","title":"A","encrypted_content":"x"},{"type":"web_search_result","url":"https://evil.org/a","title":"E","encrypted_content":"x"}]}}`,
+			`{"type":"content_block_stop","index":0}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`,
+		), `{"blocked_domains":["evil.org"],"max_uses":3,"name":"web_search","type":"web_search_20250305"}`},
+		"responses": {events(
+			`{"type":"response.created","response":{"id":"r1","model":"m"}}`,
+			`{"type":"response.output_item.done","output_index":0,"item":{"type":"message","id":"msg_1","role":"assistant","content":[{"type":"output_text","text":"","annotations":[{"type":"url_citation","url":"https://go.dev/a","title":"A"},{"type":"url_citation","url":"https://evil.org/a","title":"E"}]}]}}`,
+			`{"type":"response.completed","response":{"id":"r1","model":"m","status":"completed","output":[],"usage":{"input_tokens":10,"output_tokens":20}}}`,
+		), `{"type":"web_search"}`},
+	} {
+		address, last := answering(t, 200, "text/event-stream", c.stream)
+		m := model(t, wire, address)
+		o := options(websearch.Provider, "", "")
+		o.Model = func(context.Context) (llm.Model, error) { return m, nil }
+		a := search(t, o, websearch.Query{Text: "go maps", Blocked: []string{"evil.org"}})
+		if tools, _ := json.Marshal(last.body["tools"]); string(tools) != "["+c.tool+"]" || len(a.Results) != 1 || a.Results[0].Title != "A" {
+			t.Errorf("%s: sent %s, %+v", wire, tools, a.Results)
+		}
+	}
+}
