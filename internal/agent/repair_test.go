@@ -154,7 +154,8 @@ func refusedResult(r llm.ToolResult) string {
 
 func TestAResultThatHoldsNothingToSendIsReplaced(t *testing.T) {
 	out := Repair([]llm.Message{
-		llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "Read", Input: []byte("{}")}}},
+		llm.UserText("x"),
+		{Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "Read", Input: []byte("{}")}}},
 		{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "a", Parts: []llm.Part{llm.ToolResult{CallID: "b"}}}}},
 	}, "m", "p")
 	if why := refused(out); why != "" {
