@@ -129,7 +129,7 @@ func TestWithoutAnyFileTheDefaultsHold(t *testing.T) {
 	c := newMachine(t).load()
 	s := c.Settings
 	diff(t, "model", s.Model, "") // the provider's default
-	diff(t, "limits", []int{s.MaxOutputTokens, s.MaxTurns, s.CompactionThreshold}, []int{16384, 0, 0})
+	diff(t, "limits", []int{s.MaxOutputTokens, s.MaxTurns, s.CompactionThreshold}, []int{0, 0, 0})
 	diff(t, "bash", s.Bash, config.Bash{DefaultTimeoutMs: 120000, MaxTimeoutMs: 600000, MaxOutputLength: 30000, Profile: "environment"})
 	diff(t, "cache", s.ExploreCache, config.ExploreCache{Enabled: true, MaxEntries: 200, DirectoryTTLMs: 30000})
 	diff(t, "stream", s.Stream, config.Stream{StallTimeoutMs: 60000, MaxRetries: 3, RetryBaseMs: 1000, MaxRetryWaitMs: 30000})
