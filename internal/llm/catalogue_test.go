@@ -104,6 +104,11 @@ func TestNearestModelsAreSuggested(t *testing.T) {
 	if got := NearestModels("gpt5"); !slices.Contains(got, "gpt-5") {
 		t.Error(got)
 	}
+	for _, known := range []string{"claude-sonnet-4-5", "openai/gpt-5", "sonnet", "gpt-5-mini"} { // refused for another reason
+		if got := NearestModels(known); len(got) != 0 {
+			t.Errorf("%s: %v", known, got)
+		}
+	}
 	for _, odd := range []string{"", "qqqqqqqqqqqqqqqqq", strings.Repeat("x", 5000)} {
 		if got := NearestModels(odd); len(got) != 0 {
 			t.Errorf("%.20s: %v", odd, got)

@@ -17,7 +17,7 @@ import (
 )
 
 // handoverScript has replies of every kind: several calls, thoughts, plain answers, bad input, an impossible name.
-// Calls have ids of their own at each server, since servers know theirs by id.
+// Calls have ids of their own at each server, since servers know theirs by id; those of one have characters that others refuse.
 func handoverScript(server string) *llmtest.Script {
 	call := func(name, path string) llmtest.Part { return llmtest.Tool(name, map[string]any{"file_path": path}) }
 	signed := func(parts ...llmtest.Part) llmtest.Reply {
@@ -39,6 +39,9 @@ func handoverScript(server string) *llmtest.Script {
 		for j := range script.Replies[i].Parts {
 			if p := &script.Replies[i].Parts[j]; p.Tool != "" {
 				p.ID = fmt.Sprintf("%s_%d_%d", server, i, j)
+				if server == "call2" { // Chat Completions, where some hosts write ids so
+					p.ID = fmt.Sprintf("functions.%s:%d.%d", p.Tool, i, j)
+				}
 			}
 		}
 	}
