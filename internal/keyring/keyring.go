@@ -163,6 +163,12 @@ func (s *Store) Accounts(service string) ([]string, error) {
 	return out, err
 }
 
+// InSystem reports whether the operating system has a secret, not the file.
+func (s *Store) InSystem(service, account string) bool {
+	x, _ := s.read()
+	return x[service][account].System
+}
+
 func (s *Store) read() (index, error) {
 	x := index{}
 	data, err := os.ReadFile(s.file)

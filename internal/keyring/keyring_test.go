@@ -109,6 +109,9 @@ func TestTheKeyringHasTheSecretAndTheFileHasNot(t *testing.T) {
 		t.Error("it is not in the keyring")
 	}
 	want(t, s, "a", "hidden")
+	if !s.InSystem("mcp", "a") || s.InSystem("mcp", "b") {
+		t.Error("the store does not know what the keyring has")
+	}
 	if data, _ := os.ReadFile(file); strings.Contains(string(data), "hidden") || r.secrets["lathe:mcp/a"] != "hidden" {
 		t.Errorf("%s, %v", data, r.secrets)
 	}

@@ -166,7 +166,7 @@ func (a account) Lock(ctx context.Context) (func(), error) {
 // KeyState is a provider's key, for people: where it comes from, never the key.
 type KeyState struct {
 	Provider string `json:"provider"`
-	Source   string `json:"source"` // a variable or setting, "keyring", "apiKeyHelper", "cloud credentials"
+	Source   string `json:"source"` // a variable or setting, "keyring", "credentials.json" (its file), "apiKeyHelper", "cloud credentials"
 }
 
 // KeyStates lists the providers that can be called with a key or with credentials, in the order of the table, then those of
@@ -185,7 +185,9 @@ func (all *Set) KeyStates() []KeyState {
 		case all.helped(name, p):
 			source = "apiKeyHelper"
 		case all.stored(name, p):
-			source = "keyring"
+			if source = "keyring"; !all.o.Keys.InSystem(keyService, name) {
+				source = "credentials.json"
+			}
 		case all.cloudReady(h):
 			source = "cloud credentials"
 		case keyInHeaders(p.Headers):

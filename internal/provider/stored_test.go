@@ -52,7 +52,7 @@ func TestAProviderWithAKeptKeyIsChosenUntilTheLogout(t *testing.T) {
 	if name, _, err := all.Choose("m"); name != "huggingface" || err != nil {
 		t.Errorf("%s %v", name, err)
 	}
-	if s := all.KeyStates(); len(s) != 1 || s[0] != (KeyState{"huggingface", "keyring"}) {
+	if s := all.KeyStates(); len(s) != 1 || s[0] != (KeyState{"huggingface", "credentials.json"}) {
 		t.Errorf("%v", s)
 	}
 	if s := keyed(t, file, `{}`, "ANTHROPIC_API_KEY=a").KeyStates(); len(s) != 2 || s[0] != (KeyState{"anthropic", "ANTHROPIC_API_KEY"}) {
