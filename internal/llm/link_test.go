@@ -131,6 +131,9 @@ func (w *window) sent(ack time.Time, n int) {
 // BenchmarkLink measures what 100 steps, whose input grows by 5 kB to 500 kB, cost on the way to a server, with pauses of 400 ms for
 // tools: sent whole over HTTP/2 as lathe does, and only what is new over one connection, as a WebSocket could.
 func BenchmarkLink(b *testing.B) {
+	if os.Getenv("LATHE_BENCH_LINK") == "" {
+		b.Skip("it takes seven minutes: set LATHE_BENCH_LINK=1")
+	}
 	const steps, grow = 100, 5000
 	for name, l := range map[string]link{"delay": {}, "slow-start": {slow: true}, "slow-start-20-Mbit": {slow: true, rate: 2.5e6}, "slow-start-5-Mbit": {slow: true, rate: 0.625e6}} {
 		for way, open := range map[string]func(*testing.B, link) func(int){"whole": wholeInput, "new": newInput} {
