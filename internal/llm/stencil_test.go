@@ -36,7 +36,9 @@ func TestAnEventLikeTheLastIsReadByItsValues(t *testing.T) {
 		`{"a": "two","n":22,"p":"y","k":"same"}`:       false,
 		`{"a":null,"n":22,"p":"y","k":"same"}`:         false,
 		`{"a":"tw","o":"","n":22,"p":"y","k":"same"}`:  false,
-		``: false,
+		`{"b":"two","n":22,"p":"y","k":"same"}`:        false,
+		`{"a":"two","m":22,"p":"y","k":"same"}`:        false,
+		``:                                             false,
 	} {
 		var text string
 		var n int
@@ -58,6 +60,24 @@ func TestAnEventLikeTheLastIsReadByItsValues(t *testing.T) {
 	}
 	if text != "t\nwo" || n != 22 {
 		t.Errorf("%q, %d", text, n)
+	}
+}
+
+// The bytes of an event are those of the next one afterwards.
+func TestAnEventIsKeptAsACopy(t *testing.T) {
+	var s Stencil
+	var text string
+	buf := []byte(`{"a":"one","n":1,"k":"same"}`)
+	scanner := s.Scan(buf)
+	s.Done(scanner.Object(func(name []byte) bool {
+		if string(name) == "a" {
+			return scanner.TextTo(&text)
+		}
+		return scanner.Skip()
+	}))
+	copy(buf, `{"b":"two","n":2,"k":"same"}`)
+	if s.Again(buf) {
+		t.Errorf("an event is compared with itself: %q", text)
 	}
 }
 
