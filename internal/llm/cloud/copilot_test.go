@@ -47,19 +47,43 @@ func github(t *testing.T, exchanges *int) *httptest.Server {
 type shelf struct {
 	mu     sync.Mutex
 	lock   sync.Mutex
+	locked bool
 	secret string
+	apart  int // times that it was read or changed without the lock
 }
 
-func (s *shelf) Get() (string, error) { s.mu.Lock(); defer s.mu.Unlock(); return s.secret, nil }
+func (s *shelf) Get() (string, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.check()
+	return s.secret, nil
+}
 
 func (s *shelf) Set(secret string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.check()
 	s.secret = secret
 	return nil
 }
 
-func (s *shelf) Lock(context.Context) (func(), error) { s.lock.Lock(); return s.lock.Unlock, nil }
+func (s *shelf) check() {
+	if !s.locked {
+		s.apart++
+	}
+}
+
+func (s *shelf) Lock(context.Context) (func(), error) {
+	s.lock.Lock()
+	s.hold(true)
+	return func() { s.hold(false); s.lock.Unlock() }, nil
+}
+
+func (s *shelf) hold(locked bool) {
+	s.mu.Lock()
+	s.locked = locked
+	s.mu.Unlock()
+}
 
 func TestCopilotsTokenIsMadeOnceForAllProcessesAndRenewed(t *testing.T) {
 	exchanges := 0
@@ -81,8 +105,8 @@ func TestCopilotsTokenIsMadeOnceForAllProcessesAndRenewed(t *testing.T) {
 		})
 	}
 	wg.Wait()
-	if exchanges != 1 {
-		t.Errorf("%d exchanges, want 1", exchanges)
+	if exchanges != 1 || store.apart != 0 {
+		t.Errorf("%d exchanges, want 1; the login was read or changed %d times without the lock", exchanges, store.apart)
 	}
 	p := Copilot(o, store)
 	out := &llm.Outgoing{URL: "https://api.githubcopilot.com/chat/completions", Header: http.Header{}, Refused: &llm.Refusal{Header: http.Header{"Authorization": {"Bearer tid=1"}}, Err: &llm.Error{}}}
