@@ -13,7 +13,7 @@ import (
 // capitals (TargetFile), and those that no declaration lists.
 func peerFields(usual string, fields map[string]json.RawMessage) {
 	for key, v := range fields {
-		if key[:1] >= "A" && key[:1] <= "Z" && len(key) > 1 {
+		if len(key) > 1 && key[0] >= 'A' && key[0] <= 'Z' {
 			if snake := snakeOf(key); fields[snake] == nil {
 				fields[snake] = v
 				delete(fields, key)

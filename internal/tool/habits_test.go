@@ -70,6 +70,7 @@ func TestCallsThatAreRightStayAsTheyAre(t *testing.T) {
 		{"Grep", `{"pattern":"view_range"}`},
 		{"TodoWrite", `{"todos":[{"content":"plan","status":"pending"}]}`},
 		{"Unknown", `{"command":["a"]}`},
+		{"Bash", `{"":[]}`},
 		{"Edit", `{"command":`},
 	} {
 		if name, input := canonical(c[0], []byte(c[1])); name != c[0] || input != nil && !sameJSON(input, c[1]) {
@@ -87,6 +88,7 @@ func sameJSON(a []byte, b string) bool {
 func FuzzHabits(f *testing.F) {
 	f.Add("shell", `{"command":["bash","-lc","cd a && apply_patch <<'EOF'\nx\nEOF"]}`)
 	f.Add("str_replace_editor", `{"command":"view","path":"a","view_range":[1,2]}`)
+	f.Add("sh", `{"":[]}`)
 	f.Add("apply_diff", `{"path":"a","diff":"<<<<<<< SEARCH\n=======\n>>>>>>> REPLACE"}`)
 	canonical := tool.HabitsOf(tool.Catalogue())
 	f.Fuzz(func(t *testing.T, name, input string) {
