@@ -24,7 +24,7 @@ Setup               additionalContext exit 2
 InstructionsLoaded
 UserPromptSubmit    text additionalContext sessionTitle suppressOriginalPrompt decision reason continue stopReason exit 2
 UserPromptExpansion text additionalContext decision reason exit 2
-PreToolUse          permissionDecision permissionDecisionReason updatedInput additionalContext decision reason continue stopReason systemMessage suppressOutput terminalSequence exit 2
+PreToolUse          permissionDecision permissionDecisionReason updatedInput additionalContext decision reason continue stopReason systemMessage suppressOutput terminalSequence async asyncTimeout exit 2
 PermissionRequest   decision behavior updatedInput updatedPermissions message interrupt
 PermissionDenied    retry
 PostToolUse         additionalContext updatedToolOutput updatedMCPToolOutput classifierContext decision reason continue stopReason exit 2
@@ -47,7 +47,7 @@ SubagentStart       additionalContext exit 2
 SubagentStop        additionalContext decision reason exit 2
 PreCompact          decision reason exit 2
 PostCompact
-SessionEnd
+SessionEnd          async
 `
 
 // hookElsewhere are events that no conversation without a person has, with the tests that have them.
@@ -161,7 +161,7 @@ func outputsOf(event string, commands []string) []string {
 func outputFields() []string {
 	return strings.Fields(`additionalContext sessionTitle initialUserMessage watchPaths reloadSkills systemMessage suppressOriginalPrompt decision reason continue stopReason
 		permissionDecision permissionDecisionReason updatedInput suppressOutput terminalSequence behavior updatedPermissions message interrupt retry updatedToolOutput
-		updatedMCPToolOutput classifierContext worktreePath action content displayContent`)
+		updatedMCPToolOutput classifierContext worktreePath action content displayContent async asyncTimeout`)
 }
 
 // takesExit reports an event for which exit code 2 means something.
