@@ -17,6 +17,12 @@ import (
 // converse starts lathe on a terminal of 90 columns, with a scripted model and an empty home.
 func converse(t *testing.T, term string, script *llmtest.Script, args ...string) *termtest.Terminal {
 	t.Helper()
+	return converseWith(t, term, script, nil, args...)
+}
+
+// converseWith is converse with more variables in the environment.
+func converseWith(t *testing.T, term string, script *llmtest.Script, env []string, args ...string) *termtest.Terminal {
+	t.Helper()
 	home := t.TempDir()
 	dir := filepath.Join(home, "project")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -30,6 +36,7 @@ func converse(t *testing.T, term string, script *llmtest.Script, args ...string)
 	c := exec.Command(buildLathe(t), args...)
 	c.Dir = dir
 	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8"}
+	c.Env = append(c.Env, env...)
 	return termtest.Start(t, c, 90, 30)
 }
 
