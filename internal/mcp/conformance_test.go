@@ -5,11 +5,14 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -55,13 +58,18 @@ var conformance = map[string]string{
 func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 	suite := npmProgram(t, "@modelcontextprotocol/conformance", conformanceVersion, "dist/index.js")
 	known := suite.run(t, nil, "list", "--client")
+	missing := maps.Clone(conformance)
 	for line := range strings.Lines(known) {
 		if name, ok := strings.CutPrefix(strings.TrimSpace(line), "- "); ok {
 			name, _, _ = strings.Cut(name, " ")
 			if _, listed := conformance[name]; !listed {
 				t.Errorf("the suite has a scenario %s, which is not listed here", name)
 			}
+			delete(missing, name)
 		}
+	}
+	for name := range missing {
+		t.Errorf("the suite does not list the scenario %s: %s", name, known)
 	}
 	for name, reason := range conformance {
 		t.Run(name, func(t *testing.T) {
@@ -75,7 +83,7 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 			}
 			for ; ; tries-- {
 				out, err := suite.command(t, []string{"TEST_MCP_SERVER=conformance"}, "client", "--command", os.Args[0], "--scenario", name, "--timeout", "60000", "-o", t.TempDir()).CombinedOutput()
-				if err == nil && strings.Contains(string(out), "0 failed, 0 warnings") {
+				if err == nil && passed().Match(out) {
 					return
 				}
 				if tries == 1 {
@@ -85,6 +93,11 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 		})
 	}
 }
+
+// passed is the summary of a scenario that checked something and found no fault.
+var passed = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`Passed: ([1-9]\d*)/([1-9]\d*), 0 failed, 0 warnings`)
+})
 
 // npm is an installed program of the npm registry.
 type npm struct{ node, script string }

@@ -87,8 +87,8 @@ func flatten(root map[string]json.RawMessage, raw json.RawMessage, all bool) {
 	}
 }
 
-// cleanSchema makes the texts of a schema safe to send. Names and values that a call has to repeat keep their characters, unless they hold a tag in
-// which lathe speaks. A schema without such texts stays as it is.
+// cleanSchema makes the texts of a schema safe to send. Names keep their characters, since a call has to repeat them (speaks has refused those with
+// a tag), and so do values, unless they hold a tag in which lathe speaks. A schema without such texts stays as it is.
 func cleanSchema(raw json.RawMessage, clean func(string) string) json.RawMessage {
 	if bytes.IndexFunc(raw, func(r rune) bool { return r == '<' || r == '\\' || r >= 0x7F }) < 0 {
 		return raw
@@ -129,7 +129,7 @@ func cleanValue(key string, v any, clean func(string) string) any {
 	case map[string]any:
 		out := make(map[string]any, len(v))
 		for k, inner := range v {
-			out[cleanTag(k, clean)] = cleanValue(k, inner, clean)
+			out[k] = cleanValue(k, inner, clean)
 		}
 		return out
 	}
@@ -137,8 +137,30 @@ func cleanValue(key string, v any, clean func(string) string) any {
 }
 
 func cleanTag(s string, clean func(string) string) string {
-	if strings.Contains(strings.ToLower(s), "system-reminder") {
+	if holdsTag(s) {
 		return clean(s)
 	}
 	return s
+}
+
+func holdsTag(s string) bool { return strings.Contains(strings.ToLower(s), "system-reminder") }
+
+// speaks reports whether a name in a schema holds a tag in which lathe speaks. Under another name the server would not know it.
+func speaks(schema json.RawMessage) bool {
+	var root any
+	return (holdsTag(string(schema)) || bytes.IndexByte(schema, '\\') >= 0) && json.Unmarshal(schema, &root) == nil && namesHoldTag(root)
+}
+
+func namesHoldTag(v any) bool {
+	switch v := v.(type) {
+	case []any:
+		return slices.ContainsFunc(v, namesHoldTag)
+	case map[string]any:
+		for k, inner := range v {
+			if holdsTag(k) || namesHoldTag(inner) {
+				return true
+			}
+		}
+	}
+	return false
 }

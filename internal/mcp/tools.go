@@ -86,6 +86,8 @@ func (v *server) unfit(t client.Tool, taken string) string {
 		return fmt.Sprintf("the tool %q: its name imitates another server's", t.Name)
 	case slices.Contains(v.set.o.Builtin, t.Name) && !slices.Contains(v.entry.EnabledTools, t.Name):
 		return fmt.Sprintf("the tool %q: its name imitates lathe's own tool; name it in enabledTools of the server's entry to use it", t.Name)
+	case speaks(t.InputSchema):
+		return fmt.Sprintf("the tool %q: a name in its schema holds a tag in which lathe speaks to the model", t.Name)
 	}
 	return ""
 }
