@@ -101,10 +101,13 @@ func TestAServersFormIsAnsweredInPlainLines(t *testing.T) {
 	config, results := asker(t)
 	s := converseWith(t, "dumb", callsServer("form"), waitForServers, "--mcp-config", config, "--allowedTools", "mcp__asker", "hello")
 	s.Sees("Where shall it go?")
+	s.Sees("? ")
 	s.Type("1\r")
 	s.Sees("south")
+	s.Sees("? ")
 	s.Type("2\r")
 	s.Sees("Name of the host")
+	s.Sees("? ")
 	s.Type("alpha\r")
 	s.Sees("That was it.")
 	if r := <-results; r.Action != "accept" || fmt.Sprint(r.Content) != "map[name:alpha region:south]" {

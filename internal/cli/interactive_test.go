@@ -23,6 +23,13 @@ func converse(t *testing.T, term string, script *llmtest.Script, args ...string)
 // converseWith is converse with more variables in the environment.
 func converseWith(t *testing.T, term string, script *llmtest.Script, env []string, args ...string) *termtest.Terminal {
 	t.Helper()
+	d, _ := converseServed(t, term, script, env, args...)
+	return d
+}
+
+// converseServed is converseWith, and returns the model's server too.
+func converseServed(t *testing.T, term string, script *llmtest.Script, env []string, args ...string) (*termtest.Terminal, *llmtest.Server) {
+	t.Helper()
 	home := t.TempDir()
 	dir := filepath.Join(home, "project")
 	if err := os.Mkdir(dir, 0o700); err != nil {
@@ -37,7 +44,7 @@ func converseWith(t *testing.T, term string, script *llmtest.Script, env []strin
 	c.Dir = dir
 	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8"}
 	c.Env = append(c.Env, env...)
-	return termtest.Start(t, c, 90, 30)
+	return termtest.Start(t, c, 90, 30), srv
 }
 
 // ended waits for the end with an exit code, and returns everything that was written.

@@ -34,6 +34,18 @@ func TestABatchHandsEachCallOnAndShowsEachResult(t *testing.T) {
 		many = append(many, read("a"))
 	}
 	b.fails("Batch", in{"calls": many}, "25 are the most")
+	b.env.Invoke = func(_ context.Context, calls []llm.ToolCall) (out []llm.ToolResult) {
+		for i, c := range calls {
+			out = append(out, llm.TextResult(c, fmt.Sprintf("result %d.", i+1), false))
+		}
+		return out
+	}
+	all := b.must("Batch", in{"calls": many[:25]})
+	for i := 1; i <= 25; i++ {
+		if n := strings.Count(all, fmt.Sprintf("## %d. Read: ok\nresult %d.", i, i)); n != 1 {
+			t.Errorf("result %d is there %d times", i, n)
+		}
+	}
 	b.fails("Batch", in{"calls": []in{}}, "empty")
 }
 
