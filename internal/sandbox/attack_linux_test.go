@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net"
 	"os"
+	"strconv"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -18,11 +19,12 @@ import (
 
 // target is the world that an attack aims at: folders, processes and sockets outside the sandbox.
 type target struct {
-	Work, Outside string // the writable root, and a folder beside it
-	Secret        string // a masked file
-	Pid           int    // a process outside, whose environment has outsideMark
-	TCP, UDP      string // addresses of servers outside
-	Unix          string // path of a server's socket, in Work, so that it can be seen
+	Work, Outside string  // the writable root, and a folder beside it
+	Secret        string  // a masked file
+	Pid           int     // a process outside, whose environment has outsideMark
+	Mapped        uintptr // an address that it can read
+	TCP, UDP      string  // addresses of servers outside
+	Unix          string  // path of a server's socket, in Work, so that it can be seen
 	Abstract      string
 	Shared        string // name below /dev/shm
 	SysV          int    // id of a shared memory segment
@@ -63,7 +65,7 @@ var attacks = []attack{
 		return errors.Join(os.Link(t.Outside+"/file", t.Work+"/hard"), os.WriteFile(t.Work+"/hard", nil, 0o600))
 	}},
 	{name: "write through /proc/self/root", bare: true, run: func(t target) error { return create("/proc/self/root" + t.Outside + "/new") }},
-	{name: "write through an inherited descriptor", run: func(t target) error {
+	{name: "write through an inherited descriptor", bare: true, run: func(t target) error {
 		_, err := unix.Write(t.Fd, []byte("x"))
 		return err
 	}},
@@ -95,7 +97,7 @@ var attacks = []attack{
 		}
 		return nil
 	}},
-	{name: "make a masked file readable", full: true, why: "as above", run: func(t target) error {
+	{name: "make a masked file readable", full: true, why: "as above", bare: true, run: func(t target) error {
 		if err := os.Chmod(t.Secret, 0o600); err != nil {
 			return err
 		}
@@ -115,7 +117,7 @@ var attacks = []attack{
 	}},
 	{name: "make a user namespace", bare: true, run: func(target) error { return rawClone(unix.CLONE_NEWUSER | unix.CLONE_NEWNS) }},
 	{name: "make a user namespace with clone3", bare: true, run: func(target) error { return rawClone3(unix.CLONE_NEWUSER) }},
-	{name: "make a device", run: func(t target) error { return unix.Mknod(t.Work+"/mem", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))) }},
+	{name: "make a device", root: true, run: func(t target) error { return unix.Mknod(t.Work+"/mem", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))) }},
 	{name: "make a file run with its owner's rights", bare: true, run: func(t target) error {
 		return errors.Join(create(t.Work+"/setuid"), unix.Chmod(t.Work+"/setuid", 0o4755))
 	}},
@@ -134,7 +136,7 @@ var attacks = []attack{
 		return err
 	}},
 	{name: "signal a process outside", bare: true, run: func(t target) error { return unix.Kill(t.Pid, 0) }},
-	{name: "signal every process", full: true, why: "Landlock's scope keeps it to the command's own processes, which are there", run: func(t target) error {
+	{name: "signal every process", full: true, why: "Landlock's scope keeps it to the command's own processes, which are there", bare: true, run: func(t target) error {
 		if err := unix.Kill(-1, 0); err != nil {
 			return err
 		}
@@ -164,9 +166,9 @@ var attacks = []attack{
 		}
 		return errors.New("without effect") // if it lives to report the exit of this process
 	}},
-	{name: "read memory of another process", run: func(t target) error {
+	{name: "read memory of another process", root: true, run: func(t target) error {
 		b := make([]byte, 1)
-		_, err := unix.ProcessVMReadv(t.Pid, []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: 1 << 20, Len: 1}}, 0)
+		_, err := unix.ProcessVMReadv(t.Pid, []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: t.Mapped, Len: 1}}, 0)
 		return err
 	}},
 	{name: "connect by TCP", bare: true, run: func(t target) error { return dial("tcp", t.TCP) }},
@@ -228,7 +230,7 @@ var attacks = []attack{
 		_, err := unix.KeyctlGetKeyringID(unix.KEY_SPEC_SESSION_KEYRING, true)
 		return err
 	}},
-	{name: "type into a terminal", run: func(target) error {
+	{name: "type into a terminal", bare: true, run: func(target) error {
 		b := byte('x')
 		err := call(unix.SYS_IOCTL, 0, unix.TIOCSTI, uintptr(unsafe.Pointer(&b)))
 		if !errors.Is(err, unix.EPERM) {
@@ -245,14 +247,26 @@ var attacks = []attack{
 		_, err := unix.SysvShmAttach(t.SysV, 0, 0)
 		return err
 	}},
-	{name: "set a cgroup's release agent or limit", run: func(target) error {
-		for _, name := range []string{"/sys/fs/cgroup/release_agent", "/sys/fs/cgroup/cgroup.subtree_control", "/sys/fs/cgroup/cgroup.procs"} {
-			if f, err := os.OpenFile(name, os.O_WRONLY, 0); err == nil {
-				f.Close()
-				return nil
-			}
+	{name: "set a cgroup's release agent or limit", root: true, run: func(t target) error {
+		opened := func(dir string) bool {
+			return opens(dir+"/release_agent") == nil || opens(dir+"/cgroup.subtree_control") == nil || opens(dir+"/cgroup.procs") == nil
 		}
-		return errors.New("none can be opened")
+		if opened("/sys/fs/cgroup") {
+			return nil
+		}
+		var err error // the machine's own may be mounted read-only: a new mount is not
+		for _, m := range [][2]string{{"cgroup2"}, {"cgroup", "none,name=" + t.Shared}} {
+			failed := unix.Mount("none", t.Work, m[0], 0, m[1])
+			if failed == nil {
+				worked := opened(t.Work)
+				if failed = unix.Unmount(t.Work, unix.MNT_DETACH); worked {
+					return failed
+				}
+				failed = errors.New("none can be opened")
+			}
+			err = errors.Join(err, failed)
+		}
+		return err
 	}},
 	{name: "set the core dump program", root: true, run: func(target) error { return opens("/proc/sys/kernel/core_pattern") }},
 	{name: "press the magic key", run: func(target) error { return opens("/proc/sysrq-trigger") }},
@@ -383,6 +397,17 @@ func freeDescriptor(name string) (int, error) {
 		return 0, err
 	}
 	return fd, nil
+}
+
+// mapped returns the first address in a process's memory.
+func mapped(pid int) (uintptr, error) {
+	maps, err := os.ReadFile(fmt.Sprintf("/proc/%d/maps", pid))
+	if err != nil {
+		return 0, err
+	}
+	first, _, _ := strings.Cut(string(maps), "-")
+	address, err := strconv.ParseUint(first, 16, 64)
+	return uintptr(address), err
 }
 
 func sysvSegment() (int, error) {

@@ -144,6 +144,9 @@ func aim(t *testing.T) (target, confine.Policy) {
 		t.Fatal(err)
 	}
 	a.Pid = sleeper.Process.Pid
+	if a.Mapped, err = mapped(a.Pid); err != nil {
+		t.Fatal(err)
+	}
 	a.TCP, a.UDP = serve(t, "tcp", "127.0.0.1:0"), serveUDP(t)
 	serve(t, "unix", a.Abstract)
 	a.Unix = filepath.Join(a.Work, "s")
