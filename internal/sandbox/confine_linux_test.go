@@ -22,56 +22,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
-// tiers are those that this machine has; one that it lacks is skipped with its reason.
-func tiers(t *testing.T, test func(*testing.T, confine.Support)) {
-	found := confine.Detect()
-	if os.Getenv(carrierNeeded) != "" && found.Carrier == "" {
-		t.Fatalf("bubblewrap is not used: tier %s: %s", found.Tier, found.Why)
-	}
-	for _, tier := range []confine.Tier{confine.Full, confine.Landlock} {
-		t.Run(tier.String(), func(t *testing.T) {
-			s := found
-			if tier > found.Tier {
-				t.Skipf("this machine has no tier %s: %s", tier, found.Why)
-			}
-			if tier < found.Tier {
-				s = confine.Support{Tier: tier, ABI: found.ABI}
-			}
-			test(t, s)
-		})
-	}
-	if found.Tier == confine.Full && found.Carrier == "" {
-		t.Run("full by bubblewrap", func(t *testing.T) {
-			s := confine.Support{Tier: confine.Full, ABI: found.ABI, Carrier: confine.Bubblewrap()}
-			if s.Carrier == "" {
-				t.Skip("bubblewrap is not installed")
-			}
-			if err := confine.Probe(s); err != nil {
-				t.Skipf("bubblewrap does not work here: %v", err)
-			}
-			test(t, s)
-		})
-	}
-	if found.Tier == confine.Full && !found.User {
-		t.Run("full with a user namespace", func(t *testing.T) {
-			s := confine.Support{Tier: confine.Full, ABI: found.ABI, User: true}
-			if err := confine.Probe(s); err != nil {
-				t.Skipf("no user namespaces here: %v", err)
-			}
-			test(t, s)
-		})
-	}
-}
-
-func full(t *testing.T) confine.Support {
-	t.Helper()
-	s := confine.Detect()
-	if s.Tier != confine.Full {
-		t.Skipf("this machine has no tier full: %s", s.Why)
-	}
-	return s
-}
-
 // TestTheSameAsNobody runs the tests of the boundary again as an ordinary user, which has other ways in and out than root.
 func TestTheSameAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {

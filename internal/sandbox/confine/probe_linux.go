@@ -11,6 +11,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"runtime"
+	"strings"
 	"sync"
 
 	"golang.org/x/sys/unix"
@@ -67,6 +68,11 @@ func hint(err error) string {
 	return ""
 }
 
+// HoleError says what a probe could do that its boundary forbids. Other errors say that the machine lacks what the boundary is made of.
+type HoleError struct{ Found string }
+
+func (e *HoleError) Error() string { return "the probe's boundary does not hold: " + e.Found }
+
 // Probe starts a child in a tier and has it test the boundary. Nil means that it held.
 func Probe(s Support) error {
 	in, err := os.MkdirTemp("", "lathe-probe-")
@@ -112,8 +118,11 @@ func Probe(s Support) error {
 	}
 	err = cmd.Wait()
 	stdout.Close()
-	if text, _ := io.ReadAll(io.LimitReader(out, 4096)); len(text) > 0 || err != nil {
-		return fmt.Errorf("the probe's boundary does not hold: %s%w", text, err)
+	if text, _ := io.ReadAll(io.LimitReader(out, 4096)); len(text) > 0 {
+		return &HoleError{strings.TrimSuffix(string(text), "; ")}
+	}
+	if err != nil {
+		return fmt.Errorf("the probe failed: %w", err)
 	}
 	if status, _, ok := c.Status(); s.Tier == Full && (!ok || status != 0) {
 		return fmt.Errorf("the probe ended with status %d", status)
