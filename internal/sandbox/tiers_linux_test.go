@@ -85,4 +85,3 @@ func full(t *testing.T) confine.Support {
 	}
 	return s
 }
-
