@@ -203,7 +203,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVarP(&o.Version, "version", "v", false, "print the version")
 }
 
-// compatFlags are flags of Claude Code and its SDKs whose part lathe does not have (yet). Without effect
+// compatFlags are flags of Claude Code and its SDKs whose part lathe does not have. Without effect
 // they are accepted; asking for something with them is an error, so that nothing is ignored silently.
 var compatFlags = []struct {
 	name, usage string
@@ -244,7 +244,7 @@ func checkCompat(f *pflag.FlagSet) error {
 		}
 		for _, v := range vals {
 			if !c.empty(v) {
-				return usage("leave the flag out", "--%s: %s are not supported yet", c.name, c.usage)
+				return usage("leave the flag out", "--%s: %s are not supported", c.name, c.usage)
 			}
 		}
 	}

@@ -51,7 +51,7 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 		{"toolAliases", in.Aliases},
 	} {
 		if !isEmptyJSON(part.raw) {
-			return nil, fmt.Errorf("initialize: %s are not supported yet; leave them out", part.name)
+			return nil, fmt.Errorf("initialize: %s are not supported; leave them out", part.name)
 		}
 	}
 	if err := c.takeInit(in); err != nil {
