@@ -25,7 +25,7 @@ func TestNoticesOfTheAgentAreJournaled(t *testing.T) {
 	}
 }
 
-func TestValuesOfSecretVariablesAreMaskedInRecordings(t *testing.T) {
+func TestVariablesWithNamesOfSecretsAreSecrets(t *testing.T) {
 	p := newPlace(t, nil)
 	p.vars = []string{"GH_TOKEN=ghbare55667788", "EDITOR=vim-with-a-long-name"}
 	inst := p.open(t, nil)
