@@ -76,3 +76,51 @@ func TestTheAdministratorsListsRefuseServers(t *testing.T) {
 		}
 	}
 }
+
+func TestTheAdministratorsAddressesCannotBeImitated(t *testing.T) {
+	for _, c := range []struct {
+		pattern, url    string
+		allowed, denied bool
+	}{
+		{"https://*.example.com/*", "https://mcp.example.com/v1", true, true},
+		{"https://*.example.com/*", "HTTPS://MCP.Example.com:443/v1", true, true},
+		{"https://*.Example.com:443/*", "https://mcp.example.com/v1", true, true},
+		{"https://*.example.com/*", "https://evil.test/a.example.com/v1", false, true}, // a list of what is denied is read as widely as it can be
+		{"https://*.example.com/*", "https://evil.test?a.example.com/v1", false, true},
+		{"https://*.example.com/*", "https://evil.test#a.example.com/v1", false, true},
+		{"https://*.example.com/*", "https://example.com/v1", false, false},
+		{"https://a.test/v1/*", "https://a.test/v1/../admin", false, true},
+		{"https://a.test/v1/*", "https://a.test/v1/%2e%2e/admin", false, true},
+		{"https://a.test/admin/*", "https://a.test/v1/../admin/x", true, true},
+		{"https://a.test", "https://a.test/", true, true},
+		{"https://a.test*", "https://a.test/v1?x=1", true, true},
+		{"https://a.test/v1", "https://a.test/V1", false, true},
+		{"http*://a.test:8080/*", "http://a.test:8080/mcp", true, true},
+		{"*a.test*", "https://A.test/mcp", true, true},
+		{"*", "http://b.test", true, true},
+	} {
+		list, _ := json.Marshal([]map[string]string{{"serverUrl": c.pattern}})
+		flag, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]string{"type": "http", "url": c.url}}})
+		for policy, kept := range map[*entry.Policy]bool{{Allowed: list}: c.allowed, {Denied: list}: !c.denied} {
+			got, faults, err := entry.Read(entry.Places{Flags: []string{string(flag)}, Strict: true, Policy: *policy})
+			if err != nil || len(got) == 1 != kept {
+				t.Errorf("%s, %s, denied %v: %s %q %v", c.pattern, c.url, policy.Denied != nil, names(got), faults, err)
+			}
+		}
+	}
+}
+
+func TestANameIsNotEnoughBesideCommandsAndAddresses(t *testing.T) {
+	flags := `{"mcpServers": {"a": {"command": "npx", "args": ["x"]}, "b": {"command": "sh"}, "c": {"type": "http", "url": "https://c.test"}, "d": {"type": "sse", "url": "https://d.test"}}}`
+	for allowed, want := range map[string]string{
+		`[{"serverName": "a"}, {"serverName": "b"}, {"serverName": "c"}]`:                                       "flag:a flag:b flag:c",
+		`[{"serverName": "a"}, {"serverName": "b"}, {"serverName": "c"}, {"serverCommand": ["npx", "x"]}]`:      "flag:a flag:c",
+		`[{"serverName": "a"}, {"serverName": "c"}, {"serverName": "d"}, {"serverUrl": "https://c.test"}]`:      "flag:a flag:c",
+		`[{"serverName": "b"}, {"serverName": "d"}, {"serverCommand": ["x"]}, {"serverUrl": "https://c.test"}]`: "flag:c",
+	} {
+		got, _, err := entry.Read(entry.Places{Flags: []string{flags}, Strict: true, Policy: entry.Policy{Allowed: json.RawMessage(allowed)}})
+		if err != nil || names(got) != want {
+			t.Errorf("%s: %s, want %s (%v)", allowed, names(got), want, err)
+		}
+	}
+}

@@ -3,6 +3,8 @@ package entry
 import (
 	"encoding/json"
 	"fmt"
+	"net/url"
+	"path"
 	"slices"
 	"strings"
 )
@@ -17,7 +19,7 @@ type Policy struct {
 type pattern struct {
 	Name    string   `json:"serverName"`
 	Command []string `json:"serverCommand"`
-	URL     string   `json:"serverUrl"` // * stands for any text
+	URL     string   `json:"serverUrl"` // * stands for any text, in a part of the address
 }
 
 // Apply leaves out the servers that the lists refuse. A list that cannot be read refuses all.
@@ -29,7 +31,7 @@ func (p Policy) Apply(entries []Entry, faults []string) ([]Entry, []string, erro
 	}
 	kept := entries[:0]
 	for _, e := range entries {
-		if p.Allowed != nil && !e.meets(allowed) || e.meets(denied) {
+		if p.Allowed != nil && !e.allowed(allowed) || e.denied(denied) {
 			faults = append(faults, fmt.Sprintf("the MCP server %q is refused by the policy of this machine", e.Name))
 			continue
 		}
@@ -46,12 +48,79 @@ func patterns(raw json.RawMessage) (out []pattern, err error) {
 	return out, err
 }
 
-func (e *Entry) meets(list []pattern) bool {
+// allowed reports whether the list has the server. Whoever declares a server names it, so a name is not enough where the list has commands
+// (for servers with a command) or addresses (for those with an address).
+func (e *Entry) allowed(list []pattern) bool {
+	exact := slices.ContainsFunc(list, func(p pattern) bool { return len(p.Command) > 0 && e.Command != "" || p.URL != "" && e.URL != "" })
 	return slices.ContainsFunc(list, func(p pattern) bool {
-		return p.Name != "" && p.Name == e.Name ||
-			len(p.Command) > 0 && e.Type == Stdio && slices.Equal(p.Command, append([]string{e.Command}, e.Args...)) ||
-			p.URL != "" && e.URL != "" && like(p.URL, e.URL)
+		return !exact && p.named(e) || p.runs(e) || p.URL != "" && e.URL != "" && within(p.URL, e.URL)
 	})
+}
+
+// denied reports whether the list has the server, in any way to read an address.
+func (e *Entry) denied(list []pattern) bool {
+	return slices.ContainsFunc(list, func(p pattern) bool {
+		if p.named(e) || p.runs(e) {
+			return true
+		}
+		wide := strings.ToLower(p.URL)
+		return p.URL != "" && e.URL != "" && (like(wide, strings.ToLower(e.URL)) || like(wide, strings.ToLower(plain(e.URL))) || within(wide, strings.ToLower(e.URL)))
+	})
+}
+
+func (p *pattern) named(e *Entry) bool { return p.Name != "" && p.Name == e.Name }
+
+func (p *pattern) runs(e *Entry) bool {
+	return len(p.Command) > 0 && e.Type == Stdio && slices.Equal(p.Command, append([]string{e.Command}, e.Args...))
+}
+
+// within matches an address with a pattern part by part, so that a * for a part of the host stands for nothing of the path.
+func within(pattern, address string) bool {
+	address = plain(address)
+	scheme, host, below, ok := split(pattern)
+	if !ok {
+		return like(strings.ToLower(pattern), strings.ToLower(address))
+	}
+	if below == "" && strings.HasSuffix(host, "*") {
+		below = "*"
+	}
+	s, h, rest, ok := split(address)
+	return ok && like(strings.ToLower(scheme), s) && like(withoutPort(scheme, strings.ToLower(host)), h) && like("/"+strings.TrimPrefix(below, "/"), "/"+strings.TrimPrefix(rest, "/"))
+}
+
+func split(address string) (scheme, host, below string, ok bool) {
+	scheme, rest, ok := strings.Cut(address, "://")
+	end := strings.IndexAny(rest, "/?#")
+	if end < 0 {
+		end = len(rest)
+	}
+	return scheme, rest[:end], rest[end:], ok
+}
+
+// plain is an address in its one form: scheme and host in small letters, without the usual port, a fragment and steps up in the path.
+func plain(address string) string {
+	u, err := url.Parse(address)
+	if err != nil {
+		return address
+	}
+	u.Scheme, u.User, u.Fragment, u.RawFragment, u.RawPath = strings.ToLower(u.Scheme), nil, "", "", ""
+	u.Host = withoutPort(u.Scheme, strings.ToLower(u.Host))
+	if clean := path.Clean("/" + u.Path); strings.HasSuffix(u.Path, "/") && clean != "/" {
+		u.Path = clean + "/"
+	} else {
+		u.Path = clean
+	}
+	return u.String()
+}
+
+func withoutPort(scheme, host string) string {
+	switch strings.ToLower(scheme) {
+	case "https":
+		return strings.TrimSuffix(host, ":443")
+	case "http":
+		return strings.TrimSuffix(host, ":80")
+	}
+	return host
 }
 
 // like matches a text with a pattern in which * stands for any text.
