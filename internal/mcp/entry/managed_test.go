@@ -98,6 +98,7 @@ func TestTheAdministratorsAddressesCannotBeImitated(t *testing.T) {
 		{"http*://a.test:8080/*", "http://a.test:8080/mcp", true, true},
 		{"*a.test*", "https://A.test/mcp", true, true},
 		{"*", "http://b.test", true, true},
+		{"http://b.test/x", "http://b.test:80/x", true, true},
 	} {
 		list, _ := json.Marshal([]map[string]string{{"serverUrl": c.pattern}})
 		flag, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]string{"type": "http", "url": c.url}}})

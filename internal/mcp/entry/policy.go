@@ -64,7 +64,7 @@ func (e *Entry) denied(list []pattern) bool {
 			return true
 		}
 		wide := strings.ToLower(p.URL)
-		return p.URL != "" && e.URL != "" && (like(wide, strings.ToLower(e.URL)) || like(wide, strings.ToLower(plain(e.URL))) || within(wide, strings.ToLower(e.URL)))
+		return p.URL != "" && e.URL != "" && (like(wide, strings.ToLower(e.URL)) || within(wide, strings.ToLower(e.URL)))
 	})
 }
 
