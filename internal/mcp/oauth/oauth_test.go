@@ -423,6 +423,20 @@ func TestAnAddressThatIsPastedLogsInWithoutABrowserHere(t *testing.T) {
 	w.works(t, c)
 }
 
+func TestAnAddressOfAnotherLoginThatIsPastedIsRefused(t *testing.T) {
+	w := world{oauthtest.New(t, nil)}
+	pasted := make(chan string, 1)
+	c := w.client(newFile(t), oauth.Preset{})
+	err := c.Login(t.Context(), oauth.Browser{Pasted: pasted, Open: func(_ context.Context, address string) error {
+		u, err := url.Parse(address)
+		pasted <- u.Query().Get("redirect_uri") + "?code=evil&state=guessed&iss=" + url.QueryEscape(w.Issuer.URL)
+		return err
+	}})
+	if err == nil || !strings.Contains(err.Error(), "belongs to another login") || w.Exchanges() != 0 {
+		t.Errorf("%v; %d codes were exchanged", err, w.Exchanges())
+	}
+}
+
 func TestAnotherLoginsAnswerIsPassedOver(t *testing.T) {
 	w := world{oauthtest.New(t, nil)}
 	c := w.client(newFile(t), oauth.Preset{})

@@ -160,7 +160,7 @@ func (w *World) exchange(rw http.ResponseWriter, r *http.Request) {
 		q, ok := w.codes[f.Get("code")]
 		delete(w.codes, f.Get("code"))
 		sum := sha256.Sum256([]byte(f.Get("code_verifier")))
-		if !ok || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") || f.Get("redirect_uri") != q.Get("redirect_uri") || f.Get("resource") != q.Get("resource") {
+		if !ok || q.Get("code_challenge_method") != "S256" || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") || f.Get("redirect_uri") != q.Get("redirect_uri") || f.Get("resource") != q.Get("resource") {
 			reply(rw, 400, map[string]any{"error": "invalid_grant"})
 			return
 		}
