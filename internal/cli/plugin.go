@@ -135,28 +135,61 @@ NAME@MARKETPLACE, NAME where one known marketplace has it, a folder (./NAME), OW
 		if err != nil {
 			return err
 		}
-		defer got.Drop()
-		return r.install(got, layer, yes)
+		all, err := r.store.With(r.ctx, got, plugin.Extra(r.cfg))
+		if err != nil {
+			return err
+		}
+		defer all.Drop()
+		return r.install(all, layer, yes)
 	})
 	return c
 }
 
-// install shows a plugin, asks, and installs and enables it.
-func (r *pluginRun) install(c *plugin.Candidate, layer config.Layer, yes bool) error {
-	r.describe(c)
-	if !c.Same {
-		if err := r.agree(yes, "Install "+term.EscapeLine(c.ID)+"?"); err != nil {
+// install shows a plugin and those that it needs, asks once, and installs and enables them.
+func (r *pluginRun) install(all *plugin.Bundle, layer config.Layer, yes bool) error {
+	if fresh := r.describeAll(all); fresh > 0 {
+		if err := r.agree(yes, "Install "+named(all)+"?"); err != nil {
 			return err
 		}
-		if err := r.store.Install(c); err != nil {
+		if err := r.store.InstallAll(all); err != nil {
 			return err
 		}
 	}
-	if err := r.enable(c.ID, true, layer); err != nil {
-		return err
+	for _, id := range all.IDs() {
+		if err := r.enable(id, true, layer); err != nil {
+			return err
+		}
+		if _, err := fmt.Fprintf(r.p.out, "installed %s, enabled in the %s settings\n", term.EscapeLine(id), layer); err != nil {
+			return err
+		}
 	}
-	_, err := fmt.Fprintf(r.p.out, "installed %s, enabled in the %s settings\n", term.EscapeLine(c.ID), layer)
-	return err
+	return nil
+}
+
+// describeAll prints the parts of each plugin of a bundle, the one that was asked for first, and counts those that are not installed as they are.
+func (r *pluginRun) describeAll(all *plugin.Bundle) (fresh int) {
+	for i, c := range slices.Backward(all.New) {
+		if i < len(all.New)-1 {
+			fmt.Fprintf(r.p.out, "\nNeeded, and installed with it: ")
+		}
+		r.describe(c)
+		if !c.Same {
+			fresh++
+		}
+	}
+	for _, id := range all.Have {
+		fmt.Fprintf(r.p.out, "\nNeeded, and installed already: %s\n", term.EscapeLine(id))
+	}
+	return fresh
+}
+
+// named is what a question asks for.
+func named(all *plugin.Bundle) string {
+	name := term.EscapeLine(all.Root().ID)
+	if others := len(all.New) - 1; others > 0 {
+		name += " and " + plural(others, "plugin") + " that it needs"
+	}
+	return name
 }
 
 // agree asks the person, unless the command line did already.
@@ -244,17 +277,28 @@ func (r *pluginRun) update(name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	defer c.Drop()
-	if c.Same {
+	all, err := r.store.With(r.ctx, c, plugin.Extra(r.cfg))
+	if err != nil {
+		return err
+	}
+	defer all.Drop()
+	if c.Same && len(all.New) == 1 {
 		_, err := fmt.Fprintf(r.p.out, "%s is up to date\n", term.EscapeLine(id))
 		return err
 	}
-	r.describe(c)
-	if err := r.agree(yes, "Update "+term.EscapeLine(id)+"?"); err != nil {
+	r.describeAll(all)
+	if err := r.agree(yes, "Update "+named(all)+"?"); err != nil {
 		return err
 	}
-	if err := r.store.Install(c); err != nil {
+	if err := r.store.InstallAll(all); err != nil {
 		return err
+	}
+	if plugin.EnabledIn(r.cfg)[id] {
+		for _, c := range all.New[:len(all.New)-1] {
+			if err := r.enable(c.ID, true, config.User); err != nil {
+				return err
+			}
+		}
 	}
 	_, err = fmt.Fprintf(r.p.out, "updated %s\n", term.EscapeLine(id))
 	return err
@@ -272,8 +316,15 @@ func pluginRemoveCommand(p *program, o *Options) *cobra.Command {
 		for _, layer := range []config.Layer{config.User, config.Project, config.Local} {
 			_ = r.cfg.Unset(pluginKey(id), layer) // most do not have it
 		}
+		needed, err := r.store.NeededBy(id, plugin.EnabledIn(r.cfg))
+		if err != nil {
+			return err
+		}
 		if err := r.store.Remove(id, keep); err != nil {
 			return err
+		}
+		for _, other := range needed {
+			fmt.Fprintf(r.p.err, "%s: warning: %s needs the removed plugin %s\n", messagesName, term.EscapeLine(other), term.EscapeLine(id))
 		}
 		_, err = fmt.Fprintf(r.p.out, "removed %s\n", term.EscapeLine(id))
 		return err
@@ -297,11 +348,19 @@ func pluginSwitchCommand(p *program, o *Options, on bool) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		if err := r.enable(id, on, layer); err != nil {
+		ids, err := r.store.Switched(id, on, plugin.EnabledIn(r.cfg))
+		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(r.p.out, "%s %s in the %s settings\n", done, term.EscapeLine(id), layer)
-		return err
+		for _, id := range ids {
+			if err := r.enable(id, on, layer); err != nil {
+				return err
+			}
+			if _, err := fmt.Fprintf(r.p.out, "%s %s in the %s settings\n", done, term.EscapeLine(id), layer); err != nil {
+				return err
+			}
+		}
+		return nil
 	})
 	return c
 }

@@ -12,11 +12,11 @@ import (
 // Plugins are the installed plugins. All texts are foreign.
 type Plugins interface {
 	List() ([]Plugin, error)
-	Switch(id string, on bool) error // in the user's settings
-	Remove(id string) error
+	Switch(id string, on bool) error               // in the user's settings
+	Remove(id string) (needed []string, err error) // by the plugins whose ids it returns
 	// Look fetches a plugin, or with update a newer state of an installed one, and keeps it until Agree. Nothing of it runs.
 	Look(ctx context.Context, what string, update bool) (Offer, error)
-	// Agree installs and enables the plugin that Look fetched last.
+	// Agree installs and enables the plugin that Look fetched last, and those that it needs.
 	Agree(id string) error
 }
 
@@ -30,9 +30,10 @@ type Plugin struct {
 // Offer is a plugin that was fetched.
 type Offer struct {
 	Plugin
-	Same  bool   // as the installed one
-	Diff  string // from the installed one
-	Notes []string
+	Needed []Plugin // installed with it
+	Same   bool     // as the installed one
+	Diff   string   // from the installed one
+	Notes  []string
 }
 
 func pluginCommand() Command {
@@ -78,8 +79,12 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 		}
 		return text("%s was %sd.", code(name), verb), nil
 	case "remove":
-		if err := all.Remove(name); err != nil {
+		needed, err := all.Remove(name)
+		if err != nil {
 			return event.Output{}, err
+		}
+		if len(needed) > 0 {
+			return text("%s was removed. Warning: %s needs it. Install it again with: /plugin install %s", code(name), code(strings.Join(needed, ", ")), code(name)), nil
 		}
 		return text("%s was removed. Install it again with: /plugin install %s", code(name), code(name)), nil
 	case "install", "update":
@@ -156,6 +161,9 @@ func offer(o Offer, verb string) event.Output {
 		return text("%s is up to date.", code(o.ID))
 	}
 	says := describePlugin(o.Plugin)
+	for _, needed := range o.Needed {
+		says += "\nNeeded, and installed with it: " + describePlugin(needed)
+	}
 	for _, n := range o.Notes {
 		says += "\nWarning: " + code(n) + "\n"
 	}
@@ -163,8 +171,12 @@ func offer(o Offer, verb string) event.Output {
 		says += "\nThe difference from the installed one:\n\n" + fenced("diff", o.Diff) + "\n"
 	}
 	word := map[string]string{"install": "Install and enable", "update": "Update"}[verb]
+	more := ""
+	if len(o.Needed) > 0 {
+		more = fmt.Sprintf(" and %d that it needs", len(o.Needed))
+	}
 	return event.Output{Text: says, Pick: &event.Pick{
-		Title: word + " " + o.ID + "?", Command: "plugin",
+		Title: word + " " + o.ID + more + "?", Command: "plugin",
 		Items: []event.PickItem{
 			{ID: "", Label: "No", Detail: "nothing is changed", Preview: says},
 			{ID: "agree " + o.ID, Label: word, Detail: "from " + o.Source, Preview: says},

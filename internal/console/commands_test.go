@@ -50,6 +50,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("plugin", "remove demo", "was removed")
 		s.refuses("plugin", "demo", "no plugin")
 		s.refuses("plugin", "install", "name the plugin")
+		neededPlugin(t, s, p)
 	},
 	"find-sessions": func(t *testing.T, s *seat, _ *place) {
 		if p := s.command("find-sessions", "here change").Pick; len(p.Items) != 1 || p.Search != "find-sessions here" {

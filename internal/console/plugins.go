@@ -19,32 +19,32 @@ type plugins struct{ c *Console }
 
 func (s settings) Plugins() command.Plugins { return plugins(s) }
 
-// lookedAt is the plugin that was fetched and shown last.
+// lookedAt is the plugin that was fetched and shown last, with those that it needs.
 type lookedAt struct {
 	mu   sync.Mutex
-	last *plugin.Candidate
+	last *plugin.Bundle
 }
 
 // keep takes the place of the one before.
-func (l *lookedAt) keep(c *plugin.Candidate) {
+func (l *lookedAt) keep(b *plugin.Bundle) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last != nil {
 		l.last.Drop()
 	}
-	l.last = c
+	l.last = b
 }
 
 // take hands over the one with this id; nil: another one, or none, was shown last.
-func (l *lookedAt) take(id string) *plugin.Candidate {
+func (l *lookedAt) take(id string) *plugin.Bundle {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if l.last == nil || l.last.ID != id {
+	if l.last == nil || l.last.Root().ID != id {
 		return nil
 	}
-	c := l.last
+	b := l.last
 	l.last = nil
-	return c
+	return b
 }
 
 func (p plugins) store() *plugin.Store { return p.c.inst.Extensions().Plugins.Store() }
@@ -74,7 +74,20 @@ func (p plugins) Switch(name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	return p.enable(id, on)
+	ids, err := p.store().Switched(id, on, plugin.EnabledIn(p.c.inst.Config()))
+	if err != nil {
+		return err
+	}
+	return p.enableAll(ids, on)
+}
+
+func (p plugins) enableAll(ids []string, on bool) error {
+	for _, id := range ids {
+		if err := p.enable(id, on); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p plugins) enable(id string, on bool) error {
@@ -87,16 +100,19 @@ func key(id string) string {
 	return "enabledPlugins[" + string(quoted) + "]"
 }
 
-func (p plugins) Remove(name string) error {
+func (p plugins) Remove(name string) (needed []string, err error) {
 	id, err := p.store().ID(name)
 	if err != nil {
-		return err
+		return nil, err
+	}
+	if needed, err = p.store().NeededBy(id, plugin.EnabledIn(p.c.inst.Config())); err != nil {
+		return nil, err
 	}
 	for _, layer := range []config.Layer{config.User, config.Project, config.Local} {
 		_ = p.c.inst.Config().Unset(key(id), layer) // most do not have it
 	}
 	_, err = settings(p).write(p.store().Remove(id, true))
-	return err
+	return needed, err
 }
 
 func (p plugins) Look(ctx context.Context, what string, update bool) (command.Offer, error) {
@@ -114,25 +130,39 @@ func (p plugins) Look(ctx context.Context, what string, update bool) (command.Of
 	} else if got, err = p.store().Fetch(ctx, what, c.Paths().Dir, plugin.Extra(c)); err != nil {
 		return command.Offer{}, err
 	}
-	lines, notes := got.Report()
-	p.c.looked.keep(got)
-	return command.Offer{
-		Plugin: command.Plugin{ID: got.ID, Version: got.Manifest.Version, Source: got.Source.String(), Description: got.Manifest.Description, Report: lines},
-		Same:   got.Same, Diff: got.Diff, Notes: notes,
-	}, nil
+	all, err := p.store().With(ctx, got, plugin.Extra(c))
+	if err != nil {
+		return command.Offer{}, err
+	}
+	p.c.looked.keep(all)
+	return offered(all), nil
+}
+
+// offered describes a plugin that was fetched, and those that it needs.
+func offered(all *plugin.Bundle) command.Offer {
+	one := func(c *plugin.Candidate) (command.Plugin, []string) {
+		lines, notes := c.Report()
+		return command.Plugin{ID: c.ID, Version: c.Manifest.Version, Source: c.Source.String(), Description: c.Manifest.Description, Report: lines}, notes
+	}
+	root := all.Root()
+	o := command.Offer{Same: root.Same && len(all.New) == 1, Diff: root.Diff}
+	o.Plugin, o.Notes = one(root)
+	for _, c := range all.New[:len(all.New)-1] {
+		needed, notes := one(c)
+		o.Needed, o.Notes = append(o.Needed, needed), append(o.Notes, notes...)
+	}
+	return o
 }
 
 func (p plugins) Agree(id string) error {
-	got := p.c.looked.take(id)
-	if got == nil {
+	all := p.c.looked.take(id)
+	if all == nil {
 		return errors.New("look at the plugin first: /plugin install PLUGIN, or /plugin update ID")
 	}
-	defer got.Drop()
-	if !got.Same {
-		if err := p.store().Install(got); err != nil {
-			return err
-		}
+	defer all.Drop()
+	if err := p.store().InstallAll(all); err != nil {
+		return err
 	}
 	p.c.inst.Extensions().Plugins.Reload()
-	return p.enable(id, true)
+	return p.enableAll(all.IDs(), true)
 }
