@@ -18,12 +18,18 @@ type Plugins interface {
 	Look(ctx context.Context, what string, update bool) (Offer, error)
 	// Agree installs and enables the plugin that Look fetched last, and those that it needs.
 	Agree(id string) error
+	// Markets are the marketplaces that are known or named by the settings.
+	Markets() ([]Market, error)
+	// Market lists the plugins of one; one that only the settings name is fetched.
+	Market(ctx context.Context, name string) ([]Plugin, error)
+	// ChangeMarket adds a marketplace by its source, or updates or removes one by its name, which it returns.
+	ChangeMarket(ctx context.Context, verb, what string) (name string, err error)
 }
 
-// Plugin is one that is installed.
+// Plugin is one that is installed, or that a marketplace has.
 type Plugin struct {
 	ID, Version, Source, Description string
-	Enabled                          bool
+	Enabled, Installed               bool
 	Report                           []string // a line for each part
 }
 
@@ -38,16 +44,19 @@ type Offer struct {
 
 func pluginCommand() Command {
 	return Command{
-		Name: "plugin", Aliases: []string{"plugins"}, Group: groupLathe, Args: "[install|update|enable|disable|remove] [plugin]", Help: "Show, install and change plugins",
-		Doc: "`/plugin install PLUGIN` shows the parts of a plugin (NAME@MARKETPLACE, a folder, OWNER/REPOSITORY) and asks; nothing of it runs before. `/plugin update ID` shows the difference first.",
+		Name: "plugin", Aliases: []string{"plugins"}, Group: groupLathe, Args: "[install|update|enable|disable|remove|marketplace] [plugin]", Help: "Show, install and change plugins",
+		Doc: "`/plugin install PLUGIN` shows the parts of a plugin (NAME@MARKETPLACE, a folder, OWNER/REPOSITORY) and asks; nothing of it runs before. `/plugin update ID` shows the difference first. `/plugin marketplace` lists marketplaces and their plugins; `/plugin marketplace add SOURCE` makes one known.",
 		Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 			verb, _, spoken := strings.Cut(typed, " ")
 			var all []event.Candidate
 			if !spoken {
-				for _, v := range []string{"install", "update", "enable", "disable", "remove"} {
+				for _, v := range []string{"install", "update", "enable", "disable", "remove", "marketplace"} {
 					all = append(all, event.Candidate{Text: v})
 				}
 				return choices(typed, all)
+			}
+			if verb == "marketplace" {
+				return choices(typed, marketChoices(h.Settings().Plugins()))
 			}
 			list, _ := h.Settings().Plugins().List()
 			for _, p := range list {
@@ -63,8 +72,11 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 	verb, name, _ := strings.Cut(strings.TrimSpace(args), " ")
 	name = strings.TrimSpace(name)
 	all := h.Settings().Plugins()
-	if verb == "" {
+	switch verb {
+	case "":
 		return listPlugins(all)
+	case "marketplace":
+		return markets(ctx, all, name)
 	}
 	if name == "" && !slices.Contains([]string{"install", "update", "enable", "disable", "remove", "agree"}, verb) {
 		return showPlugin(all, verb)
@@ -99,7 +111,7 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 		}
 		return text("%s is installed and enabled.", code(name)), nil
 	}
-	return event.Output{}, fmt.Errorf("%q is none of install, update, enable, disable and remove", verb)
+	return event.Output{}, fmt.Errorf("%q is none of install, update, enable, disable, remove and marketplace", verb)
 }
 
 func listPlugins(all Plugins) (event.Output, error) {
@@ -108,7 +120,7 @@ func listPlugins(all Plugins) (event.Output, error) {
 		return event.Output{}, err
 	}
 	p := &event.Pick{
-		Title: "Plugins", Command: "plugin", Empty: "No plugin is installed; /plugin install PLUGIN installs one.",
+		Title: "Plugins", Command: "plugin", Empty: "No plugin is installed; /plugin install PLUGIN installs one, /plugin marketplace add SOURCE makes a marketplace known.",
 		Actions: []event.PickAction{
 			{Key: "ctrl+e", Label: "enable", Command: "plugin enable", Undo: "plugin disable", Refresh: "plugin"},
 			{Key: "ctrl+x", Label: "disable", Command: "plugin disable", Undo: "plugin enable", Refresh: "plugin"},
@@ -122,6 +134,13 @@ func listPlugins(all Plugins) (event.Output, error) {
 			state = "enabled"
 		}
 		p.Items = append(p.Items, event.PickItem{ID: one.ID, Label: one.ID, Detail: strings.TrimSpace(state + " " + one.Version), Preview: describePlugin(one), Current: one.Enabled})
+	}
+	known, err := all.Markets()
+	if err != nil {
+		return event.Output{}, err
+	}
+	if len(known) > 0 {
+		p.Items = append(p.Items, event.PickItem{ID: "marketplace", Label: "Marketplaces", Detail: fmt.Sprintf("%d to install from", len(known)), Preview: marketHelp})
 	}
 	return event.Output{Pick: p}, nil
 }
