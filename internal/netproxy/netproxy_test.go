@@ -263,24 +263,6 @@ func TestAddressesOfThisMachineAndItsNetworksAreRefused(t *testing.T) {
 	}
 }
 
-func TestNobodyIsAskedAboutAPrivateAddress(t *testing.T) {
-	asked := make(chan string, 10)
-	c := netproxy.Config{
-		Ask: func(_ context.Context, r netproxy.Request) netproxy.Verdict {
-			asked <- r.Target.Host
-			return netproxy.Verdict{Allowed: true}
-		},
-		Dial: func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, errors.New("dialled") },
-	}
-	addr, _, _ := start(t, c, nil, nil)
-	for _, host := range []string{"127.0.0.1", "169.254.169.254", "8.8.8.8"} {
-		get(t, client("http://"+addr), "http://"+host+"/")
-	}
-	if first := <-asked; first != "8.8.8.8" || len(asked) > 0 {
-		t.Errorf("asked about %s", first)
-	}
-}
-
 func TestHostsInOddSpellingsAreRefused(t *testing.T) {
 	c := netproxy.Config{Dial: func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, errors.New("dialled") }, Resolve: local}
 	addr, _, _ := start(t, c, []string{"*", "127.0.0.0/8"}, nil)
