@@ -98,8 +98,12 @@ func TestAServerInsideIsReachedOnThisMachinesLoopbackWhereThatIsAllowed(t *testi
 
 func TestAServerInsideIsNotReachedOtherwise(t *testing.T) {
 	p := newPlace(t)
-	port := freePort(t)
+	port, other := freePort(t), freePort(t)
 	serveInside(t, p.open(t, `{"enabled": true}`), p.dir, port)
+	serveInside(t, p.open(t, `{"enabled": true, "network": {"allowLocalBinding": true}}`), p.dir, other)
+	if !await.Until(func() bool { _, err := get(other); return err == nil }) { // a port opens some time after the server
+		t.Fatal("the server that may be reached is not")
+	}
 	if got, err := get(port); err == nil {
 		t.Errorf("it is reached: %q", got)
 	}

@@ -44,17 +44,22 @@ func TestOnlyTheAllowedUnixSocketsAreReached(t *testing.T) {
 	listen(t, "unix", shut)
 	abstract := fmt.Sprintf("lathe-test-%d", os.Getpid())
 	listen(t, "unix", "@"+abstract)
+	allowed := []string{open}
 	if os.Geteuid() == 0 {
 		listen(t, "unix", daemon)
+		allowed = append(allowed, fmt.Sprintf("/run/lathe-test-open-%d.sock", os.Getpid()))
+		listen(t, "unix", allowed[1])
 	}
-	b := p.open(t, `{"enabled": true, "network": {"allowUnixSockets": ["`+open+`"]}}`)
+	b := p.open(t, `{"enabled": true, "network": {"allowUnixSockets": ["`+strings.Join(allowed, `", "`)+`"]}}`)
 	try := func(addr string) string {
 		_, out, _, _ := run(t, b, p.dir, `python3 -c 'import socket,sys
 s = socket.socket(socket.AF_UNIX); s.connect("`+addr+`"); print(s.recv(99).decode())'`)
 		return out
 	}
-	if out := try(open); !strings.Contains(out, "GREETING") {
-		t.Errorf("the allowed socket: %s", out)
+	for _, addr := range allowed {
+		if out := try(addr); !strings.Contains(out, "GREETING") {
+			t.Errorf("the allowed socket %s: %s", addr, out)
+		}
 	}
 	for _, addr := range []string{shut, daemon, `\0` + abstract, "/var/run/docker.sock"} {
 		if out := try(addr); strings.Contains(out, "GREETING") || !strings.Contains(out, "Error") {
