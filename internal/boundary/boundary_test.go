@@ -144,6 +144,27 @@ func TestAMissingTierIsAnErrorOrANote(t *testing.T) {
 	}
 }
 
+// Commands run unasked in the full tier only, and only where the settings say so.
+func TestCommandsRunUnaskedInTheFullTierOnly(t *testing.T) {
+	p := newPlace(t)
+	for _, tier := range []confine.Tier{confine.None, confine.Landlock, confine.Full} {
+		for settings, allowed := range map[string]bool{`{"enabled": true}`: false, `{"enabled": true, "autoAllowBashIfSandboxed": true}`: true, `{"autoAllowBashIfSandboxed": true}`: true} {
+			o := p.options("", settings)
+			o.Detect = func() confine.Support { return confine.Support{Tier: tier, Why: "of the test"} }
+			b, err := boundary.Open(o)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got := b.RunsUnasked(); got != (allowed && tier == confine.Full) {
+				t.Errorf("%s in the tier %s: unasked is %v", settings, tier, got)
+			}
+			if err := b.Close(); err != nil {
+				t.Error(err)
+			}
+		}
+	}
+}
+
 func TestSecretsCannotBeReadInside(t *testing.T) {
 	p := newPlace(t)
 	for _, name := range []string{p.dir + "/.env", p.dir + "/.env.local", p.home + "/.ssh/id", p.config + "/settings.json", p.home + "/more"} {
