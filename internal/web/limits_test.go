@@ -2,8 +2,13 @@ package web
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"io"
+	"log"
+	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/netip"
 	"strings"
 	"testing"
@@ -193,5 +198,46 @@ func TestLinksWithinThePageAreTheirLabels(t *testing.T) {
 	wide := "<table><tr>" + strings.Repeat("<td>a", 51) + "</table>"
 	if _, got := Markdown([]byte(wide), ""); strings.Contains(got, "|") {
 		t.Errorf("%q", got)
+	}
+}
+
+func TestErrorsOfTheNetworkNameTheNextMove(t *testing.T) {
+	secure := httptest.NewUnstartedServer(http.NotFoundHandler())
+	secure.Config.ErrorLog = log.New(io.Discard, "", 0)
+	secure.StartTLS()
+	t.Cleanup(secure.Close)
+	plain := httptest.NewServer(http.NotFoundHandler())
+	t.Cleanup(plain.Close)
+	closed := httptest.NewServer(http.NotFoundHandler())
+	closed.Close()
+	breaking := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if r.URL.Path == "/body" {
+			w.Header().Set("Content-Length", "100")
+			fmt.Fprint(w, "begin")
+		}
+		panic(http.ErrAbortHandler)
+	}))
+	t.Cleanup(breaking.Close)
+	f := &Fetcher{Resolve: func(_ context.Context, name string) ([]netip.Addr, error) {
+		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: name == "missing.example"}
+	}}
+	for address, want := range map[string]string{
+		"https://missing.example/": "there is no such host: check the address",
+		"https://other.example/":   "names cannot be resolved now: try it again later",
+		secure.URL:                 "its certificate does not prove whose server it is: use another source",
+		strings.Replace(plain.URL, "http", "https", 1): "it does not speak https: use another address",
+		closed.URL:             "nothing listens there: check the port",
+		breaking.URL + "/":     "broke the connection off: try it once more",
+		breaking.URL + "/body": "broke the connection off: try it once more",
+	} {
+		if _, err := f.Fetch(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, want %q", address, err, want)
+		}
+	}
+	f.Dial = func(context.Context, netip.AddrPort) (net.Conn, error) {
+		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
+	}
+	if _, err := f.Fetch(t.Context(), "https://93.184.216.34/"); err == nil || !strings.Contains(err.Error(), "try another address, or ask the user") {
+		t.Errorf("%v", err)
 	}
 }

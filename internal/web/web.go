@@ -17,6 +17,7 @@ package web
 import (
 	"cmp"
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
@@ -26,6 +27,7 @@ import (
 	"net/url"
 	"strings"
 	"sync"
+	"syscall"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/netproxy"
@@ -152,12 +154,36 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (*Page, error) {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
-		return nil, fmt.Errorf("cannot fetch %s: %w", u.Redacted(), err)
+		return nil, fmt.Errorf("cannot fetch %s: %w%s", u.Redacted(), err, advice(err))
 	}
 	if p.Status == http.StatusOK && !p.Cut {
 		f.pages.put(u.String(), *p, cmp.Or(f.Keep, cacheTime))
 	}
 	return p, nil
+}
+
+// advice is what to do after an error of the network, which says what went wrong only.
+func advice(err error) string {
+	var name *net.DNSError
+	var certificate *tls.CertificateVerificationError
+	var record tls.RecordHeaderError
+	switch {
+	case errors.As(err, &name) && name.IsNotFound:
+		return "; there is no such host: check the address, or search for the page"
+	case errors.As(err, &name):
+		return "; names cannot be resolved now: try it again later, or work without the web"
+	case errors.As(err, &certificate):
+		return "; its certificate does not prove whose server it is: use another source, or ask the user"
+	case errors.As(err, &record):
+		return "; it does not speak https: use another address"
+	case errors.Is(err, syscall.ECONNREFUSED):
+		return "; nothing listens there: check the port, or start the server first if it is one of this machine"
+	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, syscall.ECONNRESET):
+		return "; the server broke the connection off: try it once more, or use another source"
+	case errors.As(err, new(*net.OpError)):
+		return "; there may be no way to it from here: try another address, or ask the user"
+	}
+	return ""
 }
 
 func (f *Fetcher) init() {
