@@ -26,6 +26,10 @@ func TestQuestionsThatNobodyCouldAnswerAreRefused(t *testing.T) {
 	if err := (Questions{Questions: []Question{good, question("And?", "a", "b")}}).Check(); err != nil {
 		t.Error(err)
 	}
+	most := Questions{Questions: []Question{question("1", "a", "b"), question("2", "a", "b"), question("3", "a", "b", "c", "d"), question("4", strings.Split("abcdefgh", "")...)}}
+	if err := most.Check(); err != nil {
+		t.Error(err)
+	}
 	for want, in := range map[string][]Question{
 		"ask 1 to 4":            nil,
 		"ask 1 to 4 questions":  {good, good, good, good, good},
