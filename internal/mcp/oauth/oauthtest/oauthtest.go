@@ -26,6 +26,8 @@ type World struct {
 	Token    func(out map[string]any)    // changes the answer of the token endpoint
 	Status   int                         // of the token endpoint; 0: as it should be
 	Handle   map[string]http.HandlerFunc // instead of a path of the issuer
+	Hosted   map[string]http.Handler     // instead of a path of the server
+	Mute     bool                        // the server does not say where its metadata is
 
 	inner    http.Handler
 	mu       sync.Mutex
@@ -74,7 +76,9 @@ func changed(v, by map[string]any) map[string]any {
 }
 
 func (w *World) serve(rw http.ResponseWriter, r *http.Request) {
-	if w.admit(rw, r) {
+	if h := w.Hosted[r.URL.Path]; h != nil {
+		h.ServeHTTP(rw, r)
+	} else if w.admit(rw, r) {
 		w.inner.ServeHTTP(rw, r)
 	}
 }
@@ -94,6 +98,11 @@ func (w *World) admit(rw http.ResponseWriter, r *http.Request) bool {
 	case r.URL.Path != "/mcp":
 		http.NotFound(rw, r)
 	case !ok:
+		if w.Mute {
+			rw.Header().Set("WWW-Authenticate", "Bearer")
+			rw.WriteHeader(http.StatusUnauthorized)
+			return false
+		}
 		rw.Header().Set("WWW-Authenticate", `Bearer realm="x", resource_metadata="`+w.Server.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 		rw.WriteHeader(http.StatusUnauthorized)
 	case w.scope != "" && !slices.Contains(strings.Fields(have), w.scope):
