@@ -3,6 +3,7 @@ package process_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"os"
 	"strconv"
 	"strings"
@@ -386,5 +387,29 @@ func BenchmarkEventToADeafProcess(b *testing.B) {
 	e := event.Event{Session: "s1", Body: event.Notice{Text: strings.Repeat("x", 200)}}
 	for b.Loop() {
 		f.Send(e)
+	}
+}
+
+func TestWhatAProcessDeclaresIsBounded(t *testing.T) {
+	var tools []string
+	system := []string{`"` + strings.Repeat("z", 5000) + `"`}
+	for i := range 100 {
+		tools = append(tools, fmt.Sprintf(`{"name":"Tool%d","description":"x"}`, i))
+		system = append(system, `"=part="`)
+	}
+	f := start(t, "good", `{"tools":[`+strings.Join(tools, ",")+`],"system":[`+strings.Join(system, ",")+`]}`, "")
+	if got := len(f.Tools(t.Context(), seat(f))); got != 32 {
+		t.Errorf("it has %d tools", got)
+	}
+	parts, err := installed(t, f).System(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	text := fmt.Sprint(parts)
+	if long, n := strings.Count(text, "z"), strings.Count(text, "=part="); long < 3900 || long > 4000 || n != 31 {
+		t.Errorf("of its parts of the system prompt one has %d letters, and there are %d others", long, n)
+	}
+	if notes := strings.Join(f.Notes(), "\n"); !strings.Contains(notes, "it declares 101 parts of a kind; the first 32 count") {
+		t.Errorf("the notes are %q", notes)
 	}
 }
