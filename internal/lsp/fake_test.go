@@ -102,13 +102,19 @@ func (f *fake) handle(method, id, params any) {
 		if strings.HasPrefix(f.mode, "reports") {
 			sync = 1 // it wants whole texts
 		}
-		f.send(anything{"id": id, "result": anything{"capabilities": anything{
-			"textDocumentSync": sync, "definitionProvider": true, "renameProvider": true, "hoverProvider": true, "positionEncoding": "utf-16",
-		}}})
+		caps := anything{"textDocumentSync": sync, "definitionProvider": true, "renameProvider": true, "hoverProvider": true, "positionEncoding": "utf-16"}
+		if f.mode == "is asked" {
+			caps["diagnosticProvider"] = anything{"interFileDependencies": false, "workspaceDiagnostics": false}
+		}
+		f.send(anything{"id": id, "result": anything{"capabilities": caps}})
 	case "workspace/didChangeConfiguration":
 		f.settled = true
 	case "textDocument/didOpen", "textDocument/didChange":
 		f.changed(params)
+	case "textDocument/diagnostic":
+		at := anything{"line": 0, "character": 4}
+		list := []any{anything{"range": anything{"start": at, "end": at}, "severity": 1, "message": "asked for"}}
+		f.send(anything{"id": id, "result": anything{"kind": "full", "items": list}})
 	case "textDocument/definition":
 		f.definition(id)
 	case "textDocument/rename":
@@ -137,7 +143,7 @@ func (f *fake) changed(params any) {
 	switch f.mode {
 	case "reports", "reports late":
 		f.review(doc, params.(anything))
-	case "slow":
+	case "slow", "is asked":
 	case "dies":
 		os.Exit(1)
 	case "floods":

@@ -130,3 +130,29 @@ func TestAFileThatIsRemovedHasNoDiagnostics(t *testing.T) {
 		t.Errorf("stale: %v", got)
 	}
 }
+
+func TestAServerThatWaitsForAQuestionIsAskedForDiagnostics(t *testing.T) {
+	p, f := misbehaving(t, "is asked")
+	seat := p.Seat(func(path string) string { return filepath.Base(path) })
+	if got := seat.Edited(t.Context(), []lsp.File{f}); got != "New diagnostics:\na.fk:1:5 error: asked for" {
+		t.Errorf("%q", got)
+	}
+	if got := edit(t, seat, f, "one two three\n"); got != "" {
+		t.Errorf("repeated: %s", got)
+	}
+}
+
+func TestErrorsOfAnEditBeforeTheServerHasStartedComeWithALaterResult(t *testing.T) {
+	p, f := misbehaving(t, "reports", func(_ *lsp.Options, s *lsp.Settings) { s.WaitMs = 0 })
+	seat := p.Seat(func(path string) string { return filepath.Base(path) })
+	got := edit(t, seat, f, "error early\n")
+	if !await.Until(func() bool { return len(p.All(f.Root)) == 1 }) {
+		t.Fatalf("the server's reports do not arrive: %v", p.All(f.Root))
+	}
+	if got += seat.Late(); got != "New diagnostics:\na.fk:1:1 error: early" {
+		t.Errorf("%q", got)
+	}
+	if got := seat.Late(); got != "" {
+		t.Errorf("repeated: %s", got)
+	}
+}

@@ -1,6 +1,10 @@
 package lsp
 
-import "testing"
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
 
 func TestAnAnswerAboutAnOlderTextDoesNotReplaceANewerOne(t *testing.T) {
 	s := &server{def: &Definition{Name: "fake"}}
@@ -17,5 +21,28 @@ func TestAnAnswerAboutAnOlderTextDoesNotReplaceANewerOne(t *testing.T) {
 	r.pulled(path, 3, report{Kind: "unchanged"})
 	if f := r.diags[path]; len(f.pulled) != 1 || f.pulledVersion != 3 {
 		t.Errorf("unchanged: %+v", f)
+	}
+}
+
+func TestADocumentThatIsClosedIsNotAskedAbout(t *testing.T) {
+	r := newRun(&server{def: &Definition{Name: "fake"}}) // it has no connection that could be asked
+	if err := r.pull(t.Context(), "/x/a.go", diagnosticOptions{}); err != nil {
+		t.Error(err)
+	}
+}
+
+func TestReportsOfWorkAreKeptUpToABound(t *testing.T) {
+	r := newRun(&server{def: &Definition{Name: "fake"}})
+	for n := range 300 {
+		r.progressed(fmt.Appendf(nil, `{"token":%d,"value":{"kind":"begin","title":"Indexing","message":"%d"}}`, n, n))
+	}
+	if text, busy := r.working(); len(r.progress) != 100 || !busy || !strings.HasPrefix(text, "Indexing ") {
+		t.Errorf("%d reports, %q, %v", len(r.progress), text, busy)
+	}
+	for n := range 300 {
+		r.progressed(fmt.Appendf(nil, `{"token":%d,"value":{"kind":"end"}}`, n))
+	}
+	if text, busy := r.working(); len(r.progress) > 0 || busy {
+		t.Errorf("ended, and yet %q", text)
 	}
 }
