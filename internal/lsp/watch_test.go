@@ -54,7 +54,11 @@ func TestAServerThatNobodyUsesIsEndedAndStartsAnewWithTheNextFile(t *testing.T) 
 	if st := p.Status(); st[0].State != "stopped" || st[0].Detail != "" {
 		t.Errorf("%+v", st)
 	}
-	if second := ask(); second == first {
+	second := ask()
+	if second == first {
 		t.Error("it was not started anew")
+	}
+	if n := p.Restart("fake"); n != 1 || ask() == second {
+		t.Errorf("asked to start %d servers again, and the process is the same", n)
 	}
 }
