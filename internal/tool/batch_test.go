@@ -83,7 +83,7 @@ func TestOpenTakesPagesAndFilesOnly(t *testing.T) {
 	b.put("x.desktop", "[Desktop Entry]\nExec=rm\n")
 	for target, want := range map[string]string{
 		"file:///etc/passwd": "only http and https", "javascript:alert(1)": "only http and https", "vscode://x": "only http and https", "ssh://host": "only http and https",
-		"mailto:a@b.c": "only http and https", "https://": "only http and https", "https://u:p@h.test": "password", "-a": "cannot be opened", "x.desktop": "program", "run": "program",
+		"mailto:a@b.c": "only http and https", "https://": "only http and https", "https://u:p@h.test": "password", "-a": "cannot be opened", "x.desktop": "which opening would run", "run": "which opening would run",
 		"missing": "does not exist", "": "names nothing",
 	} {
 		if runtime.GOOS == "windows" && target == "run" {
