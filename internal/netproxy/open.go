@@ -172,8 +172,9 @@ func (c *outConn) Read(b []byte) (int, error) {
 }
 
 func (c *outConn) Write(b []byte) (int, error) {
+	c.sent.Add(int64(len(b))) // before: the answer may end the connection at once
 	n, err := c.Conn.Write(b)
-	c.sent.Add(int64(n))
+	c.sent.Add(int64(n - len(b)))
 	return n, err
 }
 

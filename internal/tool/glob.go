@@ -34,7 +34,7 @@ const globSchema = `{"type":"object","properties":{` +
 
 const (
 	globResults = 100
-	searchTime  = 20 * time.Second // then the files found so far are shown
+	searchLimit = 20 * time.Second // then the files found so far are shown
 )
 
 type globInput struct {
@@ -227,7 +227,7 @@ func (c *globCall) search(ctx context.Context, pattern string, everywhere bool) 
 	if n := c.env.Limits.GlobResults; n > 0 {
 		found.limit = n
 	}
-	limited, cancel := context.WithTimeout(ctx, searchTime)
+	limited, cancel := context.WithTimeout(ctx, c.env.searchTime())
 	defer cancel()
 	named := "/" + filepath.ToSlash(c.start.Lexical) + "/" + pattern + "/"
 	depth := globDepth(pattern)
@@ -259,7 +259,7 @@ func (c *globCall) search(ctx context.Context, pattern string, everywhere bool) 
 		return nil, ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		found.note, err = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path.", searchTime), nil
+		found.note, err = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path.", c.env.searchTime()), nil
 	}
 	if err != nil {
 		return nil, pathError("search", c.start, err)
@@ -330,3 +330,6 @@ func (e *Env) showPath(path string) string {
 	}
 	return path
 }
+
+// searchTime is how long a search may take.
+func (e *Env) searchTime() time.Duration { return cmp.Or(e.Limits.SearchTime, searchLimit) }

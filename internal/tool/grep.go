@@ -175,7 +175,7 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 	if r, ok := s.env.search(key, s.start.Real); ok {
 		return r, nil
 	}
-	limited, cancel := context.WithTimeout(ctx, searchTime)
+	limited, cancel := context.WithTimeout(ctx, s.env.searchTime())
 	defer cancel()
 	if s.mayRead = s.env.MayRead; s.env.Readings != nil {
 		s.mayRead = s.env.Readings()
@@ -186,7 +186,7 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 		return nil, ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) && found != nil {
-		found.note = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path, glob or type.", searchTime/time.Second*time.Second)
+		found.note = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path, glob or type.", s.env.searchTime())
 		err = nil
 	}
 	if err != nil {

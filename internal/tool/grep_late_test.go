@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -29,6 +30,7 @@ func TestASearchOfOneFileThatRunsOutOfTimeKeepsItsMatches(t *testing.T) {
 // A line of 18 MB with marks at both ends, and where pieces of the search end.
 func TestALineOfManyMegabytesIsSearchedInPieces(t *testing.T) {
 	b := newBench(t)
+	b.env.Limits.SearchTime = 10 * time.Minute // the race detector is slow
 	long := []byte(strings.Repeat("some words; ", 18<<20/12))
 	for i, at := range []int{0, tool.LongLine - 3, 2*tool.LongLine - tool.Overlap - 2, len(long) - 7} {
 		copy(long[at:], fmt.Sprintf("needle%d", i))

@@ -129,6 +129,7 @@ type Limits struct {
 	BashTimeout    time.Duration // 120 s
 	BashMaxTimeout time.Duration // 600 s
 	BashOutput     int           // characters of output inline: 30,000
+	SearchTime     time.Duration // of one Glob or Grep: 20 s
 }
 
 // NewEnv makes the Env of a session that works in dir.
