@@ -230,3 +230,17 @@ func TestAFileThatAHookWantsIsFollowedThoughNobodyReadIt(t *testing.T) {
 		t.Errorf("%q", s.hooks)
 	}
 }
+
+func TestASearchFindsAFileThatSomebodyElseMadeAfterTheSameSearch(t *testing.T) {
+	s := newSeat(t)
+	s.watched()
+	search := map[string]any{"pattern": "*.made"}
+	if got := s.call("Glob", search); strings.Contains(got, "b.made") {
+		t.Fatalf("%q", got)
+	}
+	s.put("b.made", "x")
+	s.sees(event.FileChanged{Path: s.path("b.made"), Op: "add"})
+	if got := s.call("Glob", search); !strings.Contains(got, "b.made") {
+		t.Errorf("the old answer is given again: %q", got)
+	}
+}
