@@ -34,7 +34,7 @@ const globSchema = `{"type":"object","properties":{` +
 
 const (
 	globResults = 100
-	searchLimit = 20 * time.Second // then the files found so far are shown
+	searchBound = 20 * time.Second // then the files found so far are shown
 )
 
 type globInput struct {
@@ -332,4 +332,4 @@ func (e *Env) showPath(path string) string {
 }
 
 // searchTime is how long a search may take.
-func (e *Env) searchTime() time.Duration { return cmp.Or(e.Limits.SearchTime, searchLimit) }
+func (e *Env) searchTime() time.Duration { return cmp.Or(e.Limits.SearchTime, searchBound) }
