@@ -20,6 +20,7 @@ import (
 
 const (
 	maxElicited = 4 << 10 // bytes of a server's question
+	maxAddress  = 8 << 10 // bytes of an address that the user is to open
 	mostFields  = 20      // of a form
 	mostTries   = 3       // to fill in a form
 )
@@ -44,6 +45,9 @@ func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *rpc.
 	var e elicitation
 	if err := json.Unmarshal(params, &e); err != nil {
 		return nil, &rpc.Error{Code: rpc.InvalidParams, Message: err.Error()}
+	}
+	if len(e.URL) > maxAddress {
+		return nil, &rpc.Error{Code: rpc.InvalidParams, Message: fmt.Sprintf("the address is longer than %d bytes", maxAddress)}
 	}
 	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), maxElicited)], "\uFFFD")
 	if by, ok := v.byHooks(ctx, e, nil); ok {

@@ -49,6 +49,10 @@ func newFull() *sdk.Server {
 		r, err := ss.Elicit(ctx, &sdk.ElicitParams{Mode: "url", Message: "Sign in.", URL: in.Text, ElicitationID: "e1"})
 		return outcome(r, err)
 	})
+	add("shout", func(ctx context.Context, ss *sdk.ServerSession, in textInput) string {
+		r, err := ss.Elicit(ctx, &sdk.ElicitParams{Message: in.Text, RequestedSchema: json.RawMessage(`{"type":"object","properties":{}}`)})
+		return outcome(r, err)
+	})
 	add("sample", func(ctx context.Context, ss *sdk.ServerSession, in textInput) string {
 		r, err := ss.CreateMessage(ctx, &sdk.CreateMessageParams{MaxTokens: 100, SystemPrompt: "Be brief.", Messages: []*sdk.SamplingMessage{{Role: "user", Content: &sdk.TextContent{Text: in.Text}}}}) //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 		return outcome(r, err)

@@ -150,7 +150,9 @@ func hostileTools(how string) string {
 		data, _ := os.ReadFile(os.Getenv("COUNT"))
 		return fmt.Sprintf(`{"name":"act","description":"Acts.","inputSchema":{"type":"object","properties":{"p%d":{"type":"string"}}}}`, len(data))
 	case "pages":
-		tools = strings.TrimSuffix(strings.Repeat(tools+",", 5000), ",")
+		for i := range 5000 {
+			tools += fmt.Sprintf(`,{"name":"act%d","inputSchema":{"type":"object"}}`, i)
+		}
 	}
 	return tools
 }

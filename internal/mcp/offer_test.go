@@ -285,8 +285,24 @@ func TestAServersAddressIsShownBeforeItIsOpened(t *testing.T) {
 	if got := b.text(t, "mcp__full__url", `{"text":"https://example.com/sign-in"}`); got != `{"action":"accept"}` || !strings.Contains(asked.Title, "example.com") || !strings.Contains(asked.Text, "https://example.com/sign-in") {
 		t.Errorf("%s %+v", got, asked)
 	}
+	if got := b.text(t, "mcp__full__url", `{"text":"https://example.com/`+strings.Repeat("x", 9000)+`"}`); !strings.Contains(got, "longer than") || len(asked.Text) > 8000 {
+		t.Errorf("%s", got)
+	}
 	if got := b.text(t, "mcp__full__url", `{"text":"file:///etc/passwd"}`); !strings.Contains(got, "no http or https address") {
 		t.Errorf("%s", got)
+	}
+}
+
+func TestALongQuestionIsCut(t *testing.T) {
+	var asked event.Question
+	b := fullBench(t, func(s *mcp.Seat) {
+		s.Ask = func(_ context.Context, q event.Question) (event.Answer, error) {
+			asked = q
+			return event.Answer{Canceled: true}, nil
+		}
+	})
+	if got := b.text(t, "mcp__full__shout", `{"text":"`+strings.Repeat("é", 5000)+`"}`); got != `{"action":"cancel"}` || len(asked.Text) != 4<<10 {
+		t.Errorf("%s, %d bytes are shown", got, len(asked.Text))
 	}
 }
 
@@ -368,6 +384,14 @@ func TestAServersRequestsToTheModelHaveABudget(t *testing.T) {
 	}
 }
 
+func TestALongRequestToTheModelIsRefused(t *testing.T) {
+	counted := 0
+	b := sampling(t, map[string]any{"sampling": "allow", "samplingTokens": 1_000_000_000}, nil, &counted)
+	if got := b.text(t, "mcp__full__sample", `{"text":"`+strings.Repeat("x", 200_000)+`"}`); !strings.Contains(got, "200000 bytes at most") || counted != 0 {
+		t.Errorf("%.300s %d", got, counted)
+	}
+}
+
 func TestAServerLearnsTheWorkingRootsAndTheirChanges(t *testing.T) {
 	roots := []string{"/a b", "/c"}
 	b := fullBench(t, func(s *mcp.Seat) { s.Roots = func() []string { return roots } })
@@ -388,4 +412,10 @@ func TestAServersLogIsKept(t *testing.T) {
 		b.text(t, "mcp__full__log", `{"text":"nearly full"}`)
 		return strings.Contains(b.set.Log("full"), "[warning] disk: nearly full")
 	})
+	b.text(t, "mcp__full__log", object(t, map[string]string{"text": strings.Repeat("x", 3000) + "the end"}))
+	b.text(t, "mcp__full__log", `{"text":"after it"}`)
+	waitFor(t, func() bool { return strings.Contains(b.set.Log("full"), "after it") })
+	if log := b.set.Log("full"); !strings.Contains(log, strings.Repeat("x", 1000)) || strings.Contains(log, "the end") {
+		t.Errorf("%s", log)
+	}
 }
