@@ -314,3 +314,45 @@ func TestARuleWithAVariableWaitsAsAWhole(t *testing.T) {
 		{Permission: "bash", Pattern: "x", Action: "deny"}, {Permission: "bash", Pattern: "rm /data", Action: "deny"},
 	})
 }
+
+// Each kind of setting that runs something is trusted with its content: a change asks again, and what was trusted needs no second answer.
+func TestEachKindOfProgramAsksAgainWhenItChanges(t *testing.T) {
+	for name, kind := range map[string]struct{ file, before, after string }{
+		"hooks":       {projFile, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}`, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "b"}]}]}}`},
+		"status line": {projFile, `{"statusLine": {"type": "command", "command": "a"}}`, `{"statusLine": {"type": "command", "command": "b"}}`},
+		"formatter":   {projFile, `{"formatters": {"programs": {"x": {"command": "a", "extensions": [".x"]}}}}`, `{"formatters": {"programs": {"x": {"command": "b", "extensions": [".x"]}}}}`},
+		"environment": {projFile, `{"env": {"FOO": "a"}}`, `{"env": {"FOO": "b"}}`},
+		"tool":        {"home/proj/.lathe/tools/t", "#!/bin/sh\necho a\n", "#!/bin/sh\necho b\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := newMachine(t)
+			m.write(projFile, "{}")
+			put := func(text string) {
+				m.write(kind.file, text)
+				if name == "tool" {
+					if err := os.Chmod(m.path(kind.file), 0o700); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			put(kind.before)
+			if m.load().Trusted() {
+				t.Fatal("trusted from the start")
+			}
+			if err := m.load().Trust(); err != nil {
+				t.Fatal(err)
+			}
+			if !m.load().Trusted() {
+				t.Error("trust was forgotten")
+			}
+			put(kind.after)
+			if m.load().Trusted() {
+				t.Error("the change is trusted")
+			}
+			put(kind.before)
+			if !m.load().Trusted() {
+				t.Error("what was trusted is not")
+			}
+		})
+	}
+}
