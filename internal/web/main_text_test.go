@@ -57,3 +57,16 @@ func TestAPageWithTextIsNeverEmpty(t *testing.T) {
 		}
 	}
 }
+
+// A page that nests what is read several times, or lists in lists, costs no more than a large page does.
+func TestAHostilePageIsNotReadForever(t *testing.T) {
+	deep := "<p>first</p>" + strings.Repeat("<ul><div>", 140) + strings.Repeat("<p>word", 50_000) + "<li>x"
+	if _, got := Markdown([]byte(deep), "https://x.org"); !strings.Contains(got, "first") || len(got) > 15*len(deep) {
+		t.Errorf("%d bytes became %d", len(deep), len(got))
+	}
+	root := parseTree([]byte("<div>a<p>b</div>"))
+	*root.work = 0
+	if got := (&writer{}).page(root); got != "" {
+		t.Errorf("%q was read without work left", got)
+	}
+}

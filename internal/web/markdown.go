@@ -21,12 +21,32 @@ func Markdown(body []byte, base string) (title, text string) {
 	return title, w.page(root)
 }
 
-// shallow are the children of a node that is not too deep.
+// workMax is how many nodes and words of a page are looked at. Some are looked at several times, and a hostile page could make that
+// its square.
+const workMax = 60_000_000
+
+// shallow are the children of a node that is not too deep, as long as there is work left for the page.
 func (n *node) shallow(depth int) []*node {
-	if depth >= depthMax {
+	if depth >= depthMax || n.work == nil || *n.work <= 0 {
 		return nil
 	}
+	*n.work -= 1 + len(n.children)
+	for _, c := range n.children {
+		*n.work -= len(c.text) / 8
+	}
 	return n.children
+}
+
+// indentMax is how many bytes of quotes and indentation stand before a line.
+const indentMax = 40
+
+// indent lengthens what stands before each line, and returns what stood there.
+func (w *writer) indent(by string) (before string) {
+	before = w.prefix
+	if len(before)+len(by) <= indentMax {
+		w.prefix += by
+	}
+	return before
 }
 
 func find(n *node, kind string, depth int) *node {
@@ -332,8 +352,7 @@ func firstClass(n *node) string {
 func (w *writer) quote(prefix string, f func()) {
 	w.line(2)
 	w.raw("")
-	before := w.prefix
-	w.prefix += prefix
+	before := w.indent(prefix)
 	w.out.WriteString(prefix)
 	w.start = true
 	f()
@@ -363,8 +382,7 @@ func (w *writer) items(n *node, depth int, numbered bool, number *int) {
 		case c.name == "li":
 			w.marked(c, depth, "- ")
 		case c.name == "ul" || c.name == "ol": // one that belongs to the item before
-			before := w.prefix
-			w.prefix += "  "
+			before := w.indent("  ")
 			w.list(c, depth+1)
 			w.prefix = before
 		case find(c, "li", depth) != nil:
@@ -379,8 +397,7 @@ func (w *writer) items(n *node, depth int, numbered bool, number *int) {
 func (w *writer) marked(n *node, depth int, mark string) {
 	w.line(1)
 	w.raw(mark)
-	before := w.prefix
-	w.prefix += strings.Repeat(" ", len(mark))
+	before := w.indent(strings.Repeat(" ", len(mark)))
 	w.item(n, depth)
 	w.prefix = before
 	w.line(1)

@@ -16,6 +16,7 @@ type node struct {
 	text     string
 	attrs    []attribute
 	children []*node
+	work     *int // what is left for the page
 }
 
 type attribute struct{ key, value string }
@@ -33,6 +34,7 @@ func (n *node) attr(key string) string {
 // that close nothing, content between the cells of a table.
 type tree struct {
 	open  []*node // the first is the root, the last the one that takes the next
+	work  *int    // what is left for the page
 	early bool    // content came before the tag of the body, so that the tag means nothing any more
 }
 
@@ -41,7 +43,8 @@ const openMax = 500
 
 // parseTree reads a page. There is no page that cannot be read.
 func parseTree(body []byte) *node {
-	t := &tree{open: []*node{{name: "#root"}}}
+	work := workMax
+	t := &tree{open: []*node{{name: "#root", work: &work}}, work: &work}
 	t.read(body, 0)
 	return t.open[0]
 }
@@ -57,7 +60,7 @@ func (t *tree) read(body []byte, within int) {
 		case lexer.TextToken:
 			t.addText(html.UnescapeString(string(data)))
 		case lexer.StartTagToken:
-			tag = &node{name: strings.ToLower(string(l.Text()))}
+			tag = &node{name: strings.ToLower(string(l.Text())), work: t.work}
 		case lexer.AttributeToken:
 			value := html.UnescapeString(strings.Trim(string(l.AttrVal()), `"'`))
 			tag.attrs = append(tag.attrs, attribute{strings.ToLower(string(l.AttrKey())), value})
