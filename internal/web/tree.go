@@ -105,11 +105,13 @@ func (t *tree) add(n *node) {
 			continue
 		}
 		above := t.open[i-1]
-		at := len(above.children) // the table is the last or close to it
-		for at > 0 && above.children[at-1] != t.open[i] {
-			at--
+		at := len(above.children)
+		for back := 1; back <= min(8, len(above.children)); back++ { // the table is the last or close to it, or elsewhere if it was moved itself
+			if above.children[len(above.children)-back] == t.open[i] {
+				at = len(above.children) - back
+			}
 		}
-		above.children = slices.Insert(above.children, max(0, at-1), n)
+		above.children = slices.Insert(above.children, at, n)
 		return
 	}
 	last.children = append(last.children, n)
