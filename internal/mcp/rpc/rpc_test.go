@@ -39,14 +39,15 @@ func (p *pipe) Close() error {
 
 func TestOnlySoManyRequestsOfAPeerAreServedAtOneTime(t *testing.T) {
 	p := &pipe{in: make(chan string), sent: make(chan string, 100), over: make(chan struct{})}
-	odd, begun, release := make(chan string, 100), make(chan struct{}, 100), make(chan struct{})
+	odd, begun, noted, release := make(chan string, 100), make(chan struct{}, 100), make(chan struct{}), make(chan struct{})
 	c := rpc.New(p, rpc.Handler{
 		Request: func(context.Context, string, json.RawMessage) (any, *rpc.Error) {
 			begun <- struct{}{}
 			<-release
 			return map[string]any{}, nil
 		},
-		Odd: func(line string) { odd <- line },
+		Notify: func(string, json.RawMessage) { close(noted) },
+		Odd:    func(line string) { odd <- line },
 	})
 	const most, all = 16, 40
 	for i := range all {
@@ -55,7 +56,12 @@ func TestOnlySoManyRequestsOfAPeerAreServedAtOneTime(t *testing.T) {
 	for range most {
 		<-begun
 	}
-	for range all - most {
+	p.in <- `{"jsonrpc":"2.0","method":"n"}`
+	<-noted // after the requests
+	if n := len(odd); n != all-most {
+		t.Errorf("%d requests are refused, not %d", n, all-most)
+	}
+	for range len(odd) {
 		if line := <-odd; !strings.Contains(line, "too many requests at one time") {
 			t.Errorf("%q", line)
 		}
