@@ -53,7 +53,7 @@ func TestTheCommandShowsTheServersAndActsOnThem(t *testing.T) {
 	}
 	run("", "`full` `pending`", "`mine` `unapproved`", "/mcp approve mine")
 	run("reconnect full", "is connected")
-	run("", "`full` `connected`, 6 tools, about", "tokens of schemas")
+	run("", "`full` `connected`, 7 tools, about", "tokens of schemas")
 	run("full", "tools: `form, log, roots", "server: `full 1`", "scope: `flag`")
 	run("disable full", "left out")
 	run("", "`full` `disabled`")
