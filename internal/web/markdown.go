@@ -12,14 +12,24 @@ const depthMax = 300
 // Markdown turns HTML into Markdown: the main text of the page as a reader would choose it, without scripts, navigation and what is
 // hidden from people. It is empty only if the page shows no text. base is the page's address, for its links.
 func Markdown(body []byte, base string) (title, text string) {
-	root := parseTree(body[:min(len(body), BodyMax)])
+	return markdown(parseTree(body[:min(len(body), BodyMax)]), base)
+}
+
+func markdown(root *node, base string) (title, text string) {
 	w := &writer{}
 	w.base, _ = url.Parse(base)
 	if t := find(root, "title", 0); t != nil {
 		title = strings.Join(strings.Fields(w.plain(t, 0)), " ")
 	}
-	return title, w.page(root)
+	text = w.page(root)
+	if *root.work <= 0 {
+		text = strings.TrimRight(text, "\n") + "\n\n" + unread + "\n"
+	}
+	return title, text
 }
+
+// unread stands for what was not looked at.
+const unread = "[The page is too tangled to be read whole: more may be missing than was cut. Fetch its parts from other addresses, or use Bash (curl) on it]"
 
 // workMax is how many nodes and words of a page are looked at. Some are looked at several times, and a hostile page could make that
 // its square.

@@ -252,6 +252,9 @@ func (f *Fetcher) get(ctx context.Context, u *url.URL) (p *Page, next *url.URL, 
 	if len(p.Body) > BodyMax {
 		p.Body, p.Cut = p.Body[:BodyMax], true
 	}
+	if p.Body = inUTF8(p.Body, res.Header.Get("Content-Type")); len(p.Body) > BodyMax {
+		p.Body, p.Cut = p.Body[:BodyMax], true
+	}
 	return p, nil, nil
 }
 
