@@ -231,7 +231,7 @@ func descends(p keyPath) bool {
 		return true
 	}
 	switch p[0] {
-	case "permissions", "env", "attribution", "exploreCache", "snapshots", "eval", "subagents", "worktree", "bash", "stream", "network", "log", "modelAliases":
+	case "permissions", "env", "attribution", "exploreCache", "snapshots", "eval", "subagents", "worktree", "bash", "stream", "network", "log", "modelAliases", "lsp", "formatters":
 		return len(p) == 1
 	case "providers", "sandbox":
 		return len(p) <= 2

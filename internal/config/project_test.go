@@ -321,6 +321,7 @@ func TestEachKindOfProgramAsksAgainWhenItChanges(t *testing.T) {
 		"hooks":       {projFile, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}`, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "b"}]}]}}`},
 		"status line": {projFile, `{"statusLine": {"type": "command", "command": "a"}}`, `{"statusLine": {"type": "command", "command": "b"}}`},
 		"formatter":   {projFile, `{"formatters": {"programs": {"x": {"command": "a", "extensions": [".x"]}}}}`, `{"formatters": {"programs": {"x": {"command": "b", "extensions": [".x"]}}}}`},
+		"server":      {projFile, `{"lsp": {"servers": {"gopls": {"command": ["a"]}}}}`, `{"lsp": {"servers": {"gopls": {"command": ["b"]}}}}`},
 		"environment": {projFile, `{"env": {"FOO": "a"}}`, `{"env": {"FOO": "b"}}`},
 		"tool":        {"home/proj/.lathe/tools/t", "#!/bin/sh\necho a\n", "#!/bin/sh\necho b\n"},
 	} {
