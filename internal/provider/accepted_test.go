@@ -30,7 +30,7 @@ func above(address string) (rest, name string) {
 
 // addressed returns the model that lathe would use for a request to an address, with its quirks; nil: lathe has no wire for it.
 // Its replies are those of the tape.
-func addressed(t *testing.T, address string, body []byte, reply tape) (wire string, m llm.Model) {
+func addressed(t testing.TB, address string, body []byte, reply tape) (wire string, m llm.Model) {
 	t.Helper()
 	var named struct{ Model string }
 	_ = json.Unmarshal(body, &named) // some wires have the model in the address

@@ -20,10 +20,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/anthropic"
-	"github.com/lathe-dev/lathe/internal/llm/converse"
-	"github.com/lathe-dev/lathe/internal/llm/google"
-	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
 
 // recording is a conversation with a real host, as recorders of HTTP keep it.
@@ -51,37 +47,6 @@ type tape struct {
 func (p tape) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
 	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(p.body)), Header: http.Header{"Content-Type": {p.kind}}, Request: r}, nil
-}
-
-// wireModel returns a model of the wire that an address belongs to; nil: lathe has none for it.
-func wireModel(t testing.TB, url string, p tape) (string, llm.Model) {
-	t.Helper()
-	client, once := &http.Client{Transport: p}, llm.RetryPolicy{Max: -1}
-	var provider llm.Provider
-	id, wire := "recorded", ""
-	switch {
-	case strings.Contains(url, "/converse"):
-		wire, provider = "converse", converse.New(converse.Config{BaseURL: "http://tape", HTTP: client, Retry: once})
-	case strings.Contains(url, "enerateContent"):
-		wire, provider = "google", google.New(google.Config{BaseURL: "http://tape", HTTP: client, Retry: once})
-	case strings.HasSuffix(url, "/messages"):
-		a, err := anthropic.New(anthropic.Config{BaseURL: "http://tape", APIKey: "k", HTTP: client, Retry: once})
-		if err != nil {
-			t.Fatal(err)
-		}
-		wire, provider = "anthropic", a
-	case strings.HasSuffix(url, "/responses"):
-		wire, provider = "responses", openai.New(openai.Config{BaseURL: "http://tape", HTTP: client, Retry: once, Responses: true})
-	case strings.HasSuffix(url, "/chat/completions"):
-		wire, provider = "chat", openai.New(openai.Config{BaseURL: "http://tape", HTTP: client, Retry: once})
-	default:
-		return "", nil
-	}
-	m, err := provider.Model(t.Context(), id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	return wire, m
 }
 
 // heard is a reply in a form that all wires have in common.
@@ -125,20 +90,20 @@ func TestRecordedConversations(t *testing.T) {
 		t.Skip("LATHE_RECORDINGS names no folder of recordings; the tests of the wires have the forms that occur in them")
 	}
 	count := map[string]int{}
-	eachRecording(t, dir, func(name, url string, p tape) {
-		wire, _ := wireModel(t, url, p)
+	eachRecording(t, dir, func(name, url string, sent []byte, p tape) {
+		wire, _ := addressed(t, url, sent, p)
 		if wire == "" {
 			t.Logf("%s: no wire for %s", name, url)
 			return
 		}
 		count[wire]++
-		t.Run(name, func(t *testing.T) { checkTape(t, wire, url, p) })
+		t.Run(name, func(t *testing.T) { checkTape(t, wire, url, sent, p) })
 	})
 	t.Logf("%v", count)
 }
 
 // eachRecording hands out the replies of a folder of recordings, of which there must be some.
-func eachRecording(t testing.TB, dir string, do func(name, url string, p tape)) {
+func eachRecording(t testing.TB, dir string, do func(name, url string, sent []byte, p tape)) {
 	t.Helper()
 	n := 0
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
@@ -158,7 +123,7 @@ func eachRecording(t testing.TB, dir string, do func(name, url string, p tape)) 
 			}
 			if x.Response.Status == 200 && len(body) > 0 {
 				n++
-				do(fmt.Sprintf("%s/%d", filepath.Base(path), i), x.Request.URL, tape{x.Response.Headers["content-type"], body})
+				do(fmt.Sprintf("%s/%d", filepath.Base(path), i), x.Request.URL, []byte(x.Request.Body), tape{x.Response.Headers["content-type"], body})
 			}
 		}
 		return nil
@@ -175,8 +140,8 @@ func BenchmarkRecordings(b *testing.B) {
 		b.Skip("LATHE_RECORDINGS names no folder of recordings")
 	}
 	models, size := map[string][]llm.Model{}, map[string]int{}
-	eachRecording(b, dir, func(_, url string, p tape) {
-		if wire, m := wireModel(b, url, p); m != nil {
+	eachRecording(b, dir, func(_, url string, sent []byte, p tape) {
+		if wire, m := addressed(b, url, sent, p); m != nil {
 			models[wire] = append(models[wire], m)
 			size[wire] += len(p.body)
 		}
@@ -196,9 +161,9 @@ func BenchmarkRecordings(b *testing.B) {
 	}
 }
 
-func checkTape(t *testing.T, wire, url string, p tape) {
+func checkTape(t *testing.T, wire, url string, sent []byte, p tape) {
 	t.Helper()
-	_, m := wireModel(t, url, p)
+	_, m := addressed(t, url, sent, p)
 	got, ready, err := listen(m)
 	if err != nil {
 		t.Fatal(err)
@@ -215,7 +180,7 @@ func checkTape(t *testing.T, wire, url string, p tape) {
 		if cut >= len(bytes.TrimRight(p.body, "\r\n ")) {
 			continue
 		}
-		_, m := wireModel(t, url, tape{p.kind, p.body[:cut]})
+		_, m := addressed(t, url, sent, tape{p.kind, p.body[:cut]})
 		part, ready, err := listen(m)
 		if err == nil && !cmp.Equal(part.Calls, want.Calls) || ready > len(want.Calls) {
 			t.Errorf("cut at %d of %d: complete with %v", cut, len(p.body), part.Calls)
