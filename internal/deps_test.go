@@ -39,6 +39,8 @@ var table = func() map[string]row {
 		"glob":         {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
 		"document/pdf": {nil, "the objects of a PDF are read from its bytes alone"},
 
+		"document/pdftest": {nil, "the files that tests read are written without the code that reads them"},
+
 		"document": {[]string{"document/pdf", "llm", "sandbox"}, "hostile formats are read in a child process; whose files they are is above"},
 
 		"web":         {[]string{"netproxy"}, "fetching a page needs the one judgement of which addresses are private; who may fetch is above"},

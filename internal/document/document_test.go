@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/document/pdftest"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -360,38 +361,8 @@ func TestDatabasesAreListedWithTheirTables(t *testing.T) {
 	}
 }
 
-// page makes a PDF of one page for each text.
-func makePDF(texts ...string) []byte {
-	var b bytes.Buffer
-	var at []int
-	object := func(format string, args ...any) {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(at), fmt.Sprintf(format, args...))
-	}
-	b.WriteString("%PDF-1.4\n")
-	var kids strings.Builder
-	for i := range texts {
-		fmt.Fprintf(&kids, "%d 0 R ", 4+2*i)
-	}
-	object("<</Type/Catalog/Pages 2 0 R>>")
-	object("<</Type/Pages/Kids[%s]/Count %d>>", kids.String(), len(texts))
-	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
-	for i, text := range texts {
-		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>", 5+2*i)
-		stream := "BT /F 12 Tf 1 0 0 1 50 700 Tm " + text + " ET"
-		object("<</Length %d>>\nstream\n%s\nendstream", len(stream), stream)
-	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, offset := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
-	return b.Bytes()
-}
-
 func TestThePagesOfAPDFAreReadAsText(t *testing.T) {
-	data := makePDF("(First line) Tj 0 -14 Td (second) Tj", "[(Ker) -20 (ned) -400 (words)] TJ", "(third) Tj")
+	data := pdftest.File("(First line) Tj 0 -14 Td (second) Tj", "[(Ker) -20 (ned) -400 (words)] TJ", "(third) Tj")
 	a, err := read(t, data, Request{Kind: "pdf", First: 1, Chars: 10_000})
 	if err != nil || a.Pages != 3 || len(a.Text) != 3 {
 		t.Fatalf("%+v, %v", a, err)
@@ -411,7 +382,7 @@ func FuzzFilesAreReadOrRefused(f *testing.F) {
 	img := picture(40, 30)
 	f.Add(encodePNG(f, img))
 	f.Add(encodeJPEG(f, img))
-	f.Add(makePDF("(x) Tj", "[(a) 1 (b)] TJ"))
+	f.Add(pdftest.File("(x) Tj", "[(a) 1 (b)] TJ"))
 	f.Add(circle())
 	f.Add([]byte("GIF89a\x01\x00\x01\x00\x80\x00\x00\xff\xff\xff\x00\x00\x00,\x00\x00\x00\x00\x01\x00\x01\x00\x00\x02\x02D\x01\x00;"))
 	f.Add([]byte("PK\x03\x04\x00\x00"))

@@ -8,6 +8,8 @@ import (
 	"net/http/httptest"
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/document/pdftest"
 )
 
 // serve answers each request with one body.
@@ -23,34 +25,12 @@ func serve(t testing.TB, kind string, body []byte) string {
 
 // longPDF has pages that begin with their number and end with a full stop, each of so many characters.
 func longPDF(pages, chars int) []byte {
-	var b bytes.Buffer
-	var at []int
-	object := func(format string, args ...any) {
-		at = append(at, b.Len())
-		fmt.Fprintf(&b, "%d 0 obj\n%s\nendobj\n", len(at), fmt.Sprintf(format, args...))
-	}
-	b.WriteString("%PDF-1.4\n")
-	object("<</Type/Catalog/Pages 2 0 R>>")
-	var kids strings.Builder
+	var all []string
 	for i := range pages {
-		fmt.Fprintf(&kids, "%d 0 R ", 4+2*i)
-	}
-	object("<</Type/Pages/Kids[%s]/Count %d>>", kids.String(), pages)
-	object("<</Type/Font/Subtype/Type1/BaseFont/Helvetica/Encoding/WinAnsiEncoding>>")
-	for i := range pages {
-		object("<</Type/Page/Parent 2 0 R/MediaBox[0 0 600 800]/Resources<</Font<</F 3 0 R>>>>/Contents %d 0 R>>", 5+2*i)
 		text := fmt.Sprintf("P%d", i+1)
-		text += strings.Repeat("x", chars-len(text)-1) + "."
-		stream := "BT /F 12 Tf 1 0 0 1 50 700 Tm (" + text + ") Tj ET"
-		object("<</Length %d>>\nstream\n%s\nendstream", len(stream), stream)
+		all = append(all, "("+text+strings.Repeat("x", chars-len(text)-1)+".) Tj")
 	}
-	xref := b.Len()
-	fmt.Fprintf(&b, "xref\n0 %d\n0000000000 65535 f \n", len(at)+1)
-	for _, offset := range at {
-		fmt.Fprintf(&b, "%010d 00000 n \n", offset)
-	}
-	fmt.Fprintf(&b, "trailer\n<</Size %d/Root 1 0 R>>\nstartxref\n%d\n%%%%EOF\n", len(at)+1, xref)
-	return b.Bytes()
+	return pdftest.File(all...)
 }
 
 // All of a long PDF can be read: its result says how much there is, and what to give to go on.
