@@ -70,23 +70,7 @@ func TestKeysAreMaskedOverSeveralWrites(t *testing.T) {
 			t.Fatalf("%q is in %q", s, want)
 		}
 	}
-	for size := 1; size < len(text); size++ {
-		var out bytes.Buffer
-		w := v.Writer(&out)
-		for rest := text; rest != ""; {
-			n := min(size, len(rest))
-			if _, err := w.Write([]byte(rest[:n])); err != nil {
-				t.Fatal(err)
-			}
-			rest = rest[n:]
-		}
-		if err := w.(interface{ Flush() error }).Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if got := out.String(); got != want {
-			t.Fatalf("in pieces of %d: got %q, want %q", size, got, want)
-		}
-	}
+	inPieces(t, v, text)
 }
 
 func TestAPromptIsNotHeldBack(t *testing.T) {
