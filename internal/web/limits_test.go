@@ -221,14 +221,15 @@ func TestErrorsOfTheNetworkNameTheNextMove(t *testing.T) {
 	f := &Fetcher{Resolve: func(_ context.Context, name string) ([]netip.Addr, error) {
 		return nil, &net.DNSError{Err: "no such host", Name: name, IsNotFound: name == "missing.example"}
 	}}
+	encrypted := strings.Replace(plain.URL, "http", "https", 1)
 	for address, want := range map[string]string{
 		"https://missing.example/": "there is no such host: check the address",
 		"https://other.example/":   "names cannot be resolved now: try it again later",
 		secure.URL:                 "its certificate does not prove whose server it is: use another source",
-		strings.Replace(plain.URL, "http", "https", 1): "it does not speak https: use another address",
-		closed.URL:             "nothing listens there: check the port",
-		breaking.URL + "/":     "broke the connection off: try it once more",
-		breaking.URL + "/body": "broke the connection off: try it once more",
+		encrypted:                  "it does not speak https: use another address",
+		closed.URL:                 "nothing listens there: check the port",
+		breaking.URL + "/":         "broke the connection off: try it once more",
+		breaking.URL + "/body":     "broke the connection off: try it once more",
 	} {
 		if _, err := f.Fetch(t.Context(), address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, want %q", address, err, want)
