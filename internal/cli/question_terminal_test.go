@@ -66,7 +66,7 @@ func TestTheModelsQuestionsAreAnsweredInPlainLines(t *testing.T) {
 	s.Sees("Which layout?")
 	s.Sees("preview-of-narrow")
 	s.Sees("? ")
-	s.Type("none of them\r") // a text of one's own
+	s.Type("none of them\r") // free text instead of an option
 	s.Sees("Which parts?")
 	s.Sees("? ")
 	s.Type("1,3\r")

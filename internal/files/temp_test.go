@@ -96,7 +96,7 @@ func putTemp(t *testing.T, path, text string) {
 	}
 }
 
-// killedWithTemp runs a child; false: it came to its end before it died.
+// killedWithTemp runs the task in a child that kills itself. It reports whether the child was killed before the task was complete.
 func killedWithTemp(t *testing.T, base, task string) bool {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestHelperDiesWithATemporaryName$")

@@ -62,7 +62,7 @@ func TestACommandThatSaysSoGoesOnInTheBackground(t *testing.T) {
 	}
 }
 
-// Output that only looks like it is waited for.
+// A hook whose first line is not exactly the asynchronous form runs in the foreground.
 func TestACommandWithoutThatLineIsWaitedFor(t *testing.T) {
 	for _, first := range []string{`{"async": false}\n`, `text\n{"async":true}\n`, `{"async":1}\n`, `{"async":true,\n`} {
 		h, _, goOn := background(t, "", first, "echo no >&2; exit 2")
