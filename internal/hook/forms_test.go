@@ -2,6 +2,7 @@ package hook_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -156,5 +157,24 @@ func TestTheExampleOfThePageWorks(t *testing.T) {
 	}
 	if got := decided(t, m, "PostToolUse", `{"tool_name": "Write", "tool_input": {}, "tool_response": {}}`); got != "" {
 		t.Errorf("got %q", got)
+	}
+}
+
+func TestThePagesNameTheEventsThatAreFired(t *testing.T) {
+	readme, err := os.ReadFile("../../README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if want := fmt.Sprintf(" at %d events", len(hook.Names())); !strings.Contains(string(readme), want) {
+		t.Errorf("README.md does not say %q", want)
+	}
+	page, err := os.ReadFile("../../docs/hooks.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range hook.Names() {
+		if !strings.Contains(string(page), "`"+name+"`") {
+			t.Errorf("docs/hooks.md does not name %s", name)
+		}
 	}
 }
