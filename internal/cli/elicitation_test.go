@@ -117,3 +117,41 @@ func TestAServersFormIsAnsweredInPlainLines(t *testing.T) {
 	s.Type("\x04")
 	ended(t, s, 0)
 }
+
+func TestAServersAddressIsAcceptedInPlainLines(t *testing.T) {
+	config, results := asker(t)
+	s := converseWith(t, "dumb", callsServer("address"), waitForServers, "--mcp-config", config, "--allowedTools", "mcp__asker", "hello")
+	s.Sees("https://login.example.com/start?x=1")
+	s.Sees("? ")
+	s.Type("1\r")
+	s.Sees("That was it.")
+	if r := <-results; r.Action != "accept" {
+		t.Errorf("%+v", r)
+	}
+	s.Sees("> ")
+	s.Type("\x04")
+	ended(t, s, 0)
+}
+
+func TestAHostDeclinesAServersAddress(t *testing.T) {
+	config, results := asker(t)
+	d := drive(t, "reply\n  call mcp__asker__address {}\nfinal\n  say Done.\n", "--mcp-config", config, "--allowedTools", "mcp__asker")
+	d.send(said("go", "one"))
+	asked := d.kind("control_request")
+	request, _ := asked["request"].(map[string]any)
+	want := map[string]any{
+		"subtype": "elicitation", "mcp_server_name": "asker", "mode": "url", "message": "Sign in first",
+		"url": "https://login.example.com/start?x=1", "elicitation_id": "e1",
+	}
+	for name, value := range want {
+		if request[name] != value {
+			t.Errorf("%s is %v, want %v", name, request[name], value)
+		}
+	}
+	d.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{"action":"decline"}}}`, asked["request_id"]))
+	d.kind("result")
+	if r := <-results; r.Action != "decline" {
+		t.Errorf("%+v", r)
+	}
+	d.end()
+}
