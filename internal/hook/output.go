@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"context"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -68,11 +69,11 @@ type Update struct {
 }
 
 // parse reads the standard output of a handler: JSON if it begins with a brace, else plain text. With an error there is neither, so that
-// nothing of an output that is wrong decides.
-func parse(name string, stdout []byte) (out Output, text string, err error) {
+// nothing of an output that is wrong decides. Texts that are too long are kept in the session.
+func (h *Hooks) parse(ctx context.Context, name string, stdout []byte) (out Output, text string, err error) {
 	trimmed := bytes.TrimSpace(stdout)
 	if len(trimmed) == 0 || trimmed[0] != '{' {
-		return out, bounded(string(trimmed)), nil
+		return out, h.kept(ctx, string(trimmed)), nil
 	}
 	if err := json.Unmarshal(trimmed, &out); err != nil {
 		return Output{}, "", fmt.Errorf("its output is no JSON in the form of a hook's: %w", err)
@@ -80,10 +81,21 @@ func parse(name string, stdout []byte) (out Output, text string, err error) {
 	if err := out.check(name); err != nil {
 		return Output{}, "", err
 	}
+	for _, text := range out.texts() {
+		*text = h.kept(ctx, *text)
+	}
 	return out, "", nil
 }
 
-// check refuses values that a handler of the event cannot mean, and bounds the texts.
+// texts are those for the model or the user.
+func (o *Output) texts() []*string {
+	return []*string{
+		&o.StopReason, &o.SystemMessage, &o.Reason, &o.Specific.PermissionReason, &o.Specific.AdditionalContext,
+		&o.Specific.FirstMessage, &o.Specific.ClassifierContext,
+	}
+}
+
+// check refuses values that a handler of the event cannot mean.
 func (o *Output) check(name string) error {
 	if e := o.Specific.Event; e != "" && e != name {
 		return fmt.Errorf("its output is for the event %s", e)
@@ -106,17 +118,30 @@ func (o *Output) check(name string) error {
 	default:
 		return fmt.Errorf("the action %q is none of accept, decline and cancel", o.Specific.Action)
 	}
-	for _, text := range []*string{
-		&o.StopReason, &o.SystemMessage, &o.Reason, &o.Specific.PermissionReason, &o.Specific.AdditionalContext,
-		&o.Specific.FirstMessage, &o.Specific.ClassifierContext,
-	} {
-		*text = bounded(*text)
-	}
 	return nil
 }
 
 // bounded cuts a text that is too long.
 func bounded(text string) string {
+	return shortened(text, func(string) string { return "the rest is dropped" })
+}
+
+// kept cuts a text that is too long, and keeps all of it in a file of the session, which the model can read.
+func (h *Hooks) kept(ctx context.Context, text string) string {
+	return shortened(text, func(all string) string {
+		if h.s.Log() == nil {
+			return "the rest is dropped, for this session keeps nothing"
+		}
+		path, err := h.s.Log().Blob(ctx, "hook.txt", []byte(all))
+		if err != nil {
+			return "the rest could not be kept: " + err.Error()
+		}
+		return "all of it is in " + path
+	})
+}
+
+// shortened cuts a text that is longer than mostText, and ends it with a line that has what rest says of the remainder.
+func shortened(text string, rest func(all string) string) string {
 	text = strings.ToValidUTF8(text, "\uFFFD")
 	if len(text) <= mostText {
 		return text
@@ -125,7 +150,7 @@ func bounded(text string) string {
 	for !utf8.RuneStart(text[end]) {
 		end--
 	}
-	return text[:end] + fmt.Sprintf("\n[cut: the hook's text has %d bytes, of which %d are kept]", len(text), end)
+	return text[:end] + fmt.Sprintf("\n[cut: these are %d of %d bytes of the hook's text; %s]", end, len(text), rest(text))
 }
 
 // mostTerminal is the longest terminal sequence of a handler, in bytes.

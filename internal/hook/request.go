@@ -48,7 +48,7 @@ func (h *Hooks) post(ctx context.Context, handler *Handler, o occasion, input []
 		return Run{Exit: -1, Err: fmt.Errorf("%s answered %s", req.URL.Host, resp.Status)}, body
 	}
 	var r Run
-	r.Output, r.Text, r.Err = parse(o.event, body)
+	r.Output, r.Text, r.Err = h.parse(ctx, o.event, body)
 	if r.Text != "" {
 		r.Text, r.Err = "", errors.New("the answer is neither empty nor a JSON object")
 	}
@@ -85,12 +85,12 @@ func (h *Hooks) ask(ctx context.Context, handler *Handler, o occasion, input []b
 	switch {
 	case *out.OK:
 	case out.Impossible: // no work could change it
-		r.Output.SystemMessage = bounded(out.Reason)
+		r.Output.SystemMessage = h.kept(ctx, out.Reason)
 	case o.event == "Stop" || o.event == "SubagentStop" || handler.ContinueOnBlock || !stopsOnBlock(o.event):
-		r.Output.Decision, r.Output.Reason = "block", bounded(out.Reason)
+		r.Output.Decision, r.Output.Reason = "block", h.kept(ctx, out.Reason)
 	default:
 		no := false
-		r.Output.Continue, r.Output.StopReason = &no, bounded(out.Reason)
+		r.Output.Continue, r.Output.StopReason = &no, h.kept(ctx, out.Reason)
 		r.Output.Decision, r.Output.Reason = "block", r.Output.StopReason
 	}
 	return r, []byte(text)

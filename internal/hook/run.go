@@ -119,10 +119,10 @@ func (h *Hooks) command(ctx context.Context, handler *Handler, o occasion, input
 	if err != nil {
 		return Run{Exit: -1, Err: err}, nil
 	}
-	r = Run{Exit: exit.Code, Stderr: bounded(strings.TrimSpace(string(errOut.kept)))}
+	r = Run{Exit: exit.Code, Stderr: h.kept(ctx, strings.TrimSpace(string(errOut.kept)))}
 	var bad error
 	text, _ := inBackground(out.kept)
-	r.Output, r.Text, bad = parse(o.event, text)
+	r.Output, r.Text, bad = h.parse(ctx, o.event, text)
 	switch isJSON := r.Text == "" && bad == nil && len(bytes.TrimSpace(text)) > 0; {
 	case exit.Code == 2:
 	case bad != nil:
@@ -195,7 +195,7 @@ func (h *Hooks) invoke(ctx context.Context, handler *Handler, o occasion, input 
 		return Run{Exit: 1, Err: errors.New(firstLine(text))}, []byte(text)
 	}
 	var r Run
-	r.Output, r.Text, r.Err = parse(o.event, []byte(text))
+	r.Output, r.Text, r.Err = h.parse(ctx, o.event, []byte(text))
 	return r, []byte(text)
 }
 
@@ -222,7 +222,7 @@ func (h *Hooks) callBack(ctx context.Context, handler *Handler, o occasion, inpu
 		return Run{Exit: -1, Err: err}, nil
 	}
 	var r Run
-	r.Output, _, r.Err = parse(o.event, out)
+	r.Output, _, r.Err = h.parse(ctx, o.event, out)
 	return r, out
 }
 

@@ -109,7 +109,7 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 		if why, ok := r.stops(); ok {
 			v.Stop = cmp.Or(v.Stop, why)
 		}
-		replace(res, r.Output.Specific)
+		h.replace(ctx, res, r.Output.Specific)
 		h.advise(r)
 	}
 	v.Context = joined(texts)
@@ -170,7 +170,7 @@ func response(res *agent.Result) any {
 }
 
 // replace puts another output in the place of a result's, for the model.
-func replace(res *agent.Result, s Specific) {
+func (h *Hooks) replace(ctx context.Context, res *agent.Result, s Specific) {
 	raw := s.UpdatedOutput
 	if raw == nil {
 		raw = s.UpdatedMCPOutput
@@ -183,7 +183,7 @@ func replace(res *agent.Result, s Specific) {
 	if json.Unmarshal(raw, &plain) == nil {
 		text = plain
 	}
-	res.Parts = []llm.Part{llm.Text{Text: bounded(text), Origin: llm.OriginHook}}
+	res.Parts = []llm.Part{llm.Text{Text: h.kept(ctx, text), Origin: llm.OriginHook}}
 	var meta map[string]any
 	if json.Unmarshal(raw, &meta) == nil {
 		res.Meta = meta
