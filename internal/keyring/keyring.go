@@ -37,6 +37,9 @@ const prefix = "lathe:"
 // patience is how long the operating system may take: it may ask the user to unlock the keyring.
 const patience = 30 * time.Second
 
+// errLate says that what the operating system was asked for may still happen.
+var errLate = errors.New("the keyring did not answer in time")
+
 // Store keeps secrets. It is safe for concurrent use, also by several processes.
 type Store struct {
 	file   string
@@ -86,7 +89,7 @@ func within(f func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(patience):
-		return fmt.Errorf("the keyring did not answer within %s", patience)
+		return errLate
 	}
 }
 
@@ -94,6 +97,7 @@ func within(f func() error) error {
 type held struct {
 	Secret string `json:"secret,omitempty"`
 	System bool   `json:"system,omitempty"` // the operating system has it
+	Stale  bool   `json:"stale,omitempty"`  // the operating system may have an older one, or one whose Set did not come to its end
 }
 
 type index map[string]map[string]held // by service and account
@@ -104,12 +108,12 @@ func (s *Store) Get(service, account string) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	h, ok := x[service][account]
+	h := x[service][account]
 	switch {
-	case !ok:
-		return "", ErrNotFound
-	case !h.System:
+	case h.Secret != "":
 		return h.Secret, nil
+	case !h.System:
+		return "", ErrNotFound
 	case s.system == nil:
 		return "", fmt.Errorf("the secret of %s is in the keyring of the operating system, which cannot be reached from here", account)
 	}
@@ -122,43 +126,75 @@ func (s *Store) Get(service, account string) (string, error) {
 
 // Set keeps a secret in the place of an earlier one, and reports whether the operating system took it.
 func (s *Store) Set(service, account, secret string) (inSystem bool, err error) {
-	err = s.change(func(x index) {
-		if x[service] == nil {
-			x[service] = map[string]held{}
+	err = s.change(service, account, func(before held, save func(held) error) error {
+		var refused error
+		if inSystem, refused, err = s.offer(service, account, secret, before, save); inSystem || err != nil {
+			return err
 		}
-		inSystem = s.system != nil && s.system.Set(prefix+service, account, secret) == nil // else the file takes it
-		if inSystem {
-			x[service][account] = held{System: true}
-		} else {
-			x[service][account] = held{Secret: secret}
+		late := errors.Is(refused, errLate)
+		stale := before.System || before.Stale || late
+		if err := save(held{Secret: secret, Stale: stale}); err != nil || !stale {
+			return err
 		}
+		if late || s.forget(service, account) != nil {
+			return nil // Delete tries it again
+		}
+		return save(held{Secret: secret})
 	})
-	return inSystem, err
+	return inSystem && err == nil, err
 }
 
-// Delete removes a secret; one that does not exist is no error.
+// offer gives a secret to the operating system. The file names it before, so that Delete finds it even if lathe is killed in between.
+func (s *Store) offer(service, account, secret string, before held, save func(held) error) (taken bool, refused, err error) {
+	if s.system == nil {
+		return false, nil, nil
+	}
+	if !before.System && !before.Stale {
+		if err := save(held{Secret: before.Secret, Stale: true}); err != nil {
+			return false, nil, err
+		}
+	}
+	if refused := s.system.Set(prefix+service, account, secret); refused != nil {
+		return false, refused, nil // the file takes it
+	}
+	return true, nil, save(held{System: true})
+}
+
+// forget removes a secret from the keyring of the operating system, if it is there.
+func (s *Store) forget(service, account string) error {
+	if s.system == nil {
+		return fmt.Errorf("a secret of %s is in the keyring of the operating system, which cannot be reached from here; log out again where it can, as in a desktop session", account)
+	}
+	err := s.system.Delete(prefix+service, account)
+	if err == nil || errors.Is(err, ErrNotFound) {
+		return nil
+	}
+	return fmt.Errorf("the keyring of the operating system: %w", err)
+}
+
+// Delete removes a secret; one that does not exist is no error. With an error a secret is still in the keyring of the operating system.
 func (s *Store) Delete(service, account string) error {
-	var failed error
-	err := s.change(func(x index) {
-		h, ok := x[service][account]
-		if ok && h.System && s.system != nil {
-			if failed = s.system.Delete(prefix+service, account); errors.Is(failed, ErrNotFound) {
-				failed = nil
-			}
+	return s.change(service, account, func(h held, save func(held) error) error {
+		if !h.System && !h.Stale {
+			return save(held{})
 		}
+		failed := s.forget(service, account)
 		if failed == nil {
-			delete(x[service], account)
+			return save(held{})
 		}
+		h.Secret = ""
+		return errors.Join(failed, save(h))
 	})
-	return errors.Join(failed, err)
 }
 
 // Accounts returns the accounts of a service that have a secret. None of these is read.
 func (s *Store) Accounts(service string) ([]string, error) {
 	x, err := s.read()
 	var out []string
-	for account := range x[service] {
-		out = append(out, account)
+	for account, h := range x[service] {
+		if h.System || h.Secret != "" {
+			out = append(out, account)
+		}
 	}
 	return out, err
 }
@@ -184,7 +220,8 @@ func (s *Store) read() (index, error) {
 	return x, nil
 }
 
-func (s *Store) change(f func(index)) error {
+// change gives f an item, which is the zero one where there is none, and a function that replaces it on disk. Others wait meanwhile.
+func (s *Store) change(service, account string, f func(h held, save func(held) error) error) error {
 	unlock, err := s.Lock(context.Background(), "")
 	if err != nil {
 		return err
@@ -194,12 +231,20 @@ func (s *Store) change(f func(index)) error {
 	if err != nil {
 		return err
 	}
-	f(x)
-	data, err := json.Marshal(x)
-	if err != nil {
-		return err
-	}
-	return replace(s.file, data)
+	return f(x[service][account], func(h held) error {
+		if x[service] == nil {
+			x[service] = map[string]held{}
+		}
+		x[service][account] = h
+		if h == (held{}) {
+			delete(x[service], account)
+		}
+		data, err := json.Marshal(x)
+		if err != nil {
+			return err
+		}
+		return replace(s.file, data)
+	})
 }
 
 // Lock holds other processes, and other callers in this one, off until unlock is called. Each name is a lock of its own; the empty one is that of
