@@ -99,7 +99,7 @@ func (r *Runner) attempt(ctx context.Context, c *Contest, i int) (diff string, e
 	kind.Model, kind.Effort = a.Model, a.Effort
 	var saved error
 	out, err := r.Agents.Run(ctx, subagent.Request{
-		Call: fmt.Sprintf("best-%s-%d", c.ID, a.N), Title: fmt.Sprintf("Attempt %d", a.N), Prompt: c.Prompt, As: &kind,
+		Call: fmt.Sprintf("best-%s-%d", c.ID, a.N), Title: fmt.Sprintf("Attempt %d", a.N), Prompt: c.Prompt, As: &kind, Git: true,
 		Then: func(ctx context.Context, _ subagent.Outcome, conv subagent.Conversation, tree *worktree.Tree) {
 			a.Steps, a.CostUSD = conv.Used()
 			if tree == nil {

@@ -23,7 +23,7 @@ func (t *task) isolate(ctx context.Context) (*worktree.Tree, error) {
 	if !t.kind.Isolated {
 		return nil, nil
 	}
-	if t.request.Base == "" { // else the work is merged, which needs git
+	if !t.request.Git {
 		if tree, ok, err := t.owner.Trees.OpenHooked(ctx, t.owner.Dir, t.owner.Tree, t.id, t.owner.Hooks); ok {
 			return tree, err
 		}

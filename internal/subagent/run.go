@@ -42,6 +42,7 @@ type Request struct {
 	Held       bool   // it is never sent to the background
 	ID         string // of its session; empty: Agents sets it
 	Base       string // the commit that its worktree begins at; empty: that of the settings
+	Git        bool   // its worktree is one of git, whose diff is used; hooks that make others are not asked
 
 	As *Kind // a kind that the catalog does not have, instead of Kind; nil: Kind names it
 	// Then is called when the agent has done its work and its conversation and its copy of the project, or nil, are still there.

@@ -294,7 +294,7 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 		return err
 	}
 	req := subagent.Request{
-		Held: true, Call: callPrefix + t.Worker(), Title: t.Title, As: workerKind(), Base: s.Branch, Resume: t.Session,
+		Held: true, Call: callPrefix + t.Worker(), Title: t.Title, As: workerKind(), Base: s.Branch, Git: true, Resume: t.Session,
 		Prompt: fmt.Sprintf("You are %s of a team. The team's goal: %s\n\nYour task: %s\n%s", t.Worker(), s.Goal, t.Title, t.Prompt) + r.mail(t.Worker()),
 	}
 	if t.Session != "" {
