@@ -20,7 +20,8 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 		return false
 	}
 	a.Agent, a.Mode, a.Place = p.Chain, permission.Default, p.Workspace.Place()
-	if d := p.Rules.Policy().Decide(a.Request); d.Effect == permission.Deny {
+	denied := func() bool { return p.Rules.Policy().Decide(a.Request).Effect == permission.Deny }
+	if denied() {
 		return false
 	}
 	ans, err := p.Ask(ctx, event.Question{
@@ -32,7 +33,7 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 			{ID: event.ChoiceNever, Label: "No, and do not ask again in this session"},
 		},
 	})
-	if err != nil {
+	if err != nil || denied() { // by a rule that came while the question waited
 		return false
 	}
 	d := permission.Decision{Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused to run it outside of the sandbox"}

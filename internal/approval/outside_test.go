@@ -60,6 +60,46 @@ func TestOnlyAPersonLetsACommandOutOfTheSandbox(t *testing.T) {
 	}
 }
 
+// A rule that came after the run in the sandbox counts for the one outside, also if it comes while the question waits.
+func TestANewDenyRuleKeepsACommandInTheSandbox(t *testing.T) {
+	for _, early := range []bool{true, false} {
+		p, bus := approver(t, permission.Default, "Bash")
+		deny := func() {
+			if err := p.Rules.Grant("Bash(make)", permission.Deny); err != nil {
+				t.Error(err)
+			}
+		}
+		if early {
+			deny()
+		}
+		sub := bus.Subscribe(t.Context(), event.Options{})
+		asked := 0
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			for e := range sub.All(t.Context()) {
+				if a, ok := e.Body.(event.Asked); ok {
+					asked++
+					if !early {
+						deny()
+					}
+					if err := p.Answer(a.ID, event.Answer{Choice: event.ChoiceOnce}); err != nil {
+						t.Error(err)
+					}
+				}
+			}
+		}()
+		if p.Unconfined(t.Context(), agent.Approval{Request: command(t, "make", permission.ClassWrite)}, "why") {
+			t.Errorf("early %v: it may run outside of the sandbox", early)
+		}
+		sub.Close()
+		<-done
+		if (asked == 0) != early {
+			t.Errorf("early %v: asked %d times", early, asked)
+		}
+	}
+}
+
 func TestTheSandboxAnswersNoRuleAndNoGuard(t *testing.T) {
 	for name, tt := range map[string]struct {
 		confined bool
