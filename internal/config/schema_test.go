@@ -125,6 +125,41 @@ func TestVariablesAndRulesNameKeysThatExist(t *testing.T) {
 	}
 }
 
+// The verdict of a key is of use only where the whole document, with all that is above the key, comes to it.
+func TestEachVerdictCountsInADocument(t *testing.T) {
+	var check func(s *schema, p keyPath)
+	check = func(s *schema, p keyPath) {
+		for _, prop := range s.props {
+			check(prop.schema(), p.with(prop.name))
+		}
+		if s.extra != nil {
+			check(s.extra, p.with("x"))
+		}
+		if len(s.props) > 0 || s.extra != nil || len(p) == 0 {
+			return
+		}
+		src := &source{}
+		leaf := &node{kind: '"', text: "x", src: src}
+		root := leaf
+		for _, name := range slices.Backward(p) {
+			root = &node{kind: '{', src: src, members: []member{{key: name, val: root}}}
+		}
+		want, got := judge(p, leaf), never
+		forbid(root, func(Warning) {})
+		now, later := split(root)
+		switch {
+		case len(now.members) > 0:
+			got = free
+		case len(later.members) > 0:
+			got = held
+		}
+		if got != want {
+			t.Errorf("%s: its verdict is %d, but in a document it gets %d", p, want, got)
+		}
+	}
+	check(rootSchema(), nil)
+}
+
 // A key that reaches code, network or the user's data must not count from an untrusted repository. A new key
 // must be added to one of these lists on purpose.
 func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
