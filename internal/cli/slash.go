@@ -49,33 +49,32 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 		}
 		return p.answer(ctx, &next, *out.Prompt)
 	}
-	return p.printSlash(o, about, stats, slashText(out)+compactions())
+	return p.printSlash(o, about, stats, slashText(out), compactions())
 }
 
-// compactionsOf returns a function that, once the console is closed, returns the outcome of each compaction since, a line each: a command
-// has no output of its own for it, since front ends draw the event.
-// Stats take in the requests that the command made.
-func compactionsOf(ctx context.Context, c *console.Console, stats *resultStats) func() string {
+// compactionsOf returns a function that, once the console is closed, returns the compactions since: a command has no output of its own
+// for them, since front ends draw the event. Stats take in the requests that the command made.
+func compactionsOf(ctx context.Context, c *console.Console, stats *resultStats) func() []event.Compacted {
 	r, err := c.Attach(context.WithoutCancel(ctx), console.AttachOptions{History: 1})
 	if err != nil {
-		return func() string { return "" }
+		return func() []event.Compacted { return nil }
 	}
-	done := make(chan string, 1)
+	done := make(chan []event.Compacted, 1)
 	go func() {
-		text := ""
+		var all []event.Compacted
 		for {
 			e, err := r.Next(context.WithoutCancel(ctx))
 			if err != nil {
-				done <- text
+				done <- all
 				return
 			}
 			stats.observe(e)
 			if b, ok := e.Body.(event.Compacted); ok && len(e.Agent) == 0 {
-				text += b.String() + "\n"
+				all = append(all, b)
 			}
 		}
 	}()
-	return func() string { return <-done }
+	return func() []event.Compacted { return <-done }
 }
 
 func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {
@@ -87,7 +86,10 @@ func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {
 }
 
 // printSlash prints the result of a command in the output format.
-func (p *program) printSlash(o *Options, about About, t *resultStats, text string) error {
+func (p *program) printSlash(o *Options, about About, t *resultStats, text string, compactions []event.Compacted) error {
+	for _, b := range compactions {
+		text += b.String() + "\n"
+	}
 	if o.OutputFormat == "text" {
 		if p.outTTY {
 			text = escape(text)
@@ -100,7 +102,11 @@ func (p *program) printSlash(o *Options, about About, t *resultStats, text strin
 	}
 	pr := newStreamPrinter(p.jsonLines(), o, p.warnings)
 	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
-	return errors.Join(pr.begin(about), pr.finish(t, &done), pr.close())
+	err := pr.begin(about)
+	for _, b := range compactions {
+		err = errors.Join(err, pr.event(event.Event{Body: b}))
+	}
+	return errors.Join(err, pr.finish(t, &done), pr.close())
 }
 
 // slashText is the outcome of a command where the user cannot choose or edit.
