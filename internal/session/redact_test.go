@@ -107,6 +107,35 @@ func TestRedactMasksLogBlobsAndTornLines(t *testing.T) {
 	}
 }
 
+// wordMask takes a word of the log's own form for a secret, where it masks whole entries.
+type wordMask struct{ *event.Masker }
+
+func (w wordMask) MaskJSON(value []byte) []byte {
+	return bytes.ReplaceAll(value, []byte(`"kind":"`), []byte(`"kind":"masked-`))
+}
+
+// A secret that is also a word of the log's form must not take an entry out of its place: its texts are masked one by one.
+func TestRedactKeepsTheFormOfAnEntry(t *testing.T) {
+	store := session.NewStore(t.TempDir())
+	s, _, _ := withSecrets(t, store)
+	id, folder := s.ID(), filepath.Dir(s.Path())
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := store.Redact(t.Context(), id, wordMask{event.NewMasker(literal)}); err != nil {
+		t.Fatal(err)
+	}
+	noSecrets(t, store, id, folder)
+	open, err := store.Open(t.Context(), id)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer open.Close()
+	if text := open.Messages()[0].Parts[0].(llm.Text).Text; !strings.HasPrefix(text, "use [masked] and [masked], see ") {
+		t.Errorf("the message is %q", text)
+	}
+}
+
 // TestRedactSurvivesAKill kills the process while it masks, at different places, and lets the next one complete it.
 func TestRedactSurvivesAKill(t *testing.T) {
 	if home := os.Getenv("REDACT_HOME"); home != "" {
