@@ -93,6 +93,10 @@ type Config struct {
 	// sent with the context that it returns.
 	Adjust func(context.Context, llm.ModelInfo, *llm.Request) context.Context
 
+	// Display is asked once for each reply. The function that it returns says what people are shown of a piece of a text in the
+	// piece's place; it changes nothing of the conversation. While it is there, text is shown by whole lines. nil: text is shown as it comes.
+	Display func() func(context.Context, Showing) (string, bool)
+
 	// OnRequest is called with each request before it goes out. It must neither keep nor change it.
 	OnRequest func(llm.ModelInfo, *llm.Request)
 

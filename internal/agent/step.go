@@ -106,6 +106,7 @@ type stream struct {
 	open     int            // index of the text that streams
 	text     strings.Builder
 	usage    llm.Usage
+	display  display
 	writeErr error
 }
 
@@ -150,6 +151,7 @@ func (s *stream) reset() {
 	s.usage = llm.Usage{}
 	s.open = -1
 	s.text.Reset()
+	s.resetDisplay()
 }
 
 // take handles one delta other than Done.
@@ -170,7 +172,7 @@ func (s *stream) take(d llm.Delta) {
 			s.text.Reset()
 		}
 		s.text.WriteString(d.Text)
-		s.delta(d)
+		s.textDelta(d)
 	case llm.Retrying:
 		s.retrying(d)
 	case llm.PartDone:
@@ -179,7 +181,7 @@ func (s *stream) take(d llm.Delta) {
 			s.flush(d.Index + 1)
 			return
 		}
-		s.cfg.Publish(event.PartReady{MessageID: s.id, Index: d.Index, Part: d.Part, Model: s.model, Usage: s.usage})
+		s.cfg.Publish(event.PartReady{MessageID: s.id, Index: d.Index, Part: d.Part, Model: s.model, Usage: s.usage, Shown: s.shown(d.Index, d.Part)})
 	case llm.ToolReady:
 		s.complete(d.Index, d.Call)
 		s.flush(d.Index + 1)
@@ -242,9 +244,10 @@ func (s *stream) flush(n int) {
 		if p.part == nil || p.written {
 			continue
 		}
+		shown := s.shown(i, p.part)
 		err := s.record(func() error {
 			return s.cfg.Transcript.AddPart(context.WithoutCancel(s.ctx), len(s.parts), p.part)
-		}, event.PartDone{MessageID: s.id, Index: i, Part: p.part, Model: s.model, Usage: s.usage})
+		}, event.PartDone{MessageID: s.id, Index: i, Part: p.part, Model: s.model, Usage: s.usage, Shown: shown})
 		if err != nil {
 			s.failed(err)
 			return

@@ -48,6 +48,7 @@ SubagentStop        additionalContext decision reason exit 2
 PreCompact          decision reason exit 2
 PostCompact
 SessionEnd          async
+MessageDisplay      displayContent exit 2
 `
 
 // hookElsewhere are events that no conversation without a person has, with the tests that have them.

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"io"
 	"strings"
 	"testing"
 	"time"
@@ -86,6 +87,24 @@ func streamEvents(t *testing.T, bodies ...event.Body) []string {
 		}
 	}
 	return got
+}
+
+// What hooks show in the place of a text is for a terminal; machines get the text.
+func TestOnlyATerminalGetsWhatIsShownInThePlaceOfAText(t *testing.T) {
+	bodies := []event.Body{
+		event.Delta{MessageID: "m1", Delta: llm.TextDelta{Text: "one"}, Shown: new("ONE")},
+		event.PartDone{MessageID: "m1", Part: llm.Text{Text: "one"}, Model: "model", Shown: new("ONE")},
+		event.PartDone{MessageID: "m1", Index: 1, Part: llm.Text{Text: "two"}, Model: "model", Shown: new("TWO")},
+		response(llm.StopEndTurn),
+	}
+	var out bytes.Buffer
+	shown(t, newTextPrinter(&streams{out: &out, err: io.Discard, outTTY: true}, time.Now), bodies...)
+	if out.String() != "ONE\n\nTWO\n" {
+		t.Errorf("a terminal gets %q", out.String())
+	}
+	if got := strings.Join(streamEvents(t, bodies...), "|"); got != "start|0+text|0 one|0.|1+text|1 two|1.|delta end_turn|stop" {
+		t.Errorf("a machine gets %s", got)
+	}
 }
 
 var readCall = llm.ToolCall{ID: "c1", Name: "Read", Input: json.RawMessage(`{"a":1}`)}

@@ -52,9 +52,9 @@ func (p *textPrinter) event(e event.Event) error {
 	case event.StepStart:
 		p.progress.status("Thinking")
 	case event.Delta:
-		return p.delta(b)
+		return p.delta(b.ForPeople())
 	case event.PartDone:
-		return p.partDone(b)
+		return p.partDone(b.ForPeople())
 	case event.ToolStart:
 		p.progress.status(toolTitle(b.Call, b.Title))
 	case event.ToolEnd:

@@ -97,6 +97,10 @@ func TestEverySubscriptionSeesTheSameOrder(t *testing.T) {
 	}
 }
 
+func shownDelta(msg string, index int, s, shown string) event.Body {
+	return event.Delta{MessageID: msg, Delta: llm.TextDelta{Index: index, Text: s}, Shown: &shown}
+}
+
 func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 	b := event.NewBus()
 	s := b.Subscribe(t.Context(), event.Options{})
@@ -109,6 +113,7 @@ func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 		delta(llm.ReasoningDelta{Index: 0, Text: "again"}),
 		textDelta("m", 1, "a"), textDelta("m", 1, "b"), textDelta("m", 1, "c"),
 		textDelta("m", 2, "d"), textDelta("n", 2, "e"),
+		shownDelta("n", 2, "f", "F"), textDelta("n", 2, "g"), shownDelta("n", 2, "h", "H"),
 		delta(llm.ToolDelta{Index: 3, ID: "c1", Name: "Read"}),
 		delta(llm.ToolDelta{Index: 3, JSON: `{"a"`}),
 		delta(llm.ToolDelta{Index: 3, JSON: `:1}`}),
@@ -124,6 +129,7 @@ func TestASlowReaderGetsAdjacentDeltasMerged(t *testing.T) {
 		delta(llm.ReasoningDelta{Index: 0, Text: "think", Signature: "sig"}),
 		delta(llm.ReasoningDelta{Index: 0, Text: "again"}),
 		textDelta("m", 1, "abc"), textDelta("m", 2, "d"), textDelta("n", 2, "e"),
+		shownDelta("n", 2, "f", "F"), textDelta("n", 2, "g"), shownDelta("n", 2, "h", "H"),
 		delta(llm.ToolDelta{Index: 3, ID: "c1", Name: "Read", JSON: `{"a":1}`}),
 		delta(llm.ToolDelta{Index: 3, ID: "c2", Name: "Read"}),
 		event.ToolOutput{CallID: "c1", Text: "12"},

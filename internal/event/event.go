@@ -124,6 +124,7 @@ type BesideResponse struct {
 type Delta struct {
 	MessageID string    `json:"message_id"` // lathe's id of the reply, stable over its deltas and parts
 	Delta     llm.Delta `json:"delta"`
+	Shown     *string   `json:"shown,omitempty"` // what people see in the place of a piece of text; nil: the piece
 }
 
 // PartDone is a complete part of a reply, already on disk.
@@ -133,6 +134,7 @@ type PartDone struct {
 	Part      llm.Part  `json:"part"`
 	Model     string    `json:"model"`
 	Usage     llm.Usage `json:"usage"`
+	Shown     *string   `json:"shown,omitempty"` // what people see in the place of a text; nil: the text
 }
 
 // PartReady is a part that was received completely while its reply still streams. It is not on disk: its

@@ -161,7 +161,7 @@ func (d Delta) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(wireDelta{d.MessageID, raw})
+	return json.Marshal(wireDelta{d.MessageID, raw, d.Shown})
 }
 
 // UnmarshalJSON reads the form of MarshalJSON.
@@ -171,13 +171,14 @@ func (d *Delta) UnmarshalJSON(b []byte) error {
 		return err
 	}
 	delta, err := unmarshalDelta(w.Delta)
-	*d = Delta{w.MessageID, delta}
+	*d = Delta{w.MessageID, delta, w.Shown}
 	return err
 }
 
 type wireDelta struct {
 	MessageID string          `json:"message_id"`
 	Delta     json.RawMessage `json:"delta"`
+	Shown     *string         `json:"shown,omitempty"`
 }
 
 // MarshalJSON writes the part with its type.

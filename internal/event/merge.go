@@ -50,7 +50,7 @@ func follow(a, b Body) (Body, bool) {
 		return a, ok && first.CallID == b.CallID
 	case Delta:
 		first, ok := a.(Delta)
-		if !ok || first.MessageID != b.MessageID {
+		if !ok || first.MessageID != b.MessageID || first.Shown != nil || b.Shown != nil {
 			return nil, false
 		}
 		return followDelta(a, first, b.Delta)
@@ -75,7 +75,7 @@ func followDelta(a Body, first Delta, next llm.Delta) (Body, bool) {
 			return a, true
 		}
 		d.Signature = next.Signature
-		return Delta{first.MessageID, d}, true
+		return Delta{MessageID: first.MessageID, Delta: d}, true
 	}
 	return nil, false
 }
@@ -106,13 +106,13 @@ func withText(b Body, s string) Body {
 		switch d := b.Delta.(type) {
 		case llm.TextDelta:
 			d.Text = s
-			return Delta{b.MessageID, d}
+			return Delta{MessageID: b.MessageID, Delta: d}
 		case llm.ReasoningDelta:
 			d.Text = s
-			return Delta{b.MessageID, d}
+			return Delta{MessageID: b.MessageID, Delta: d}
 		case llm.ToolDelta:
 			d.JSON = s
-			return Delta{b.MessageID, d}
+			return Delta{MessageID: b.MessageID, Delta: d}
 		}
 	}
 	return b

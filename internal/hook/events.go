@@ -14,7 +14,6 @@ type kind struct {
 	asks     bool   // hooks may be questions to a model
 	local    bool   // no HTTP requests
 	limit    time.Duration
-	missing  string // why lathe does not fire it
 	place    int
 }
 
@@ -54,17 +53,14 @@ var events = sync.OnceValue(func() map[string]kind {
 		"CwdChanged":          {place: 29},
 		"DirectoryAdded":      {place: 30, subject: "source"},
 		"FileChanged":         {place: 31, subject: "file_path"},
-
-		"MessageDisplay": {place: 28, missing: "lathe shows the text of a model as it comes"},
+		"MessageDisplay":      {place: 28, limit: 10 * time.Second},
 	}
 })
 
-// Names lists the events that lathe fires.
+// Names lists the events.
 func Names() (out []string) {
-	for name, k := range events() {
-		if k.missing == "" {
-			out = append(out, name)
-		}
+	for name := range events() {
+		out = append(out, name)
 	}
 	slices.SortFunc(out, func(a, b string) int { return order(a) - order(b) })
 	return out
@@ -86,6 +82,6 @@ func (k kind) takes(t string) bool { return slices.Contains(k.types(), t) }
 
 // Fires reports whether lathe fires an event.
 func Fires(name string) bool {
-	k, ok := events()[name]
-	return ok && k.missing == ""
+	_, ok := events()[name]
+	return ok
 }

@@ -307,9 +307,9 @@ func TestAHookThatProtectsAndCannotBeReadIsAnError(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", settings, err, want)
 		}
 	}
-	m := machine(t, `{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}], "MessageDisplay": [{"hooks": []}]}}`)
-	if err := m.Check(); err != nil || len(m.Notes()) != 4 {
-		t.Errorf("got %v and the notes %q, want four notes", err, m.Notes())
+	m := machine(t, `{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}]}}`)
+	if err := m.Check(); err != nil || len(m.Notes()) != 3 {
+		t.Errorf("got %v and the notes %q, want three notes", err, m.Notes())
 	}
 }
 

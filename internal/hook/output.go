@@ -44,6 +44,7 @@ type Specific struct {
 	WorktreePath       string          `json:"worktreePath"`       // of WorktreeCreate
 	FirstMessage       string          `json:"initialUserMessage"` // of SessionStart
 	ClassifierContext  string          `json:"classifierContext"`  // of PostToolUse
+	DisplayContent     *string         `json:"displayContent"`     // of MessageDisplay; empty: nothing is shown
 }
 
 // answer is a decision on a question for permission.

@@ -154,15 +154,10 @@ func (t *table) put(h *Handler, g Group, m string, test func(string) bool) {
 
 // known reports whether lathe fires an event; of others there is a note.
 func (t *table) known(g Group) bool {
-	e, ok := events()[g.Event]
-	switch {
-	case !ok:
-		t.notes = append(t.notes, fmt.Sprintf("%s: there is no event %q for hooks; the events are %s", g.From, g.Event, strings.Join(Names(), ", ")))
-	case e.missing != "":
-		t.notes = append(t.notes, fmt.Sprintf("%s: hooks of %s never run: %s", g.From, g.Event, e.missing))
-	default:
+	if Fires(g.Event) {
 		return true
 	}
+	t.notes = append(t.notes, fmt.Sprintf("%s: there is no event %q for hooks; the events are %s", g.From, g.Event, strings.Join(Names(), ", ")))
 	return false
 }
 

@@ -21,6 +21,7 @@ func (h *Hooks) Install(cfg *agent.Config) {
 	cfg.BeforeStop = append(cfg.BeforeStop, agent.BeforeStop{Name: "Stop", Run: h.beforeStop})
 	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "hooks", Run: h.beforeStep})
 	cfg.Admit = h.admit
+	cfg.Display = h.display
 	if attach := cfg.Attach; attach != nil && h.s.Expand != nil {
 		cfg.Attach = func(ctx context.Context, m llm.Message) llm.Message { return h.attach(ctx, m, attach) }
 	}

@@ -69,9 +69,9 @@ func (r *repl) turn(body event.Body) {
 			r.out.line("(attached %s)", strings.Join(b.Attached, ", "))
 		}
 	case event.Delta:
-		r.delta(b)
+		r.delta(b.ForPeople())
 	case event.PartDone:
-		r.partDone(b)
+		r.partDone(b.ForPeople())
 	case event.Retry:
 		r.printer = printer{}
 		r.out.line("retry %d of %d in %s: %s", b.Attempt, b.Max, b.Delay.Round(100*time.Millisecond), b.Err)

@@ -69,9 +69,9 @@ func (m *model) show(e event.Event, old bool) {
 	case event.UserMessage:
 		m.userMessage(b)
 	case event.Delta:
-		m.delta(agent, b)
+		m.delta(agent, b.ForPeople())
 	case event.PartDone:
-		m.partDone(agent, b)
+		m.partDone(agent, b.ForPeople())
 	case event.ToolStart:
 		m.toolStart(agent, b)
 	case event.ToolOutput:

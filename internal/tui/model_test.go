@@ -232,6 +232,20 @@ func TestAnotherWidthKeepsThePlace(t *testing.T) {
 	}
 }
 
+// What hooks show in the place of a text is what there is to see of it, streamed or not.
+func TestATextIsSeenAsItIsShown(t *testing.T) {
+	m := newTestModel(t, 80, 20)
+	m.apply1(event.TurnStart{})
+	m.apply1(event.Delta{MessageID: "a", Delta: llm.TextDelta{Text: "secret one\n"}, Shown: new("streamed\n")})
+	m.apply1(event.PartDone{MessageID: "a", Part: llm.Text{Text: "secret one\n"}, Shown: new("streamed\n")})
+	m.apply1(event.PartDone{MessageID: "b", Part: llm.Text{Text: "secret two"}, Shown: new("came whole")})
+	m.apply1(event.PartDone{MessageID: "c", Part: llm.Text{Text: "secret three"}, Shown: new("")})
+	text := line.Strip(strings.Join(m.compose().lines, "\n"))
+	if strings.Contains(text, "secret") || !strings.Contains(text, "streamed") || !strings.Contains(text, "came whole") {
+		t.Errorf("shown:\n%s", text)
+	}
+}
+
 func TestARetryTakesBackWhatStreamed(t *testing.T) {
 	m := newTestModel(t, 80, 20)
 	m.apply1(event.TurnStart{})
