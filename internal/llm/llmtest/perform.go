@@ -3,6 +3,7 @@ package llmtest
 import (
 	"context"
 	"fmt"
+	"io"
 	"maps"
 	"net"
 	"net/http"
@@ -205,7 +206,7 @@ func stageCut(w wire, p *performance, out *stream, a *answer, f *Fault) {
 		if text == "" {
 			text = `{"type":"content_block_delta","index":0,"delta":{"type":"tex`
 		}
-		out.insert(index, []byte("data: "+text+"\n\n"))
+		out.insert(index, out.plain(text))
 	case "error":
 		out.events = out.events[:index]
 		out.part = -1
@@ -232,7 +233,7 @@ func stageCut(w wire, p *performance, out *stream, a *answer, f *Fault) {
 			p.stall(offset, wait)
 		}
 	case "reset", "close":
-		p.end, p.bare = f.Kind, at.Start
+		p.end, p.bare, p.code = f.Kind, at.Start, f.Status
 		p.cut(offset)
 	case "end":
 		p.cut(offset)
@@ -253,7 +254,7 @@ func (p *performance) play(w http.ResponseWriter, r *http.Request) (begun bool, 
 	}
 	w.WriteHeader(p.status)
 	rc := http.NewResponseController(w)
-	sent, gone = p.send(r.Context(), w, rc)
+	sent, gone = p.send(r.Context(), w, rc.Flush)
 	if p.end != "" && !gone {
 		gone = rc.Flush() != nil
 	}
@@ -261,10 +262,10 @@ func (p *performance) play(w http.ResponseWriter, r *http.Request) (begun bool, 
 }
 
 // send writes the body with its pauses.
-func (p *performance) send(ctx context.Context, w http.ResponseWriter, rc *http.ResponseController) (sent int, gone bool) {
+func (p *performance) send(ctx context.Context, w io.Writer, flush func() error) (sent int, gone bool) {
 	for {
 		for len(p.pauses) > 0 && p.pauses[0].offset <= sent {
-			if rc.Flush() != nil || !sleep(ctx, p.pauses[0].wait) {
+			if flush() != nil || !sleep(ctx, p.pauses[0].wait) {
 				return sent, true
 			}
 			p.pauses = p.pauses[1:]
@@ -283,7 +284,7 @@ func (p *performance) send(ctx context.Context, w http.ResponseWriter, rc *http.
 			return sent, true
 		}
 		sent += n
-		if p.write > 0 && (rc.Flush() != nil || !sleep(ctx, p.gap)) {
+		if p.write > 0 && (flush() != nil || !sleep(ctx, p.gap)) {
 			return sent, true
 		}
 	}

@@ -20,9 +20,11 @@ type Request struct {
 	Conn    int         `json:"conn"` // number of the connection, from 1
 	Method  string      `json:"method"`
 	Path    string      `json:"path"`
-	Header  http.Header `json:"header"` // secrets replaced by "[redacted]"
-	Body    []byte      `json:"-"`      // decompressed
-	Bytes   int         `json:"bytes"`  // length of Body
+	Header  http.Header `json:"header"`           // secrets replaced by "[redacted]"
+	Body    []byte      `json:"-"`                // decompressed; of a message on a WebSocket, the request that HTTP would carry, with its whole input
+	Bytes   int         `json:"bytes"`            // length of Body, or of Message
+	Socket  int         `json:"socket,omitempty"` // number of the message on its WebSocket, from 1; 0: HTTP
+	Message []byte      `json:"-"`                // on a WebSocket: as it came
 	Wire    string      `json:"wire,omitempty"`
 	Model   string      `json:"model,omitempty"`
 	Stream  bool        `json:"stream,omitempty"`

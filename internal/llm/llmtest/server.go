@@ -50,6 +50,7 @@ type Options struct {
 	// DeepSeek.
 	ReasoningBack bool
 	MaxBody       int64 // bytes of a request; 0: 32 MB, Anthropic's limit
+	SocketStatus  int   // refuse a WebSocket with this HTTP status; 0: the Responses API takes them
 }
 
 // Server is a scripted model. New makes one.
@@ -70,6 +71,9 @@ type Server struct {
 	arrived int               // replies delivered completely, for Order "arrival"
 	thought map[string]string // id of an issued call -> the reasoning before it
 	signed  map[string]string // id of an issued call -> its signature
+
+	sockets           map[*socket]bool
+	handshakes, pings int
 }
 
 // wire is one provider's protocol.
@@ -96,6 +100,7 @@ type refusal struct {
 	kind    string
 	message string
 	param   string
+	code    string // beside the kind, where the wire has both
 }
 
 func refuse(format string, args ...any) *refusal {
@@ -119,7 +124,7 @@ func New(script *Script, opts Options) *Server {
 	}
 	return &Server{
 		opts: opts, script: script, wires: []wire{anthropicWire{}, chatWire{}, responsesWire{}, googleWire{}, converseWire{}},
-		struck: map[*Fault]int{}, thought: map[string]string{}, signed: map[string]string{},
+		struck: map[*Fault]int{}, thought: map[string]string{}, signed: map[string]string{}, sockets: map[*socket]bool{},
 	}
 }
 
@@ -203,6 +208,10 @@ func (s *Server) numbered(ctx context.Context, _ net.Conn) context.Context {
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.active.Add(1)
 	defer s.active.Done()
+	if ok, _ := (responsesWire{}).handles(r.URL.Path); ok && isSocket(r) {
+		s.serveSocket(w, r)
+		return
+	}
 	body, rerr := s.readBody(r)
 	conn, _ := r.Context().Value(connKey{}).(int)
 	rec := &Request{
@@ -241,6 +250,11 @@ func (s *Server) answerTo(r *http.Request, body []byte, rerr error, rec *Request
 	if w == nil {
 		return s.outside(r)
 	}
+	return s.answerBy(w, count, r, body, rerr, rec)
+}
+
+// answerBy chooses the response of a wire.
+func (s *Server) answerBy(w wire, count bool, r *http.Request, body []byte, rerr error, rec *Request) *performance {
 	fail := func(f *refusal) *performance {
 		s.log.update(func() { rec.Refused = f.message })
 		return failed(w, f, rec.N)

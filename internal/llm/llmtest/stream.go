@@ -20,9 +20,12 @@ type stream struct {
 	shape  map[string]bool
 	n      int  // events added, for the irregularities
 	binary bool // the framing is Amazon's event stream
+	socket bool // events are messages on a WebSocket
 }
 
-func newStream(shape map[string]bool) *stream { return &stream{part: -1, shape: shape} }
+func newStream(shape map[string]bool) *stream {
+	return &stream{part: -1, shape: shape, socket: shape["socket"]}
+}
 
 // add appends an event with v as its data; name may be "".
 func (s *stream) add(name string, v map[string]any) {
@@ -37,6 +40,10 @@ func (s *stream) add(name string, v map[string]any) {
 		}
 		return
 	}
+	if s.socket {
+		s.addOdd()
+		return
+	}
 	if s.shape["comments"] {
 		s.append([]byte(": keep-alive\n\n"))
 	}
@@ -45,9 +52,31 @@ func (s *stream) add(name string, v map[string]any) {
 	}
 }
 
+// addOdd adds what a WebSocket has in the place of comments, and events of unknown type.
+func (s *stream) addOdd() {
+	if s.shape["comments"] {
+		s.append(socketFrame(opPing, []byte("keep-alive")))
+	}
+	if s.shape["unknown_events"] && s.n%2 == 1 {
+		s.append(socketFrame(opText, []byte(`{"type":"x_brand_new","index":0}`)))
+	}
+}
+
+// plain is text in the place of an event's data.
+func (s *stream) plain(text string) []byte {
+	if s.socket {
+		return socketFrame(opText, []byte(text))
+	}
+	return []byte("data: " + text + "\n\n")
+}
+
 func (s *stream) raw(name string, data []byte) {
-	if s.binary {
+	switch {
+	case s.binary:
 		s.append(AWSFrame(name, data))
+		return
+	case s.socket:
+		s.append(socketFrame(opText, data))
 		return
 	}
 	colon := ": "
@@ -63,7 +92,7 @@ func (s *stream) raw(name string, data []byte) {
 }
 
 func (s *stream) append(b []byte) {
-	if s.shape["crlf"] && !s.binary {
+	if s.shape["crlf"] && !s.binary && !s.socket {
 		b = bytes.ReplaceAll(b, []byte("\n"), []byte("\r\n"))
 	}
 	s.events = append(s.events, event{b, s.part})
@@ -167,6 +196,7 @@ type performance struct {
 	write  int // bytes per write, 0: no limit
 	gap    time.Duration
 	end    string // "": cleanly; reset, close: cut after body
+	code   int    // on a WebSocket: the code that goes before the cut, 0: none
 	bare   bool   // cut or stalled before the headers
 	fault  string // the applied fault, for the record
 }
