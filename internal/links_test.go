@@ -87,6 +87,7 @@ var licences = []struct{ name, words string }{
 	{"MPL-2.0", "Mozilla Public License"},
 	{"BSD", "Redistribution and use in source and binary forms"},
 	{"ISC", "Permission to use, copy, modify, and/or distribute this software"},
+	{"ISC", "Permission to use, copy, modify, and distribute this software for any purpose"},
 	{"MIT", "Permission is hereby granted, free of charge"},
 }
 

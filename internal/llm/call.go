@@ -83,7 +83,7 @@ func (c *Caller) send(ctx context.Context, o *Outgoing) (*Reply, error) {
 	}
 	req.Header = o.Header
 	o.Body.Attach(req)
-	resp, err := c.do(req, cancel)
+	resp, err := c.do(req, o.Over, cancel)
 	if err != nil {
 		defer cancel(nil)
 		return nil, c.sendError(ctx, reqCtx, w, err)
@@ -101,7 +101,9 @@ func (c *Caller) send(ctx context.Context, o *Outgoing) (*Reply, error) {
 }
 
 // do waits for the response headers, at most HeaderTimeout.
-func (c *Caller) do(req *http.Request, cancel context.CancelCauseFunc) (*http.Response, error) {
+func (c *Caller) do(
+	req *http.Request, over func(*http.Client, *http.Request) (*http.Response, error), cancel context.CancelCauseFunc,
+) (*http.Response, error) {
 	client := c.HTTP
 	if client == nil {
 		client = defaultClient()
@@ -110,8 +112,14 @@ func (c *Caller) do(req *http.Request, cancel context.CancelCauseFunc) (*http.Re
 		t := c.clock().AfterFunc(d, func() { cancel(errStall) })
 		defer t.Stop()
 	}
+	if over != nil {
+		return over(client, req)
+	}
 	return client.Do(req)
 }
+
+// Stalled reports whether a watchdog of a Caller cancelled the context of a request.
+func Stalled(ctx context.Context) bool { return errors.Is(context.Cause(ctx), errStall) }
 
 func (c *Caller) clock() Clock {
 	if c.Clock == nil {

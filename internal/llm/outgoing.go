@@ -13,6 +13,10 @@ type Outgoing struct {
 	Body   *Body
 	Model  string // the id in the body, for the hints of errors
 
+	// Over sends the request another way than by the client; it may use the client all the same, and the request's body is unread then.
+	// Its response is one of HTTP: a status, headers, and a body that ends with the reply. Nil: the client sends.
+	Over func(client *http.Client, req *http.Request) (*http.Response, error)
+
 	// Refused is set for Prepare when the server refused the credentials of the previous attempt.
 	Refused *Refusal
 
@@ -72,7 +76,7 @@ func (o *Outgoing) attempt(refused *Refusal) *Outgoing {
 	if h == nil {
 		h = http.Header{}
 	}
-	return &Outgoing{URL: o.URL, Header: h, Body: o.Body, Model: o.Model, Refused: refused}
+	return &Outgoing{URL: o.URL, Header: h, Body: o.Body, Model: o.Model, Over: o.Over, Refused: refused}
 }
 
 // notReady wraps an error of Prepare.

@@ -350,7 +350,7 @@ func TestTheTemperatureIsSentWhereTheModelTakesOne(t *testing.T) {
 	req := &llm.Request{Temperature: &warm, Messages: []llm.Message{llm.UserText("x")}}
 	for id, want := range map[string]bool{"gpt-4o": true, "local": true, "gpt-5": false, "o3": false} {
 		m := newModel(t, Config{}, id)
-		for _, body := range []string{string(m.head(req)), string(m.responsesHead(req))} {
+		for _, body := range []string{string(m.head(req)), string(m.responsesSettings(req))} {
 			if got := strings.Contains(body, `"temperature":0.25`); got != want {
 				t.Errorf("%s: %s", id, body)
 			}

@@ -59,6 +59,13 @@ type Config struct {
 	Prepare      llm.Prepare   // see llm.Caller
 	Responses    bool          // speak the Responses API instead of Chat Completions
 	APIVersion   string        // Azure's api-version; models are then deployments in the address
+
+	// WebSocket sends requests of the Responses API over WebSockets, on which a request has only the input that is new; what they do not
+	// take goes over HTTP.
+	WebSocket bool
+	// WebSocketBreaks is the number of connections in a row that may break off before requests go over HTTP for some minutes; 0: 3,
+	// negative: any number.
+	WebSocketBreaks int
 }
 
 // Provider makes the models of one server. It is safe for concurrent use.
@@ -76,6 +83,7 @@ type Provider struct {
 	cacheKey string
 
 	responses bool
+	sockets   *sockets // nil: over HTTP
 }
 
 // New makes a provider. An invalid base URL is reported by the first request.
@@ -96,6 +104,9 @@ func New(c Config) *Provider {
 		p.name = orElse(host, chatWire)
 	}
 	p.section = orElse(host, chatWire)
+	if c.WebSocket {
+		p.sockets = newSockets(p.caller.Clock, c.WebSocketBreaks)
+	}
 	p.caller.Provider, p.host = p.name, llm.HostID(p.name, base)
 	if p.quirks = host; isAzure(base) || p.name == azureName {
 		p.quirks = azureName
@@ -195,13 +206,21 @@ func (m *model) Described(info llm.ModelInfo) llm.Model {
 // Stream sends req, with retries, and yields the reply.
 func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delta, error] {
 	return func(yield func(llm.Delta, error) bool) {
-		body := m.body
+		out := &llm.Outgoing{URL: m.endpoint, Header: m.p.header, Model: m.info.ID}
+		var turn *socketTurn
 		if m.responses {
-			body = m.responsesBody
+			q := m.responsesParts(req)
+			out.Body = q.body()
+			if turn = m.socketTurn(req, q); turn != nil {
+				out.Over = turn.send
+			}
+		} else {
+			out.Body = m.body(req)
 		}
-		out := &llm.Outgoing{URL: m.endpoint, Header: m.p.header, Body: body(req), Model: m.info.ID}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder { return m.decoder(reply, req, yield) })
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+				return turn.watch(m.decoder(reply, req, yield))
+			})
 		}, yield)
 	}
 }

@@ -30,6 +30,25 @@ func TestResponsesPassTheSuite(t *testing.T) {
 	})
 }
 
+func TestResponsesOverWebSocketsPassTheSuite(t *testing.T) {
+	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
+		p := New(Config{
+			BaseURL: baseURL, APIKey: o.Key, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock, Responses: true, WebSocket: true, WebSocketBreaks: -1,
+			StallTimeout: o.StallTimeout, HeadTimeout: o.StallTimeout, Prepare: o.Prepare,
+		})
+		m, err := p.Model(t.Context(), "gpt-5.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		return m
+	}, suite.Traits{
+		Wire: "responses", Socket: true, Effort: "medium", Costs: true, ReadyAtEnd: true, Sealed: true,
+		Stops:  []llm.StopReason{llm.StopMaxTokens, llm.StopRefusal},
+		Shapes: []string{"ids_empty", "ids_same", "arguments_at_end"},
+		Signed: []string{""},
+	})
+}
+
 func TestProviderPassesTheSuite(t *testing.T) {
 	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
 		p := New(Config{

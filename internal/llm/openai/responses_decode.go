@@ -20,6 +20,8 @@ type responseDecoder struct {
 	finished bool
 	limited  bool // the output limit ended the reply
 	filtered bool
+	last     string // id in the last event
+	renamed  bool   // a call got another id than the server's
 	quick    quickResponses
 }
 
@@ -113,7 +115,7 @@ func (d *responseDecoder) take(e *responseEvent, data []byte) error {
 		return d.ended(e.Response)
 	case "error":
 		if llm.HasError(e.Error) {
-			return d.reply.Reported(llm.ErrorFields(e.Error))
+			return d.reply.Reported(eventOf(data).fields(e.Error))
 		}
 		return d.reply.Reported(llm.ErrorFields(data))
 	case "":
@@ -206,6 +208,7 @@ func (d *responseDecoder) customInput(e *responseEvent) {
 // customDone takes a call of a custom tool, whose input is any text, as a call with that text as its input.
 func (d *responseDecoder) customDone(slot *outputItem, it *responseItem) {
 	it.CallID = orElse(it.CallID, it.ID) + customMark
+	d.renamed = true
 	p := d.addCall(slot, it)
 	p.text = append(llm.AppendQuoted([]byte(`{"input":`), it.Input), '}')
 	p.closed = p.name != ""
@@ -227,6 +230,7 @@ func (d *responseDecoder) keep(slot *outputItem, raw json.RawMessage) bool {
 func (d *responseDecoder) addCall(slot *outputItem, it *responseItem) *part {
 	p := d.add(callPart)
 	p.id = d.ids.Unique(orElse(it.CallID, it.ID))
+	d.renamed = d.renamed || p.id != it.CallID
 	p.rename(it.Name)
 	slot.parts = []*part{p}
 	d.flush()
@@ -410,6 +414,7 @@ func (d *responseDecoder) ended(r *response) error {
 		code, message := llm.ErrorFields(r.Error)
 		return d.reply.Reported(orElse(code, "server_error"), orElse(message, "the server broke the reply off with an error"))
 	}
+	d.last = r.ID
 	d.begin(r.ID, r.Model)
 	for i, raw := range r.Output {
 		if err := d.itemDone(i, raw); err != nil {

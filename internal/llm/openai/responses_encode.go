@@ -11,21 +11,60 @@ import (
 
 // responsesBody builds a request of the Responses API. The server keeps nothing (store is false): reasoning goes back
 // encrypted, so that a conversation does not depend on it.
-func (m *model) responsesBody(req *llm.Request) *llm.Body {
+func (m *model) responsesBody(req *llm.Request) *llm.Body { return m.responsesParts(req).body() }
+
+// responsesRequest is a request in pieces, from which a body of HTTP or a message on a WebSocket is made.
+type responsesRequest struct {
+	model    []byte   // its member
+	settings []byte   // everything except model and input
+	items    [][]byte // the items of each message that has any, with a leading comma
+	cacheKey []byte
+}
+
+func (m *model) responsesParts(req *llm.Request) *responsesRequest {
+	q := &responsesRequest{model: llm.AppendQuoted([]byte(`"model":`), m.info.ID), settings: m.responsesSettings(req)}
+	q.items = make([][]byte, 0, len(req.Messages))
+	m.enc.messages.Encode(req.Messages, m.inputItems, func(_ int, seg []byte) {
+		if len(seg) > 0 {
+			q.items = append(q.items, seg)
+		}
+	})
+	var first []byte
+	if len(q.items) > 0 {
+		first = q.items[0]
+	}
+	q.cacheKey = m.cacheKey([]byte((llm.Message{Parts: req.System}).PlainText()), first)
+	return q
+}
+
+// body is the request as HTTP carries it.
+func (q *responsesRequest) body() *llm.Body {
 	b := &llm.Body{}
-	b.Append(m.responsesHead(req))
-	b.AppendString(`,"input":[`)
-	first := m.appendMessages(b, req.Messages, m.inputItems, true)
-	b.AppendString("]")
-	b.Append(m.cacheKey([]byte((llm.Message{Parts: req.System}).PlainText()), first))
-	b.AppendString("}")
+	b.Grow(len(q.items) + 6)
+	b.AppendString("{")
+	b.Append(q.model)
+	b.AppendString(`,"stream":true`)
+	q.appendRest(b, q.items)
 	return b
 }
 
-// responsesHead returns everything except the input.
-func (m *model) responsesHead(req *llm.Request) []byte {
-	b := llm.AppendQuoted([]byte(`{"model":`), m.info.ID)
-	b = append(b, `,"stream":true,"store":false`...)
+func (q *responsesRequest) appendRest(b *llm.Body, items [][]byte) {
+	b.Append(q.settings)
+	b.AppendString(`,"input":[`)
+	for i, seg := range items {
+		if i == 0 { // a segment begins with a comma
+			seg = seg[1:]
+		}
+		b.Append(seg)
+	}
+	b.AppendString("]")
+	b.Append(q.cacheKey)
+	b.AppendString("}")
+}
+
+// responsesSettings returns everything except the model and the input, with a leading comma.
+func (m *model) responsesSettings(req *llm.Request) []byte {
+	b := []byte(`,"store":false`)
 	if n := m.maxTokens(req); n > 0 {
 		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(n, 16)), 10) // the API takes no less
 	}

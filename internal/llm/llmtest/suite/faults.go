@@ -69,6 +69,9 @@ func (c *test) passing(t *testing.T) {
 			s := c.scene(t, quick, r)
 			o := s.done(c.request())
 			s.wantRequests(3)
+			if first := s.srv.Requests()[0]; c.traits.Socket != (first.Socket == 1) {
+				t.Errorf("the first request was message %d on a WebSocket", first.Socket)
+			}
 			c.wantInputs(t, o.message, `Read {"file_path":"/a"}`)
 			rs := of[llm.Retrying](o)
 			if len(rs) != 2 {

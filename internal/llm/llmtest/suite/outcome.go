@@ -62,6 +62,9 @@ func (o *outcome) text() string {
 	return o.message.PlainText()
 }
 
+// sent is the body of the first attempt, as the provider tells it.
+func (o *outcome) sent() string { return string(of[llm.Sent](o)[0].Body()) }
+
 // received is the sum of the deltas of one attempt.
 type received struct {
 	parts []*receivedPart

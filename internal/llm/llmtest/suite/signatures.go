@@ -48,15 +48,13 @@ func (c *test) signaturesBack(t *testing.T, shape string) {
 	s := c.scene(t, never, r, llmtest.Say(llmtest.Text("Done.")), llmtest.Say(llmtest.Text("Done.")))
 	reply := *s.done(c.request()).message
 	said := llm.UserText("Please fix the failing test.")
-	s.done(c.request(append([]llm.Message{said, reply}, results(&reply, "x")...)...))
-	live := s.body()
-	if n := strings.Count(live, signaturePrefix); n < 1 {
-		t.Errorf("no signature came back:\n%s", live)
+	live := s.done(c.request(append([]llm.Message{said, reply}, results(&reply, "x")...)...)).sent()
+	if n := strings.Count(s.body(), signaturePrefix); n < 1 {
+		t.Errorf("no signature came back:\n%s", s.body())
 	}
 	resumed := stored(t, &reply)
-	s.done(c.request(append([]llm.Message{said, resumed}, results(&resumed, "x")...)...))
-	if s.body() != live {
-		t.Errorf("after a resume the request differs:\n%s\n%s", live, s.body())
+	if again := s.done(c.request(append([]llm.Message{said, resumed}, results(&resumed, "x")...)...)).sent(); again != live {
+		t.Errorf("after a resume the request differs:\n%s\n%s", live, again)
 	}
 }
 

@@ -56,6 +56,7 @@ type Traits struct {
 	Sealed      bool             // reasoning goes back as data that only its host can read
 	Unnumbered  bool             // calls of other providers have no ids: results belong to them by their order
 	NoForbid    bool             // the wire cannot forbid calls where there are tools
+	Socket      bool             // steps of a conversation go over one WebSocket
 	Choice      string           // the member that restricts the choice of tools; "" means tool_choice
 }
 
