@@ -109,6 +109,7 @@ type Provider struct {
 	AuthToken  string               `json:"authToken"`
 	Headers    map[string]string    `json:"headers"`
 	Betas      []string             `json:"betas"`
+	WebSocket  bool                 `json:"websocket"` // for OpenAI's Responses
 	Models     map[string]ModelInfo `json:"models"`
 }
 

@@ -298,7 +298,7 @@ func openOpenAI(c connection) (llm.Provider, error) {
 	return openai.New(openai.Config{
 		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
 		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
-		Responses: c.responses, APIVersion: c.set.APIVersion,
+		Responses: c.responses, APIVersion: c.set.APIVersion, WebSocket: c.set.WebSocket,
 	}), nil
 }
 
