@@ -75,6 +75,13 @@ func (s *Server) refuseSocket(r *http.Request) *refusal {
 	return nil
 }
 
+// Sockets is the number of open WebSockets.
+func (s *Server) Sockets() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.sockets)
+}
+
 // Handshakes is the number of requests for a WebSocket.
 func (s *Server) Handshakes() int {
 	s.mu.Lock()

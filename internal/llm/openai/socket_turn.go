@@ -52,6 +52,9 @@ func (t *socketTurn) send(client *http.Client, req *http.Request) (*http.Respons
 	}
 	r := &socketReply{turn: t, client: client, req: req, ctx: req.Context()}
 	first, err := r.next()
+	for err == nil && len(first) == 0 { // a sign of life
+		first, err = r.next()
+	}
 	switch {
 	case err == nil:
 	case r.ctx.Err() != nil:
@@ -117,6 +120,10 @@ func (r *socketReply) next() ([]byte, error) {
 		if r.began || r.ctx.Err() != nil || errors.Is(err, errNoSocket) || !r.stale(event, err) {
 			break
 		}
+		if r.again {
+			err = errNoSocket // a new connection did not help
+			break
+		}
 		r.again = true
 		r.turn.m.p.sockets.drop(r.conn, false)
 		r.conn = nil
@@ -136,11 +143,8 @@ func (r *socketReply) next() ([]byte, error) {
 
 // stale reports a failure that the past of the connection explains.
 func (r *socketReply) stale(event []byte, err error) bool {
-	if r.again {
-		return false
-	}
 	if err != nil {
-		return r.conn.used
+		return r.conn.used && !r.again
 	}
 	switch eventOf(event).code() {
 	case "previous_response_not_found", "websocket_connection_limit_reached":
@@ -254,6 +258,7 @@ func (w watchedDecoder) Decode(ctx context.Context) error {
 	err := w.responseDecoder.Decode(ctx)
 	if err == nil {
 		w.reply.chain = w.reply.turn.follow(w.responseDecoder)
+		_ = w.reply.Close() // the next step finds the connection
 	}
 	return err
 }
