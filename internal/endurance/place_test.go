@@ -46,11 +46,13 @@ type wire struct {
 	name  string
 	model string
 	vars  []string // with %s for the server's address
+	set   string   // the user's settings
 }
 
 var wires = []wire{
-	{"anthropic", "claude-sonnet-4-5", []string{"ANTHROPIC_BASE_URL=%s", "ANTHROPIC_API_KEY=sk-test"}},
-	{"chat", "openai/gpt-4.1", []string{"OPENAI_BASE_URL=%s/v1", "OPENAI_API_KEY=sk-test"}},
+	{"anthropic", "claude-sonnet-4-5", []string{"ANTHROPIC_BASE_URL=%s", "ANTHROPIC_API_KEY=sk-test"}, "{}"},
+	{"chat", "openai/gpt-4.1", []string{"OPENAI_BASE_URL=%s/v1", "OPENAI_API_KEY=sk-test"}, "{}"},
+	{"socket", "openai/gpt-5.1", []string{"OPENAI_BASE_URL=%s/v1", "OPENAI_API_KEY=sk-test"}, `{"providers": {"openai": {"type": "responses", "websocket": true}}}`},
 }
 
 // place is a machine of a test's own: a home, a project, a scripted model.
@@ -80,6 +82,7 @@ func newPlace(t *testing.T, w wire, n, threshold int) *place {
 		t.Fatal(err)
 	}
 	p := &place{home: home, dir: filepath.Join(home, "project"), threshold: threshold}
+	p.write(t, ".config/lathe/settings.json", w.set, 0o600)
 	p.write(t, "project/CLAUDE.md", rule+"\n", 0o600)
 	p.write(t, "project/count", "#!/bin/sh\necho ran >> \"$HOME/ran.log\"\n", 0o700)
 	p.serve(t, p.script(t, n), w)

@@ -1,6 +1,7 @@
 package endurance
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"math"
@@ -45,6 +46,9 @@ func TestASessionGoesOnThroughTenCompactions(t *testing.T) {
 			kept(t, s.Messages())
 			callsOnce(t, s.Log())
 			p.prefixes(t, len(got.compacted))
+			if w.name == "socket" {
+				p.sockets(t, len(got.compacted))
+			}
 			before, id := s.Messages(), s.ID()
 			if err := s.Close(); err != nil {
 				t.Fatal(err)
@@ -164,18 +168,37 @@ func (p *place) prefixes(t *testing.T, compactions int) {
 	}
 }
 
+// sockets checks that each step went over the WebSocket, with only what was new, but for the first one after a compaction.
+func (p *place) sockets(t *testing.T, compactions int) {
+	t.Helper()
+	over, whole := 0, 0
+	for _, r := range p.srv.Requests() {
+		switch {
+		case r.Tools == 0:
+		case r.Socket == 0:
+			over++
+		case !bytes.Contains(r.Message, []byte(`"previous_response_id"`)):
+			whole++
+		}
+	}
+	if over > 0 || whole > compactions+1 {
+		t.Errorf("%d steps went over HTTP, %d had the whole input, for %d compactions", over, whole, compactions)
+	}
+}
+
 // messagesOf returns the messages of a request without cache marks, and whether it offers tools.
 func messagesOf(t *testing.T, body []byte) ([]string, bool) {
 	t.Helper()
 	var req struct {
 		Tools    []json.RawMessage
 		Messages []json.RawMessage
+		Input    []json.RawMessage // of Responses
 	}
 	if err := json.Unmarshal(body, &req); err != nil {
 		t.Fatal(err)
 	}
 	var out []string
-	for _, m := range req.Messages {
+	for _, m := range append(req.Messages, req.Input...) {
 		out = append(out, strings.ReplaceAll(string(m), `,"cache_control":{"type":"ephemeral"}`, ""))
 	}
 	return out, len(req.Tools) > 0
