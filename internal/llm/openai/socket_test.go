@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -70,6 +72,27 @@ func (c *handClock) pass(d time.Duration) {
 			go t.call()
 		}
 	}
+}
+
+// set is the number of timers so far.
+func (c *handClock) set() int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return len(c.timers)
+}
+
+// fire ends a wait of this length that has just begun with a timer after the first n, without time passing for the others.
+func (c *handClock) fire(n int, d time.Duration) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, t := range c.timers[n:] {
+		if t.at.Equal(c.now.Add(d)) {
+			t.at = time.Time{}
+			go t.call()
+			return true
+		}
+	}
+	return false
 }
 
 // talk is a conversation over WebSockets.
@@ -323,6 +346,39 @@ func TestConnectionsThatBreakOffInARowAreLeftAloneForAWhile(t *testing.T) {
 	k.msgs = k.msgs[:1]
 	k.step()
 	k.want("1.1 http 2.1 http 3.1 3.2+ http 4.1 http 5.1 http http 6.1")
+}
+
+func TestAConnectionThatFallsSilentIsLeftAloneLikeOneThatBreaks(t *testing.T) {
+	replies := steps(4)
+	for i := range 3 {
+		replies[i].Faults = []llmtest.Fault{{Kind: "stall", At: []string{"start", "event 1", "event 4"}[i]}}
+	}
+	k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Base: 1, Jitter: -1}}, replies...)
+	for i := range 4 {
+		var watchdog sync.WaitGroup
+		if i < 3 {
+			limit := []time.Duration{llm.DefaultHeaderTimeout, llm.DefaultStallTimeout, llm.DefaultStallTimeout}[i]
+			before := k.clock.set()
+			watchdog.Go(func() {
+				_ = k.srv.Wait(t.Context(), 2*i+1)
+				if !await.Until(func() bool { return k.clock.fire(before, limit) }) {
+					t.Error("no watchdog is set")
+				}
+			})
+		}
+		k.step()
+		watchdog.Wait()
+	}
+	k.want("1.1 http 2.1 http 3.1 http http")
+}
+
+func TestAFailureHasTheHeadersThatAreAboutIt(t *testing.T) {
+	e := eventOf([]byte(`{"type":"error","status_code":503,"headers":{"retry-after":7,"Content-Encoding":"gzip","Location":"http://x","x-request-id":"req_7"},"error":{"message":"later"}}`))
+	got := e.response(nil, nil, "req_1")
+	want := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"7"}, "X-Request-Id": {"req_7"}}
+	if diff := cmp.Diff(want, got.Header); diff != "" || got.StatusCode != 503 {
+		t.Errorf("%d %s", got.StatusCode, diff)
+	}
 }
 
 func TestOnlyWhatFollowsTheLastResponseIsSentAlone(t *testing.T) {

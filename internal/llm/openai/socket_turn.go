@@ -334,7 +334,10 @@ func (e *socketEvent) code() string {
 func (e *socketEvent) response(req *http.Request, event []byte, id string) *http.Response {
 	h := http.Header{"Content-Type": {"application/json"}, "X-Request-Id": {id}}
 	for name, value := range e.Headers {
-		h.Set(name, fmt.Sprint(value))
+		switch name = http.CanonicalHeaderKey(name); name { // others, as those of an encoding, are not about this body
+		case "Retry-After", "Retry-After-Ms", "X-Should-Retry", "X-Request-Id":
+			h.Set(name, fmt.Sprint(value))
+		}
 	}
 	return &http.Response{
 		Status: fmt.Sprint(e.status()), StatusCode: e.status(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, Header: h,
