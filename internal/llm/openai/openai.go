@@ -19,10 +19,11 @@
 //     call. A call that the output limit cut is dropped from the message.
 //
 // Responses has items with a beginning and an end: a call is ready at the end of its item, and a reply is complete with
-// response.completed or response.incomplete. The server keeps no conversation; reasoning is sent back encrypted.
+// response.completed or response.incomplete. The server keeps no conversation; reasoning is sent back encrypted. With Config.WebSocket the
+// steps of a conversation go over a WebSocket (sockets.go: which one; socket_conn.go: one connection; socket_turn.go: one request).
 //
 // Sources: OpenAI's API reference (Chat Completions, Responses, streaming), DeepSeek's thinking mode guide,
-// OpenRouter's streaming and reasoning pages.
+// OpenRouter's streaming and reasoning pages, OpenAI's guide to the WebSocket mode; the form of its errors as OpenAI's Codex reads it.
 package openai
 
 import (

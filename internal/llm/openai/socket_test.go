@@ -242,6 +242,19 @@ func TestWhatTheServerHasLostIsSentAgainWithinTheAttempt(t *testing.T) {
 	}
 }
 
+func TestWhatIsAskedAgainIsWholeAlsoWhereAnotherConnectionHasTheBeginning(t *testing.T) {
+	first := llmtest.Say(llmtest.Part{Tool: "Read", Input: []byte(`{}`), ID: "call_1"})
+	second := steps(2)[1]
+	second.Faults = []llmtest.Fault{lost("previous_response_not_found", 1)}
+	k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Max: -1}}, first, second)
+	if _, err := k.ask(); err != nil {
+		t.Fatal(err)
+	}
+	k.step() // the same again, on a connection of its own
+	k.step()
+	k.want("1.1 2.1 1.2+ 3.1")
+}
+
 func TestALimitOfConnectionsAtTheFirstStepGoesOverHTTP(t *testing.T) {
 	replies := steps(1)
 	replies[0].Faults = []llmtest.Fault{lost("websocket_connection_limit_reached", 2)}
@@ -292,12 +305,12 @@ func TestABreakWithinAReplyIsAskedAgainOverHTTP(t *testing.T) {
 
 func TestFailuresThatTheServerReportsAreAskedAgainOverAWebSocket(t *testing.T) {
 	replies := steps(3)
-	replies[1].Faults = []llmtest.Fault{{Kind: "status", Status: 429}, {Kind: "error", At: "event 3"}}
+	replies[1].Faults = []llmtest.Fault{{Kind: "status", Status: 429}, {Kind: "error", At: "event 3"}, {Kind: "status", Status: 503}}
 	k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Base: 1, Jitter: -1}}, replies...)
 	for range 3 {
 		k.step()
 	}
-	k.want("1.1 1.2+ 2.1 3.1 3.2+")
+	k.want("1.1 1.2+ 2.1 3.1 4.1 4.2+")
 }
 
 func TestAMessageThatTheServerDoesNotTakeGoesOverHTTP(t *testing.T) {
@@ -398,7 +411,10 @@ func TestOnlyWhatFollowsTheLastResponseIsSentAlone(t *testing.T) {
 		"another model":   {func(k *talk) { k.model = mustModel(k, "gpt-5.2") }, "1.1 2.1"},
 		"the model again": {func(k *talk) { k.model = mustModel(k, "gpt-5.1") }, "1.1 1.2+"},
 		"a header":        {func(k *talk) { k.ctx = llm.WithHeaders(k.ctx, http.Header{"X-Trace": {"1"}}) }, "1.1 2.1"},
-		"an hour":         {func(k *talk) { k.clock.pass(socketAge) }, "1.1 2.1"},
+		"an address": {func(k *talk) {
+			k.model.p.caller.Prepare = func(_ context.Context, o *llm.Outgoing) error { o.URL += "?region=2"; return nil }
+		}, "1.1 2.1"},
+		"an hour": {func(k *talk) { k.clock.pass(socketAge) }, "1.1 2.1"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := steps(2)

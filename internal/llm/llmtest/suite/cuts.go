@@ -58,6 +58,11 @@ func (c *test) cutEverywhere(t *testing.T, r llmtest.Reply, kind string, step in
 			t.Fatalf("want a retryable network error, got %#v", o.err)
 		}
 	}
+	for _, r := range s.srv.Requests() {
+		if c.traits.Socket != (r.Socket == 1) {
+			t.Fatalf("request %d was message %d on a WebSocket", r.N, r.Socket)
+		}
+	}
 	if o := s.done(c.request()); o.message.Stop != llm.StopToolUse {
 		t.Errorf("after the faults: %+v", o.message)
 	}
