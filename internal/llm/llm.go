@@ -267,7 +267,7 @@ type Delta interface{ delta() }
 type Sent struct {
 	Attempt int // from 1
 	URL     string
-	Body    func() []byte // the exact body; built only when called
+	Body    func() []byte // the exact body, with Outgoing.Over the one that HTTP would carry; built only when called
 }
 
 // Started is yielded when a reply begins.

@@ -50,7 +50,7 @@ type Options struct {
 	// DeepSeek.
 	ReasoningBack bool
 	MaxBody       int64 // bytes of a request; 0: 32 MB, Anthropic's limit
-	SocketStatus  int   // refuse a WebSocket with this HTTP status; 0: the Responses API takes them
+	SocketStatus  int   // refuse a WebSocket with this HTTP status; 0: the Responses API takes them, negative: no answer
 }
 
 // Server is a scripted model. New makes one.

@@ -35,6 +35,9 @@ func (s *Server) DropSockets(code int) {
 func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	if bad := s.refuseSocket(r); bad != nil {
 		p := failed(responsesWire{}, bad, 0)
+		if bad.status < 0 {
+			p.first = -1
+		}
 		_, _, _ = p.play(w, r)
 		return
 	}

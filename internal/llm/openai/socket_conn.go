@@ -27,13 +27,14 @@ type socketConn struct {
 	chain socketChain // while it is idle; pool.mu
 	since time.Time   // it is idle; pool.mu
 
-	mu      sync.Mutex
-	changed sync.Cond
-	unread  [][]byte // events; an empty one stands for a sign of life
-	size    int
-	err     error // after the last event
-	news    chan struct{}
-	beat    llm.Timer
+	mu     sync.Mutex
+	unread [][]byte // events; an empty one stands for a sign of life
+	size   int
+	full   bool  // reading waits for room
+	err    error // after the last event
+	news   chan struct{}
+	room   chan struct{}
+	beat   llm.Timer
 }
 
 // errNoSocket says that a request has to go over HTTP.
@@ -41,8 +42,7 @@ var errNoSocket = errors.New("no WebSocket can be opened")
 
 // dial opens a connection over the client for HTTP, with its proxies and authorities.
 func (s *sockets) dial(ctx context.Context, client *http.Client, url string, header http.Header) (*socketConn, error) {
-	c := &socketConn{pool: s, url: url, header: header, began: s.clock.Now(), news: make(chan struct{}, 1)}
-	c.changed.L = &c.mu
+	c := &socketConn{pool: s, url: url, header: header, began: s.clock.Now(), news: make(chan struct{}, 1), room: make(chan struct{}, 1)}
 	try, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := s.clock.AfterFunc(socketDial, cancel)
@@ -109,7 +109,10 @@ func (c *socketConn) read() {
 		}
 		c.mu.Lock()
 		for err == nil && c.size > mostUnreadSize && c.err == nil {
-			c.changed.Wait()
+			c.full = true
+			c.mu.Unlock()
+			<-c.room
+			c.mu.Lock()
 		}
 		if c.err == nil {
 			c.err = err
@@ -126,6 +129,14 @@ func (c *socketConn) read() {
 			c.pool.forget(c, true)
 			return
 		}
+	}
+}
+
+// makeRoom lets reading go on, which looks for itself whether there is room; c.mu is held.
+func (c *socketConn) makeRoom() {
+	if c.full {
+		c.full = false
+		c.room <- struct{}{}
 	}
 }
 
@@ -154,7 +165,7 @@ func (c *socketConn) receive(ctx context.Context) ([]byte, error) {
 			event := c.unread[0]
 			c.unread = c.unread[1:]
 			c.size -= len(event)
-			c.changed.Signal()
+			c.makeRoom()
 			c.mu.Unlock()
 			return event, nil
 		}
@@ -175,7 +186,7 @@ func (c *socketConn) receive(ctx context.Context) ([]byte, error) {
 func (c *socketConn) send(ctx context.Context, message []byte) error {
 	c.mu.Lock()
 	c.unread, c.size = nil, 0
-	c.changed.Signal()
+	c.makeRoom()
 	err := c.err
 	c.mu.Unlock()
 	if err != nil {
@@ -215,7 +226,7 @@ func (c *socketConn) close() {
 		c.err = io.ErrClosedPipe
 	}
 	c.beat.Stop()
-	c.changed.Signal()
+	c.makeRoom()
 	c.mu.Unlock()
 	_ = c.ws.CloseNow()
 }

@@ -213,6 +213,40 @@ func TestADeadPeerIsNoticedByThePing(t *testing.T) {
 	k.srv.DropSockets(0)
 }
 
+func TestAHandshakeWithoutAnAnswerGoesOverHTTP(t *testing.T) {
+	k := newTalk(t, llmtest.Options{SocketStatus: -1}, Config{Retry: llm.RetryPolicy{Max: -1}}, steps(2)...)
+	before := k.clock.set()
+	var limit sync.WaitGroup
+	limit.Go(func() {
+		if !await.Until(func() bool { return k.srv.Handshakes() == 1 && k.clock.fire(before, socketDial) }) {
+			t.Error("the handshake has no limit")
+		}
+	})
+	k.step()
+	limit.Wait()
+	k.step()
+	k.want("http http")
+}
+
+func TestACancelledHandshakeIsNoRefusal(t *testing.T) {
+	k := newTalk(t, llmtest.Options{SocketStatus: -1}, Config{Retry: llm.RetryPolicy{Max: -1}}, steps(1)...)
+	for n := 1; n <= 2; n++ {
+		ctx, cancel := context.WithCancel(t.Context())
+		k.ctx = ctx
+		var leaves sync.WaitGroup
+		leaves.Go(func() {
+			if !await.Until(func() bool { return k.srv.Handshakes() == n }) {
+				t.Errorf("%d handshakes, want %d", k.srv.Handshakes(), n)
+			}
+			cancel()
+		})
+		if _, err := k.ask(); !errors.Is(err, context.Canceled) {
+			t.Error(err)
+		}
+		leaves.Wait()
+	}
+}
+
 func TestProxiesAndAuthoritiesAreThoseOfHTTP(t *testing.T) {
 	cert := httptest.NewUnstartedServer(nil)
 	cert.StartTLS()
@@ -296,7 +330,7 @@ func TestAReaderThatIsSlowHoldsTheServerUp(t *testing.T) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		unread = c.size
-		return unread > mostUnreadSize
+		return c.full
 	}
 	if !await.Until(waits) || unread > 25<<20 {
 		t.Errorf("%d bytes are waiting", unread)
@@ -317,9 +351,27 @@ func TestAReaderThatIsSlowHoldsTheServerUp(t *testing.T) {
 	c.close()
 }
 
+func TestAConnectionThatIsGoneIsNotKept(t *testing.T) {
+	k := newTalk(t, llmtest.Options{}, Config{})
+	pool := k.model.p.sockets
+	if _, _, ok := pool.take(k.model.endpoint, http.Header{}, &responsesRequest{}, "m", false); !ok || k.open() != 1 {
+		t.Fatal("no connection may be opened")
+	}
+	c, err := pool.dial(t.Context(), k.model.p.caller.HTTP, k.model.endpoint, http.Header{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	k.srv.DropSockets(0)
+	if !await.Until(c.gone) {
+		t.Fatal("the end is not noticed")
+	}
+	if pool.put(c, &socketChain{}); k.open() != 0 || len(pool.idle) != 0 {
+		t.Errorf("%d are open, %d idle", k.open(), len(pool.idle))
+	}
+}
+
 func TestAPingOfTheServerIsASignOfLife(t *testing.T) {
 	c := &socketConn{news: make(chan struct{}, 1)}
-	c.changed.L = &c.mu
 	for range 3 {
 		c.alive()
 	}

@@ -425,6 +425,11 @@ func TestOnlyWhatFollowsTheLastResponseIsSentAlone(t *testing.T) {
 				t.Fatal(err)
 			}
 			k.want(row.want)
+			if name == "an hour" || name == "a header" {
+				if k.open() != 1 {
+					t.Errorf("%d connections are open", k.open())
+				}
+			}
 			if got := k.srv.Requests(); name == "a header" && got[1].Header.Get("X-Trace") != "1" {
 				t.Errorf("headers: %v", got[1].Header)
 			}
