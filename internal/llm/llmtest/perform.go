@@ -47,6 +47,8 @@ func (s *Server) perform(w wire, c *call, rec *Request, fail func(*refusal) *per
 	f := s.strike(r, c)
 	if f == nil {
 		s.delivered(a, place)
+	} else {
+		s.log.update(func() { rec.Fault = f.Kind })
 	}
 	return s.stage(w, a, f, rec.N)
 }

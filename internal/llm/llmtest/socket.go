@@ -49,18 +49,17 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	k := &socket{s: s, r: r, conn: conn, in: rw.Reader}
 	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Request-Id: req_socket\r\nSec-WebSocket-Accept: " +
 		socketAccept(r.Header.Get("Sec-WebSocket-Key")) + "\r\n\r\n"
-	if !k.write([]byte(head)) {
-		return
-	}
 	s.mu.Lock()
-	s.sockets[k] = true
+	s.sockets[k] = true // before the client knows of it
 	s.mu.Unlock()
 	defer func() {
 		s.mu.Lock()
 		delete(s.sockets, k)
 		s.mu.Unlock()
 	}()
-	k.serve()
+	if k.write([]byte(head)) {
+		k.serve()
+	}
 }
 
 // refuseSocket returns why a handshake fails, or nil.

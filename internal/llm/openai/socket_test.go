@@ -373,8 +373,8 @@ func TestAConnectionThatFallsSilentIsLeftAloneLikeOneThatBreaks(t *testing.T) {
 			limit := []time.Duration{llm.DefaultHeaderTimeout, llm.DefaultStallTimeout, llm.DefaultStallTimeout}[i]
 			before := k.clock.set()
 			watchdog.Go(func() {
-				_ = k.srv.Wait(t.Context(), 2*i+1)
-				if !await.Until(func() bool { return k.clock.fire(before, limit) }) {
+				struck := func() bool { rs := k.srv.Requests(); return len(rs) > 2*i && rs[2*i].Fault != "" }
+				if !await.Until(func() bool { return struck() && k.clock.fire(before, limit) }) {
 					t.Error("no watchdog is set")
 				}
 			})
