@@ -132,6 +132,7 @@ func (s *Server) stage(w wire, a *answer, f *Fault, n int) *performance {
 	p := &performance{status: http.StatusOK, header: jsonHeader(n), write: a.reply.Write}
 	p.first = time.Duration(max(a.reply.FirstByte, s.firstDefault(a)))
 	p.gap = time.Duration(max(a.reply.Gap, s.script.Gap))
+	p.pinged = a.shape["comments"]
 	if f != nil {
 		p.fault = f.Kind
 		if f.Kind == "status" {
@@ -171,7 +172,7 @@ func (s *Server) firstDefault(a *answer) Duration {
 
 func (s *Server) stageStatus(w wire, p *performance, f *Fault, n int) *performance {
 	q := failed(w, &refusal{status: f.Status, kind: f.Type, message: "scripted failure"}, n)
-	q.fault, q.first = p.fault, p.first
+	q.fault, q.first, q.pinged = p.fault, p.first, p.pinged
 	if f.Body != "" {
 		q.body = []byte(f.Body)
 		if strings.HasPrefix(strings.TrimSpace(f.Body), "<") {

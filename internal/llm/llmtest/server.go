@@ -72,8 +72,8 @@ type Server struct {
 	thought map[string]string // id of an issued call -> the reasoning before it
 	signed  map[string]string // id of an issued call -> its signature
 
-	sockets           map[*socket]bool
-	handshakes, pings int
+	sockets                  map[*socket]bool
+	handshakes, pings, pongs int
 }
 
 // wire is one provider's protocol.

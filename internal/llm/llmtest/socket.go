@@ -77,6 +77,15 @@ func (s *Server) refuseSocket(r *http.Request) *refusal {
 	return nil
 }
 
+// SendSockets sends a message on all WebSockets, which belongs to no request.
+func (s *Server) SendSockets(text string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for k := range s.sockets {
+		k.write(socketFrame(opText, []byte(text)))
+	}
+}
+
 // Sockets is the number of open WebSockets.
 func (s *Server) Sockets() int {
 	s.mu.Lock()
@@ -134,6 +143,10 @@ func (k *socket) control(op byte, payload []byte) {
 		k.s.pings++
 		k.s.mu.Unlock()
 		k.write(socketFrame(opPong, payload))
+	case opPong:
+		k.s.mu.Lock()
+		k.s.pongs++
+		k.s.mu.Unlock()
 	case opClose:
 		k.write(socketFrame(opClose, payload))
 	}
@@ -144,6 +157,13 @@ func (s *Server) Pings() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.pings
+}
+
+// Pongs is the number of answers to the server's own pings.
+func (s *Server) Pongs() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.pongs
 }
 
 func (k *socket) write(b []byte) bool {

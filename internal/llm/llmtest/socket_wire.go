@@ -164,5 +164,9 @@ func (p *performance) onSocket() {
 	} else if p.status >= 300 {
 		p.body = marshal(map[string]any{"type": "error", "status": p.status, "error": map[string]any{"message": string(p.body)}})
 	}
-	p.body = socketFrame(opText, p.body)
+	frame := socketFrame(opText, p.body)
+	if p.body = nil; p.pinged {
+		p.body = socketFrame(opPing, []byte("wait"))
+	}
+	p.body = append(p.body, frame...)
 }

@@ -196,6 +196,7 @@ type performance struct {
 	write  int // bytes per write, 0: no limit
 	gap    time.Duration
 	end    string // "": cleanly; reset, close: cut after body
+	pinged bool   // on a WebSocket: a ping goes before a failure
 	code   int    // on a WebSocket: the code that goes before the cut, 0: none
 	bare   bool   // cut or stalled before the headers
 	fault  string // the applied fault, for the record

@@ -109,6 +109,9 @@ func TestTheConnectionThatWasUnusedForLongestMakesRoom(t *testing.T) {
 	if k.open() != mostSockets || !await.Until(func() bool { return k.srv.Sockets() == mostSockets }) {
 		t.Errorf("%d connections are open, %d at the server", k.open(), k.srv.Sockets())
 	}
+	if !await.Until(func() bool { return k.beats() == mostSockets }) {
+		t.Errorf("%d pings are due", k.beats())
+	}
 	n := len(k.srv.Requests())
 	all[1].step()
 	all[0].step()
@@ -123,7 +126,7 @@ func TestAnIdleConnectionIsPingedAndThenClosed(t *testing.T) {
 	k.step()
 	for n := 1; n <= 3; n++ {
 		k.clock.pass(socketBeat)
-		if !await.Until(func() bool { return k.srv.Pings() == n && k.pinged() }) {
+		if !await.Until(func() bool { return k.srv.Pings() == n && k.beats() == 1 }) {
 			t.Fatalf("%d pings, want %d", k.srv.Pings(), n)
 		}
 	}
@@ -135,8 +138,8 @@ func TestAnIdleConnectionIsPingedAndThenClosed(t *testing.T) {
 	}
 }
 
-// pinged reports whether the next ping of the idle connection is due.
-func (k *talk) pinged() bool {
+// beats is the number of pings that are due next.
+func (k *talk) beats() int {
 	k.clock.mu.Lock()
 	defer k.clock.mu.Unlock()
 	due := 0
@@ -145,7 +148,7 @@ func (k *talk) pinged() bool {
 			due++
 		}
 	}
-	return due == 1
+	return due
 }
 
 // frozen passes bytes on until it is told to stop.
@@ -203,8 +206,9 @@ func TestADeadPeerIsNoticedByThePing(t *testing.T) {
 	k.model = newModel(t, Config{BaseURL: "http://" + way.ln.Addr().String(), HTTP: k.model.p.caller.HTTP, Clock: k.clock, Responses: true, WebSocket: true}, "gpt-5.1")
 	k.step()
 	way.cold.Store(true)
+	before := k.clock.set()
 	k.clock.pass(socketBeat)
-	if !await.Until(func() bool { k.clock.pass(socketPong); return k.open() == 0 }) {
+	if !await.Until(func() bool { return k.clock.fire(before, socketPong) }) || !await.Until(func() bool { return k.open() == 0 }) {
 		t.Error("the connection is still in use")
 	}
 	way.cold.Store(false)
@@ -244,6 +248,32 @@ func TestACancelledHandshakeIsNoRefusal(t *testing.T) {
 			t.Error(err)
 		}
 		leaves.Wait()
+	}
+}
+
+func TestAReplyWithoutAnIDOrWithCustomCallsIsNotBuiltOn(t *testing.T) {
+	for body, want := range map[string]string{
+		sse(began, itemEnd(0, callA1), ended("")):                                                           "r1",
+		sse(itemEnd(0, callA1), `{"type":"response.completed","response":{"status":"completed"}}`):          "",
+		sse(began, itemEnd(0, `"type":"custom_tool_call","call_id":"a","name":"P","input":"x"`), ended("")): "",
+	} {
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		m := newModel(t, Config{BaseURL: srv.URL, Responses: true}, "gpt-5.1")
+		req := &llm.Request{Messages: []llm.Message{llm.UserText("x")}}
+		q := m.responsesParts(req)
+		reply, err := m.p.caller.Post(t.Context(), 1, &llm.Outgoing{URL: srv.URL, Body: q.body()}, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		d := m.decoder(reply, req, func(llm.Delta) bool { return true }).(*responseDecoder)
+		if err := d.Decode(t.Context()); err != nil {
+			t.Fatal(err)
+		}
+		if chain := (&socketTurn{m: m, q: q}).follow(d); (chain == nil) != (want == "") || chain != nil && (chain.response != want || len(chain.items) != 2) {
+			t.Errorf("%s\n%+v", body, chain)
+		}
+		reply.Close()
+		srv.Close()
 	}
 }
 
@@ -367,17 +397,5 @@ func TestAConnectionThatIsGoneIsNotKept(t *testing.T) {
 	}
 	if pool.put(c, &socketChain{}); k.open() != 0 || len(pool.idle) != 0 {
 		t.Errorf("%d are open, %d idle", k.open(), len(pool.idle))
-	}
-}
-
-func TestAPingOfTheServerIsASignOfLife(t *testing.T) {
-	c := &socketConn{news: make(chan struct{}, 1)}
-	for range 3 {
-		c.alive()
-	}
-	r := &socketReply{conn: c, ctx: t.Context()}
-	b := make([]byte, 100)
-	if n, err := r.Read(b); err != nil || string(b[:n]) != ":\n\n" || len(c.unread) != 0 {
-		t.Errorf("read %q, %v; %d more wait", b[:n], err, len(c.unread))
 	}
 }

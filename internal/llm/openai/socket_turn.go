@@ -21,7 +21,7 @@ type socketTurn struct {
 	m     *model
 	q     *responsesRequest
 	http  bool
-	reply *socketReply // of the latest attempt; nil: over HTTP
+	reply *socketReply // of the latest attempt over a WebSocket
 }
 
 // socketTurn returns nil for a request that goes over HTTP. One without tools is no step of a conversation: nothing follows it.
@@ -46,7 +46,6 @@ func (q *responsesRequest) message(previous string, items [][]byte) []byte {
 
 // send is llm.Outgoing.Over.
 func (t *socketTurn) send(client *http.Client, req *http.Request) (*http.Response, error) {
-	t.reply = nil
 	if t.http {
 		return client.Do(req)
 	}
@@ -144,7 +143,7 @@ func (r *socketReply) next() ([]byte, error) {
 // stale reports a failure that the past of the connection explains.
 func (r *socketReply) stale(event []byte, err error) bool {
 	if err != nil {
-		return r.conn.used && !r.again
+		return r.conn.used
 	}
 	switch eventOf(event).code() {
 	case "previous_response_not_found", "websocket_connection_limit_reached":

@@ -58,7 +58,7 @@ type socketChain struct {
 // begins returns how many items of a request the server has, or 0 when the request does not go on from there.
 func (c *socketChain) begins(model string, items [][]byte) int {
 	n := len(c.items)
-	if c.response == "" || c.model != model || len(items) <= n {
+	if c.model != model || len(items) <= n {
 		return 0
 	}
 	for i := range c.items {
