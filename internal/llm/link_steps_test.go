@@ -3,7 +3,6 @@ package llm_test
 import (
 	"crypto/tls"
 	"encoding/pem"
-	"fmt"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -87,7 +86,7 @@ func takeSteps(b *testing.B, l link, socket bool) {
 	sent := 0
 	for _, r := range srv.Requests() {
 		if sent += r.Bytes; (r.Socket > 0) != socket {
-			b.Fatal(fmt.Sprintf("request %d was message %d on a WebSocket", r.N, r.Socket))
+			b.Fatalf("request %d was message %d on a WebSocket", r.N, r.Socket)
 		}
 	}
 	b.ReportMetric(float64(all.Milliseconds())/steps, "ms/step")

@@ -22,8 +22,7 @@ const (
 	opPing         = 9
 	opPong         = 10
 
-	closeGoingAway = 1001
-	closeTooBig    = 1009
+	closeTooBig = 1009 // code of an end
 )
 
 // isSocket reports whether a request asks for a WebSocket.

@@ -187,11 +187,7 @@ func (c *socketConn) send(ctx context.Context, message []byte) error {
 	c.mu.Lock()
 	c.unread, c.size = nil, 0
 	c.makeRoom()
-	err := c.err
 	c.mu.Unlock()
-	if err != nil {
-		return err
-	}
 	return c.ws.Write(ctx, websocket.MessageText, message)
 }
 

@@ -194,9 +194,8 @@ func (r *socketReply) Read(p []byte) (int, error) {
 }
 
 // failed says that a connection that ended without a reason cut the reply.
-func (r *socketReply) failed(err error) error {
-	var large *llm.EventTooLargeError
-	if r.ctx.Err() != nil || errors.As(err, &large) || websocket.CloseStatus(err) != -1 {
+func (*socketReply) failed(err error) error {
+	if websocket.CloseStatus(err) != -1 {
 		return err
 	}
 	return fmt.Errorf("%w: %w", io.ErrUnexpectedEOF, err)
