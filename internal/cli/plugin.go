@@ -264,15 +264,6 @@ func (r *pluginRun) update(name string, yes bool) error {
 	if err != nil {
 		return err
 	}
-	if _, market, _ := strings.Cut(id, "@"); market != "" {
-		if known, err := r.store.Markets(); err == nil {
-			if _, ok := known[market]; ok {
-				if _, err := r.store.UpdateMarket(r.ctx, market); err != nil {
-					return err
-				}
-			}
-		}
-	}
 	c, err := r.store.Update(r.ctx, id, plugin.Extra(r.cfg))
 	if err != nil {
 		return err

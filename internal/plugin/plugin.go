@@ -13,6 +13,7 @@
 package plugin
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -93,7 +94,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Read reads the plugin in a folder. extra is the entry of the marketplace, whose component fields count where the manifest has none; it may be nil.
+// Read reads the plugin in a folder. extra is the entry of the marketplace; it may be nil. Its name counts, so that no plugin takes the place of
+// another one, and its component fields where the manifest has none.
 func Read(root string, extra json.RawMessage) (*Plugin, error) {
 	p := &Plugin{Root: root}
 	if len(extra) > 0 {
@@ -101,6 +103,7 @@ func Read(root string, extra json.RawMessage) (*Plugin, error) {
 			return nil, fmt.Errorf("the entry of the marketplace cannot be read: %w", err)
 		}
 	}
+	listed := p.Manifest.Name
 	file, data, err := manifestOf(root)
 	switch {
 	case err != nil:
@@ -118,6 +121,7 @@ func Read(root string, extra json.RawMessage) (*Plugin, error) {
 		}
 		p.Manifest.Name = filepath.Base(root)
 	}
+	p.Manifest.Name = cmp.Or(listed, p.Manifest.Name)
 	if err := CheckName(p.Manifest.Name); err != nil {
 		return nil, err
 	}

@@ -1,6 +1,7 @@
 package plugin
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -219,10 +220,22 @@ func (s *Store) compare(c *Candidate, market string) error {
 		return err
 	}
 	if old, ok := all[c.ID]; ok {
-		c.Same = old.Sum == c.Sum
+		was, is := indented(old.Entry), indented(c.Entry)
+		c.Same = old.Sum == c.Sum && was == is
 		c.Diff = diff(filepath.Join(s.dir, old.Path), copied)
+		if was != is {
+			c.Diff += fileDiff("the entry of the marketplace", []byte(was), []byte(is), "", "")
+		}
 	}
 	return nil
+}
+
+func indented(raw json.RawMessage) string {
+	var b bytes.Buffer
+	if json.Indent(&b, raw, "", "  ") != nil { // none, or not JSON
+		return string(raw)
+	}
+	return b.String() + "\n"
 }
 
 // Install puts a candidate in the place of the installed plugin of its id. Enabling it is the caller's.
@@ -263,8 +276,8 @@ func (s *Store) Remove(id string, keepData bool) error {
 	return err
 }
 
-// Update fetches an installed plugin again, from where it came.
-func (s *Store) Update(ctx context.Context, id string, extra map[string]Source) (*Candidate, error) {
+// Update fetches an installed plugin again, from where it came; of a marketplace, its list first.
+func (s *Store) Update(ctx context.Context, id string, extra map[string]Source) (c *Candidate, err error) {
 	all, err := s.Records()
 	if err != nil {
 		return nil, err
@@ -273,10 +286,26 @@ func (s *Store) Update(ctx context.Context, id string, extra map[string]Source) 
 	if !ok {
 		return nil, fmt.Errorf("the plugin %s is not installed; lathe plugin list shows those that are", id)
 	}
-	if _, market, _ := strings.Cut(id, "@"); market != byPath && market != byGit {
-		return s.Fetch(ctx, id, "", extra)
+	if _, market, _ := strings.Cut(id, "@"); market == byPath || market == byGit {
+		c, err = s.candidate(ctx, r.Source, nil, "")
+	} else if err = s.refresh(ctx, market); err == nil {
+		c, err = s.Fetch(ctx, id, "", extra)
 	}
-	return s.candidate(ctx, r.Source, nil, "")
+	if err == nil && c.ID != id {
+		c.Drop()
+		return nil, fmt.Errorf("%s is %s now, which is another plugin; install that one, and remove this", r.Source, c.ID)
+	}
+	return c, err
+}
+
+// refresh fetches a marketplace again, if the user added it.
+func (s *Store) refresh(ctx context.Context, market string) error {
+	known, err := s.Markets()
+	if _, ok := known[market]; !ok || err != nil {
+		return err
+	}
+	_, err = s.UpdateMarket(ctx, market)
+	return err
 }
 
 // ID completes the name of an installed plugin.
