@@ -16,8 +16,8 @@ type Plugins interface {
 	Remove(id string) (needed []string, err error) // by the plugins whose ids it returns
 	// Look fetches a plugin, or with update a newer state of an installed one, and keeps it until Agree. Nothing of it runs.
 	Look(ctx context.Context, what string, update bool) (Offer, error)
-	// Agree installs and enables the plugin that Look fetched last, and those that it needs.
-	Agree(id string) error
+	// Agree installs and enables the plugin that Look fetched last, and those that it needs. An update leaves a disabled one disabled.
+	Agree(id string) (enabled bool, err error)
 	// Markets are the marketplaces that are known or named by the settings.
 	Markets() ([]Market, error)
 	// Market lists the plugins of one; one that only the settings name is fetched.
@@ -106,8 +106,12 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 		}
 		return offer(o, verb), nil
 	case "agree":
-		if err := all.Agree(name); err != nil {
+		enabled, err := all.Agree(name)
+		if err != nil {
 			return event.Output{}, err
+		}
+		if !enabled {
+			return text("%s is installed, and stays disabled.", code(name)), nil
 		}
 		return text("%s is installed and enabled.", code(name)), nil
 	}

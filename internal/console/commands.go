@@ -123,7 +123,7 @@ func (k *Commands) Close() error {
 	if index != nil {
 		err = index.Close()
 	}
-	k.c.looked.keep(nil)
+	k.c.looked.keep(nil, false)
 	return errors.Join(err, k.c.used.save())
 }
 

@@ -46,9 +46,17 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("plugin", "update demo", "up to date")
 		p.write(t, "demo/commands/hi.md", "hello")
 		s.shows("plugin", "update demo", "commands: hi", "+hello")
+		s.shows("plugin", "agree demo@path", "installed, and stays disabled")
+		if pick := s.command("plugin", "").Pick; len(pick.Items) != 1 || pick.Items[0].Detail != "disabled 1.0" {
+			t.Errorf("after the update %+v", pick)
+		}
+		s.shows("plugin", "enable demo", "was enabled")
+		p.write(t, "demo/commands/hi.md", "hello again")
+		s.shows("plugin", "update demo", "+hello again")
 		s.shows("plugin", "agree demo@path", "installed and enabled")
 		s.shows("plugin", "remove demo", "was removed")
 		s.refuses("plugin", "demo", "no plugin")
+		s.refuses("plugin", "enable gone@corp", "the plugin gone@corp is not installed; lathe plugin list")
 		s.refuses("plugin", "install", "name the plugin")
 		neededPlugin(t, s, p)
 	},

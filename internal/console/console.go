@@ -180,7 +180,7 @@ func (c *Console) Close() error {
 	if c.opts.Forget {
 		err = errors.Join(err, c.forget())
 	}
-	c.looked.keep(nil)
+	c.looked.keep(nil, false)
 	return errors.Join(err, c.used.save())
 }
 

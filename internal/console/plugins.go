@@ -21,30 +21,30 @@ func (s settings) Plugins() command.Plugins { return plugins(s) }
 
 // lookedAt is the plugin that was fetched and shown last, with those that it needs.
 type lookedAt struct {
-	mu   sync.Mutex
-	last *plugin.Bundle
+	mu     sync.Mutex
+	last   *plugin.Bundle
+	update bool
 }
 
 // keep takes the place of the one before.
-func (l *lookedAt) keep(b *plugin.Bundle) {
+func (l *lookedAt) keep(b *plugin.Bundle, update bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last != nil {
 		l.last.Drop()
 	}
-	l.last = b
+	l.last, l.update = b, update
 }
 
 // take hands over the one with this id; nil: another one, or none, was shown last.
-func (l *lookedAt) take(id string) *plugin.Bundle {
+func (l *lookedAt) take(id string) (b *plugin.Bundle, update bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.last == nil || l.last.Root().ID != id {
-		return nil
+		return nil, false
 	}
-	b := l.last
-	l.last = nil
-	return b
+	b, l.last = l.last, nil
+	return b, l.update
 }
 
 func (p plugins) store() *plugin.Store { return p.c.inst.Extensions().Plugins.Store() }
@@ -134,7 +134,7 @@ func (p plugins) Look(ctx context.Context, what string, update bool) (command.Of
 	if err != nil {
 		return command.Offer{}, err
 	}
-	p.c.looked.keep(all)
+	p.c.looked.keep(all, update)
 	return offered(all), nil
 }
 
@@ -154,15 +154,22 @@ func offered(all *plugin.Bundle) command.Offer {
 	return o
 }
 
-func (p plugins) Agree(id string) error {
-	all := p.c.looked.take(id)
+func (p plugins) Agree(id string) (enabled bool, err error) {
+	all, update := p.c.looked.take(id)
 	if all == nil {
-		return errors.New("look at the plugin first: /plugin install PLUGIN, or /plugin update ID")
+		return false, errors.New("look at the plugin first: /plugin install PLUGIN, or /plugin update ID")
 	}
 	defer all.Drop()
 	if err := p.store().InstallAll(all); err != nil {
-		return err
+		return false, err
 	}
 	p.c.inst.Extensions().Plugins.Reload()
-	return p.enableAll(all.IDs(), true)
+	ids := all.IDs()
+	if update { // it stays as it is, in the settings that say so
+		if !plugin.EnabledIn(p.c.inst.Config())[id] {
+			return false, nil
+		}
+		ids = ids[:len(ids)-1]
+	}
+	return true, p.enableAll(ids, true)
 }
