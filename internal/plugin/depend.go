@@ -68,7 +68,7 @@ func (b *Bundle) IDs() []string {
 }
 
 // With fetches the plugins that a candidate needs and that are not installed: those without a marketplace from its own, others from a marketplace that
-// the user added. The bundle owns the candidate; after an error everything is dropped.
+// the user added and that the candidate's marketplace allows. The bundle owns the candidate; after an error everything is dropped.
 func (s *Store) With(ctx context.Context, c *Candidate, extra map[string]Source) (*Bundle, error) {
 	w, err := s.needs()
 	if err == nil {
@@ -207,6 +207,10 @@ func (w *needing) take(id string) error {
 	if w.fetch == nil {
 		return fmt.Errorf("%s needs the plugin %s, which is not installed: lathe plugin install %s", by, id, id)
 	}
+	err := w.allowed(id)
+	if err != nil {
+		return err
+	}
 	c, err := w.fetch(id)
 	if err != nil {
 		return fmt.Errorf("%s needs the plugin %s: %w", by, id, err)
@@ -214,6 +218,24 @@ func (w *needing) take(id string) error {
 	err = w.visit(c.Plugin)
 	w.bundle.New = append(w.bundle.New, c)
 	return err
+}
+
+// allowed refuses to fetch a plugin from a marketplace that the one of the first plugin does not name. What others allow counts for their own.
+func (w *needing) allowed(id string) error {
+	_, market, _ := strings.Cut(id, "@")
+	for _, by := range w.path {
+		_, from, _ := strings.Cut(by, "@")
+		if _, listed := w.markets[from]; !listed { // of a folder or repository: any that the user added
+			continue
+		}
+		m, err := w.store.Market(context.Background(), from, nil)
+		if err == nil && from != market && !slices.Contains(m.Allows, market) {
+			err = fmt.Errorf("%s needs the plugin %s, and the marketplace %s does not allow needs of %s (allowCrossMarketplaceDependenciesOn); install it first, if you want it: lathe plugin install %s",
+				w.path[len(w.path)-1], id, from, market, id)
+		}
+		return err
+	}
+	return nil
 }
 
 // id completes what a plugin names: from its own marketplace, or from one that the user added.

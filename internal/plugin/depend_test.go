@@ -2,6 +2,7 @@ package plugin_test
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -12,14 +13,19 @@ import (
 )
 
 // shop is a marketplace that the user added, with plugins by name and the list that each has of what it needs.
-func shop(t *testing.T, s *plugin.Store, market string, needs map[string]string) string {
+// allows are the marketplaces that they may need plugins of.
+func shop(t *testing.T, s *plugin.Store, market string, needs map[string]string, allows ...string) string {
 	t.Helper()
 	dir, list := t.TempDir(), []string{}
 	for name, list2 := range needs {
 		put(t, dir, map[string]string{name + "/.claude-plugin/plugin.json": fmt.Sprintf(`{"name":%q,"dependencies":[%s]}`, name, list2)})
 		list = append(list, fmt.Sprintf(`{"name":%q,"source":"./%s"}`, name, name))
 	}
-	put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(`{"name":%q,"plugins":[%s]}`, market, strings.Join(list, ","))})
+	also, err := json.Marshal(allows)
+	if err != nil {
+		t.Fatal(err)
+	}
+	put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(`{"name":%q,"plugins":[%s],"allowCrossMarketplaceDependenciesOn":%s}`, market, strings.Join(list, ","), also)})
 	if _, err := s.AddMarket(context.Background(), plugin.Source{Kind: "directory", Path: dir}); err != nil {
 		t.Fatal(err)
 	}
@@ -42,7 +48,7 @@ func bundle(t *testing.T, s *plugin.Store, what string) (*plugin.Bundle, error) 
 func TestWhatAPluginNeedsIsFetchedWithItAndInstalledFirst(t *testing.T) {
 	s := store(t)
 	shop(t, s, "other", map[string]string{"far": ""})
-	shop(t, s, "corp", map[string]string{"top": `"mid", {"name":"low"}, {"name":"far","marketplace":"other"}`, "mid": `"low"`, "low": ""})
+	shop(t, s, "corp", map[string]string{"top": `"mid", {"name":"low"}, {"name":"far","marketplace":"other"}`, "mid": `"low"`, "low": ""}, "other")
 	b, err := bundle(t, s, "top@corp")
 	if err != nil {
 		t.Fatal(err)
@@ -108,7 +114,7 @@ func TestNeedsThatCannotBeMetAreErrorsAndLeaveNothing(t *testing.T) {
 	for i := range 60 {
 		needs[fmt.Sprintf("n%d", i)] = fmt.Sprintf(`"n%d"`, i+1)
 	}
-	shop(t, s, "corp", needs)
+	shop(t, s, "corp", needs, "second")
 	shop(t, s, "second", map[string]string{"low": ""})
 	for name, want := range map[string]string{
 		"a":       "plugins need each other: a@corp needs b@corp needs c@corp needs a@corp",
@@ -126,5 +132,31 @@ func TestNeedsThatCannotBeMetAreErrorsAndLeaveNothing(t *testing.T) {
 	}
 	if left, _ := filepath.Glob(filepath.Join(s.Dir(), "tmp", "*")); len(left) > 0 {
 		t.Errorf("left behind: %v", left)
+	}
+}
+
+func TestOnlyTheFirstMarketplaceAllowsOthers(t *testing.T) {
+	s, dir := store(t), t.TempDir()
+	shop(t, s, "far", map[string]string{"low": ""})
+	shop(t, s, "other", map[string]string{"mid": `"low@far"`}, "far")
+	shop(t, s, "corp", map[string]string{"top": `"mid@other"`, "far": `"low@far"`}, "other")
+	put(t, dir, map[string]string{".claude-plugin/plugin.json": `{"name":"mine","dependencies":["far@corp"]}`})
+	for what, want := range map[string]string{
+		"mid@other": "",
+		"far@corp":  "far@corp needs the plugin low@far, and the marketplace corp does not allow needs of far (allowCrossMarketplaceDependenciesOn); install it first, if you want it: lathe plugin install low@far",
+		"top@corp":  "mid@other needs the plugin low@far, and the marketplace corp does not allow needs of far", // what other allows counts for its own plugins
+		dir:         "the marketplace corp does not allow needs of far",                                         // a folder may need any, its needs not
+	} {
+		b, err := bundle(t, s, what)
+		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v, %v", what, b, err)
+		}
+	}
+	low, err := bundle(t, s, "low@far")
+	if err != nil || s.InstallAll(low) != nil {
+		t.Fatal(err)
+	}
+	if b, err := bundle(t, s, "top@corp"); err != nil || !slices.Equal(b.IDs(), []string{"low@far", "mid@other", "top@corp"}) {
+		t.Errorf("with what is needed installed: %v, %v", b, err)
 	}
 }

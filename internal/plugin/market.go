@@ -25,7 +25,8 @@ type Market struct {
 		Root        string `json:"pluginRoot"`
 		Description string `json:"description"`
 	} `json:"metadata"`
-	Raw []json.RawMessage `json:"plugins"`
+	Raw    []json.RawMessage `json:"plugins"`
+	Allows []string          `json:"allowCrossMarketplaceDependenciesOn"` // the marketplaces that its plugins may need plugins of
 }
 
 // Owner is who keeps a marketplace.
