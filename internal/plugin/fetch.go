@@ -257,9 +257,10 @@ func untar(data []byte, dir string) error {
 		if h.Typeflag != tar.TypeReg {
 			continue
 		}
-		if files, size = files+1, size+h.Size; files > mostFiles || size > mostBytes || !filepath.IsLocal(h.Name) {
+		if files++; files > mostFiles || h.Size > mostBytes-size || !filepath.IsLocal(h.Name) {
 			return fmt.Errorf("it has too many files, is too large, or a path leads out of it: %s", h.Name)
 		}
+		size += h.Size
 		if err := write(filepath.Join(dir, h.Name), r, h.FileInfo().Mode()); err != nil {
 			return err
 		}
