@@ -84,11 +84,29 @@ func (f *Folder) settingProcesses() (out []process.Spec, notes []string) {
 			notes = append(notes, fmt.Sprintf("the setting pluginProcesses.%s is left out: %v", name, err))
 			continue
 		}
-		from := c.Origin("pluginProcesses." + name + ".command")
-		foreign := from.Layer == config.Project || from.Layer == config.Local
+		path := "pluginProcesses." + name
+		from, foreign := c.Origin(path+".command"), ofProject(c, path, all[name])
 		out = append(out, process.Spec{Declaration: d, Name: name, Origin: "setting, " + from.String(), Foreign: foreign, Dir: c.Paths().Root})
 	}
 	return out, notes
+}
+
+// ofProject reports a value of the settings of which a part is the project's: an argument or a variable is enough to run another program.
+func ofProject(c *config.Config, path string, raw json.RawMessage) bool {
+	if l := c.Origin(path).Layer; l == config.Project || l == config.Local {
+		return true
+	}
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(raw, &fields) != nil {
+		return false
+	}
+	for key, value := range fields {
+		quoted, _ := json.Marshal(key) // a text always can
+		if ofProject(c, path+"["+string(quoted)+"]", value) {
+			return true
+		}
+	}
+	return false
 }
 
 // Loop is the parts of a session that hooks and processes join.
