@@ -180,6 +180,8 @@ func commandEffects(raw json.RawMessage) ([]string, error) {
 		Command string            `json:"command"`
 		Args    []string          `json:"args"`
 		Env     map[string]string `json:"env"`
+		Memory  *int              `json:"maxMemoryMB"`
+		CPU     *int              `json:"maxCPUMinutes"`
 	}
 	if err := json.Unmarshal(raw, &d); err != nil {
 		return nil, err
@@ -187,7 +189,14 @@ func commandEffects(raw json.RawMessage) ([]string, error) {
 	if d.Command == "" {
 		return nil, errors.New("it has no command")
 	}
-	return program(append([]string{d.Command}, d.Args...), d.Env), nil
+	lines := program(append([]string{d.Command}, d.Args...), d.Env)
+	if d.Memory != nil {
+		lines = append(lines, fmt.Sprintf("sets its own limit: maxMemoryMB %d (0: none)", *d.Memory))
+	}
+	if d.CPU != nil {
+		lines = append(lines, fmt.Sprintf("sets its own limit: maxCPUMinutes %d (0: none)", *d.CPU))
+	}
+	return lines, nil
 }
 
 // program describes a command line and the variables that are set for it.

@@ -57,12 +57,16 @@ func behave(kind string) {
 			Params map[string]any  `json:"params"`
 		}
 		_ = json.Unmarshal(line, &m)
-		answer := func(v any) {
-			if m.ID != nil {
+		answer := func(v any, moan ...string) {
+			switch {
+			case m.ID == nil:
+			case len(moan) > 0:
+				say(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": 1, "message": moan[0]}})
+			default:
 				say(map[string]any{"jsonrpc": "2.0", "id": m.ID, "result": v})
 			}
 		}
-		if m.Method == "initialize" {
+		if m.Method == "initialize" && kind != "refuses" {
 			answer(json.RawMessage(os.Getenv("LATHE_TEST_ABOUT")))
 			began(kind)
 			continue
@@ -103,9 +107,16 @@ func began(kind string) {
 	}
 }
 
-func answered(kind, method string, params map[string]any, answer func(any)) {
+func answered(kind, method string, params map[string]any, answer func(v any, moan ...string)) {
 	switch {
 	case kind == "stuck" && method != "event":
+	case kind == "chatty":
+		for i := range 6000 {
+			notify("status", map[string]any{"text": fmt.Sprint("at ", i)})
+		}
+		answer(map[string]any{})
+	case kind == "moans", kind == "refuses":
+		answer(nil, strings.Repeat("x", 3<<20))
 	case method == "tool/call":
 		notify("tool/output", map[string]any{"call_id": params["call_id"], "text": "working\n"})
 		notify("status", map[string]any{"text": "did " + fmt.Sprint(params["name"])})

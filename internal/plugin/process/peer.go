@@ -27,6 +27,7 @@ const (
 	longest     = time.Minute
 	steady      = time.Minute // after so long a life the pause is short again
 	mostSlow    = 3           // calls in a row that end by their time, then the process is ended
+	maxError    = 2000        // bytes of an error, and of a note
 	mostChatter = 10_000      // messages in a second that nobody asked for
 	shutGrace   = 500 * time.Millisecond
 )
@@ -218,6 +219,7 @@ func (p *Process) launch() (*live, error) {
 	var res InitializeResult
 	if err := l.Call(ctx, MethodInitialize, InitializeParams{Protocol: Version, Lathe: o.Lathe, Cwd: o.Dir, Data: p.spec.Data}, &res, nil); err != nil {
 		_ = l.Close()
+		err = short{err}
 		if text := strings.TrimSpace(spec.Stderr.(*tail).text()); text != "" {
 			err = fmt.Errorf("%w: %s", err, text)
 		}
@@ -274,8 +276,14 @@ func (p *Process) Call(ctx context.Context, method string, params, result any, l
 	case errors.Is(err, late) && l.slow.Add(1) >= mostSlow:
 		go l.end(fmt.Errorf("%d calls in a row had no answer", mostSlow))
 	}
-	return fmt.Errorf("the process %s: %w", p.spec.Name, err)
+	return fmt.Errorf("the process %s: %w", p.spec.Name, short{err})
 }
+
+// short is an error with the words of a process, which may be many.
+type short struct{ error }
+
+func (s short) Error() string { return cut(s.error.Error(), maxError) }
+func (s short) Unwrap() error { return s.error }
 
 var errNotStarted = errors.New("it was not started yet")
 

@@ -33,11 +33,14 @@ type Declaration struct {
 	Command string            `json:"command"`
 	Args    []string          `json:"args"`
 	Env     map[string]string `json:"env"`
-	Timeout int               `json:"timeoutMs"`      // of a call that is not a tool's; 0: 5,000
-	Start   int               `json:"startTimeoutMs"` // until it has answered initialize; 0: 10,000
+	Timeout int               `json:"timeoutMs"`      // of a call that is not a tool's, at most 60,000; 0: 5,000
+	Start   int               `json:"startTimeoutMs"` // until it has answered initialize, at most 60,000; 0: 10,000
 	Memory  *int              `json:"maxMemoryMB"`    // with its children; it is ended beyond that. 0: no limit; nil: 1,024
 	CPU     *int              `json:"maxCPUMinutes"`  // that it may keep a processor busy without a pause. 0: no limit; nil: 10
 }
+
+// mostTime is the longest time that a declaration may set, in milliseconds: calls and prompts wait for it.
+const mostTime = 60_000
 
 // Read reads an entry.
 func Read(raw json.RawMessage) (d Declaration, err error) {
@@ -46,6 +49,12 @@ func Read(raw json.RawMessage) (d Declaration, err error) {
 	}
 	if d.Command == "" {
 		return d, errors.New(`a process is an object with a command; this one has none`)
+	}
+	if d.Timeout < 0 || d.Timeout > mostTime {
+		return d, fmt.Errorf("timeoutMs is %d; it is at most %d", d.Timeout, mostTime)
+	}
+	if d.Start < 0 || d.Start > mostTime {
+		return d, fmt.Errorf("startTimeoutMs is %d; it is at most %d", d.Start, mostTime)
 	}
 	return d, nil
 }
@@ -195,6 +204,7 @@ func (s *Set) Notes() []string {
 const mostNotes = 50
 
 func (s *Set) note(text string) {
+	text = cut(text, maxError)
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.notes) < mostNotes && !slices.Contains(s.notes, text) {

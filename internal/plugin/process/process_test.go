@@ -231,6 +231,21 @@ func TestAFloodEndsTheProcess(t *testing.T) {
 	contained(t, f, "that nobody asked for")
 }
 
+func TestAProcessMayTalkALotInSomeSeconds(t *testing.T) {
+	f := start(t, "chatty", everything, "")
+	f.Up(t.Context())
+	p := f.All()[0]
+	for range 3 { // 6,000 messages in each second
+		if err := p.Call(t.Context(), "tool/before", map[string]any{}, nil, time.Minute); err != nil || p.State() != "running" {
+			t.Fatalf("the process is %s: %v", p.State(), err)
+		}
+		f.pass(time.Second)
+	}
+	if got := f.Status(); len(got) != 1 || got[0] != "at 5999" {
+		t.Errorf("its status is %q", got)
+	}
+}
+
 func TestAProcessThatTakesTooMuchMemoryIsEnded(t *testing.T) {
 	if usage.Of(os.Getpid()).Memory == 0 {
 		t.Skip("the system does not tell how much memory a process takes")
@@ -411,5 +426,48 @@ func TestWhatAProcessDeclaresIsBounded(t *testing.T) {
 	}
 	if notes := strings.Join(f.Notes(), "\n"); !strings.Contains(notes, "it declares 101 parts of a kind; the first 32 count") {
 		t.Errorf("the notes are %q", notes)
+	}
+}
+
+func TestErrorsOfAProcessAreShort(t *testing.T) {
+	const most = 5000 // bytes
+	f := start(t, "moans", `{"tools":[{"name":"Greet","description":"Greets","input_schema":{"type":"object"}}],"calls":["tool/before","`+strings.Repeat("y", 100<<10)+`"]}`, "")
+	cfg := installed(t, f)
+	tools := f.Tools(t.Context(), seat(f))
+	plan, err := tools[0].Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Greet", Input: json.RawMessage(`{}`)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := plan.Run(t.Context()); err == nil || len(err.Error()) > most {
+		t.Errorf("the error of the tool has %d bytes", len(fmt.Sprint(err)))
+	}
+	if _, err := cfg.BeforeTool[0].Run(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(`{}`)}); err != nil {
+		t.Error(err)
+	}
+	bad := start(t, "refuses", `{}`, "")
+	bad.Up(t.Context())
+	if state := bad.All()[0].State(); !strings.Contains(state, "xxx") || len(state) > most {
+		t.Errorf("the state has %d bytes", len(state))
+	}
+	for _, n := range append(f.Notes(), bad.Notes()...) {
+		if len(n) > most {
+			t.Errorf("a warning has %d bytes: %s", len(n), n[:100])
+		}
+	}
+}
+
+func TestTheTimesOfADeclarationAreBounded(t *testing.T) {
+	for raw, want := range map[string]string{
+		`{"command":"x","timeoutMs":60000,"startTimeoutMs":60000}`: "",
+		`{"command":"x"}`:                             "",
+		`{"command":"x","timeoutMs":60001}`:           "timeoutMs is 60001",
+		`{"command":"x","timeoutMs":-1}`:              "timeoutMs is -1",
+		`{"command":"x","startTimeoutMs":1000000000}`: "startTimeoutMs is 1000000000",
+		`{"args":["x"]}`:                              "this one has none",
+		`"x"`:                                         "an object with a command",
+	} {
+		if _, err := process.Read(json.RawMessage(raw)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", raw, err)
+		}
 	}
 }
