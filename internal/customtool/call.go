@@ -5,14 +5,12 @@ import (
 	"context"
 	"encoding/base64"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"path/filepath"
 	"strings"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -136,8 +134,8 @@ func indented(in json.RawMessage) string {
 
 // run starts the program and waits for its result.
 func (s *Set) run(ctx context.Context, p *program, seat Seat, dir string, c llm.ToolCall, in json.RawMessage) (*agent.Result, error) {
-	if sum, err := config.SumOf(p.Path); err != nil || p.Sum != "" && sum != p.Sum {
-		return nil, fmt.Errorf("The tool %s did not run: %w", p.about.Name, errors.Join(err, errChanged))
+	if err := p.asTrusted(); err != nil {
+		return nil, fmt.Errorf("The tool %s did not run: %w", p.about.Name, err)
 	}
 	limit := p.about.Limit()
 	timed, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("it did not end within %v, its timeout", limit))

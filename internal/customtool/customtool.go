@@ -14,6 +14,7 @@ package customtool
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -192,7 +193,9 @@ func (s *Set) describe(ctx context.Context, p *program) (err error) {
 	}
 	text, failure, known := s.cache.get(p.sum)
 	if !known {
-		if text, err = s.ask(ctx, p); err != nil {
+		if text, err = s.ask(ctx, p); errors.Is(err, errChanged) {
+			return err // of another content than the one that the sum is of
+		} else if err != nil {
 			failure = err.Error()
 		}
 		if ctx.Err() == nil {

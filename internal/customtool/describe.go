@@ -119,11 +119,14 @@ func (d *Description) Limit() time.Duration {
 	if d.Timeout == 0 {
 		return defaultTimeout
 	}
-	return min(time.Duration(d.Timeout*float64(time.Second)), maxTimeout)
+	return time.Duration(min(d.Timeout, maxTimeout.Seconds()) * float64(time.Second))
 }
 
-// ask runs PROGRAM --describe.
+// ask runs PROGRAM --describe. The sum that is known may be that of an earlier content with the same size and time.
 func (s *Set) ask(ctx context.Context, p *program) ([]byte, error) {
+	if err := p.asTrusted(); err != nil {
+		return nil, err
+	}
 	ctx, cancel := context.WithTimeoutCause(ctx, describeLimit, fmt.Errorf("--describe did not end within %v", describeLimit))
 	defer cancel()
 	var out, errOut head
@@ -145,6 +148,15 @@ func (s *Set) ask(ctx context.Context, p *program) ([]byte, error) {
 	}
 	_, err = parse(out.kept)
 	return out.kept, err
+}
+
+// asTrusted reads the file, and is an error if it is not what the user trusted.
+func (p *program) asTrusted() error {
+	sum, err := config.SumOf(p.Path)
+	if err == nil && p.Sum != "" && sum != p.Sum {
+		err = errChanged
+	}
+	return err
 }
 
 // confine prepares the environment of a program, and its boundary if it is a stranger's.
