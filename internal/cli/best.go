@@ -82,6 +82,7 @@ func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt 
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}
+	p.warnOfCatalogue()
 	c := newContest(p, inst, s, b, prompt)
 	r := p.bestRunner(inst, s, b)
 	err = r.Run(ctx, c)

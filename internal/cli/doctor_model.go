@@ -125,6 +125,9 @@ func (d *doctor) model(ctx context.Context, cfg *config.Config) {
 	case err != nil:
 		d.add("model", statusFail, "see lathe config show --origin", "%s", oneLineOf(err))
 	}
+	if err := llm.CatalogueFault(); err != nil {
+		d.add("catalogue", statusWarn, llm.CatalogueRemedy, "%s", oneLineOf(err))
+	}
 	d.network(cfg)
 }
 

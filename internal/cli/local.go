@@ -65,6 +65,7 @@ func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, erro
 	if err != nil {
 		return nil, errors.Join(startError(err), inst.Close())
 	}
+	p.warnOfCatalogue()
 	conv.log = p.log
 	p.log.start(p.args)
 	s := conv.front()
@@ -380,11 +381,10 @@ func sandboxFlag(o *Options, cfg *config.Config) string {
 	return cmp.Or(strings.Trim(string(mode), `"`), string(confine.Workspace))
 }
 
-// warn prints the warnings about the settings. The machine formats have them as messages too.
+// warn prints the warnings about the settings.
 func (p *program) warn(cfg *config.Config) {
 	for _, w := range cfg.Warnings {
-		p.warnings = append(p.warnings, w.String())
-		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(w.String()))
+		p.warning(w.String())
 	}
 }
 

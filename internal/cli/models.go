@@ -54,6 +54,7 @@ func (p *program) listModels(ctx context.Context, inst *app.Instance, o *Options
 	if err != nil {
 		return err
 	}
+	p.warnOfCatalogue()
 	if asJSON {
 		out := make([]modelJSON, 0, len(models))
 		for _, m := range models {

@@ -2,12 +2,14 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // program is shared by all commands: the streams, and the parts that tests replace.
@@ -24,9 +26,11 @@ type program struct {
 	onInterrupt atomic.Pointer[func()] // handles SIGINT while it is set
 	log         *journal
 	args        []string // of the command line, as split, for the log
-	warnings    []string // about the settings, for the machine formats
+	warnings    []string // about the settings and the catalogue, for the machine formats
 	lines       *lineWriter
 	helpErr     error // why --help could not be printed
+
+	catalogueSaid bool // a warning about the user's catalogue was printed
 }
 
 // jsonLines writes the lines of the machine formats.
@@ -44,4 +48,18 @@ func newProgram(io *streams) *program {
 	p := &program{streams: io, now: time.Now, uuid: uuid.NewString, stdinWait: stdinNotice, log: newJournal("", "off")}
 	p.open = p.openLocal
 	return p
+}
+
+// warning prints a warning from before the first turn. The machine formats have it as a message too.
+func (p *program) warning(text string) {
+	p.warnings = append(p.warnings, text)
+	fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(text))
+}
+
+// warnOfCatalogue prints once why the user's catalogue of models has no effect. A model was looked up before: the file is read then.
+func (p *program) warnOfCatalogue() {
+	if err := llm.CatalogueFault(); err != nil && !p.catalogueSaid {
+		p.catalogueSaid = true
+		p.warning(err.Error() + "; " + llm.CatalogueRemedy)
+	}
 }

@@ -194,8 +194,7 @@ func (p *program) noteSandbox(b *boundary.Boundary) error {
 		return &Error{Code: exitUsage, Err: err}
 	}
 	if note := b.Note(); note != "" {
-		p.warnings = append(p.warnings, note)
-		fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(note))
+		p.warning(note)
 	}
 	return nil
 }

@@ -91,6 +91,7 @@ func (p *program) teamWorks(ctx context.Context, inst *app.Instance, t *teamFlag
 	if err != nil {
 		return startError(err)
 	}
+	p.warnOfCatalogue()
 	defer sess.Close()
 	var seat start.Seat
 	seat.Take(sess)

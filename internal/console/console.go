@@ -131,6 +131,9 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	if o.Note != "" {
 		c.notice("info", "%s", o.Note)
 	}
+	if err := llm.CatalogueFault(); err != nil { // a model was looked up for the session
+		c.notice("warning", "%v; %s", err, llm.CatalogueRemedy)
+	}
 	c.works.Go(func() { c.follow(watched) })
 	c.works.Go(c.publishStatus)
 	c.inst.Extensions().Processes.OnStatus(c.touch)

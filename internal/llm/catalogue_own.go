@@ -5,10 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
 	"strconv"
 	"strings"
 	"sync/atomic"
+	"syscall"
 )
 
 // MaxCatalogue is the size in bytes above which a catalogue is not read.
@@ -17,29 +19,64 @@ const MaxCatalogue = 4 << 20
 // ownCatalogue is the path of the user's copy.
 var ownCatalogue atomic.Pointer[string]
 
+// ownFault is why the user's copy has no effect, once it was read.
+var ownFault atomic.Pointer[error]
+
 // UseCatalogue names a file with a newer catalogue. It is read when a model is first looked up, so the name must be given before.
 // Its models come before the built-in ones; a file that is missing or not valid has no effect.
 func UseCatalogue(path string) { ownCatalogue.Store(&path) }
 
+// CatalogueRemedy is what the user can do about a CatalogueFault.
+const CatalogueRemedy = "correct the file, remove it, or replace it with lathe models update"
+
+// CatalogueFault is why the user's copy has no effect, with the file and the line. It is nil when the file is missing, and before it was
+// read: asking does not read it.
+func CatalogueFault() error {
+	if err := ownFault.Load(); err != nil {
+		return *err
+	}
+	return nil
+}
+
 // readOwnCatalogue returns the user's copy, or "".
 func readOwnCatalogue() string {
 	path := ownCatalogue.Load()
-	if path == nil {
+	if path == nil || *path == "" {
 		return ""
 	}
-	f, err := os.Open(*path)
+	b, err := readRegular(*path, MaxCatalogue+1)
+	if err == nil {
+		_, err = CheckCatalogue(b)
+	}
+	switch {
+	case err == nil:
+		return string(b)
+	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR): // nobody made one
+	default:
+		if cause, ok := errors.AsType[*fs.PathError](err); ok { // the path is named already
+			err = cause.Err
+		}
+		err = fmt.Errorf("the catalogue %s is not used: %w", *path, err)
+		ownFault.Store(&err)
+	}
+	return ""
+}
+
+// readRegular reads the beginning of a file that is not a pipe or device: one of those might never end.
+func readRegular(path string, limit int64) ([]byte, error) {
+	st, err := os.Stat(path)
 	if err != nil {
-		return ""
+		return nil, err
+	}
+	if !st.Mode().IsRegular() {
+		return nil, errors.New("it is not a regular file")
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return nil, err
 	}
 	defer f.Close()
-	b, err := io.ReadAll(io.LimitReader(f, MaxCatalogue+1))
-	if err != nil {
-		return ""
-	}
-	if _, err := CheckCatalogue(b); err != nil {
-		return ""
-	}
-	return string(b)
+	return io.ReadAll(io.LimitReader(f, limit))
 }
 
 // CheckCatalogue returns the number of models in a catalogue, or an error with the line that is not valid.

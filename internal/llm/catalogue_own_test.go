@@ -1,6 +1,8 @@
 package llm
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 )
@@ -25,6 +27,40 @@ func TestACatalogueIsCheckedLineByLine(t *testing.T) {
 	} {
 		if _, err := CheckCatalogue([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40q: %v", text, err)
+		}
+	}
+}
+
+func TestTheFaultOfAnOwnCatalogueIsTold(t *testing.T) {
+	defer ownCatalogue.Store(nil)
+	defer ownFault.Store(nil)
+	dir := t.TempDir()
+	file := func(name, text string) string {
+		path := filepath.Join(dir, name)
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		return path
+	}
+	good := "// mine\n# a b\nm\tM\t1000\n"
+	for _, tt := range []struct{ path, text, want string }{
+		{file("good", good), good, ""},
+		{filepath.Join(dir, "missing"), "", ""},
+		{filepath.Join(dir, "good", "below a file"), "", ""},
+		{"", "", ""},
+		{file("bad", "// mine\n# a b\nm\tM\t-5\n"), "", filepath.Join(dir, "bad") + " is not used: line 3: column 3"},
+		{file("large", good+strings.Repeat("\n", MaxCatalogue)), "", "larger than 4 MB"},
+		{dir, "", "not a regular file"},
+	} {
+		ownFault.Store(nil)
+		UseCatalogue(tt.path)
+		if err := CatalogueFault(); err != nil {
+			t.Fatalf("%s: asking read the file: %v", tt.path, err)
+		}
+		text := readOwnCatalogue()
+		err := CatalogueFault()
+		if text != tt.text || (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: %q, %v", tt.path, text, err)
 		}
 	}
 }
