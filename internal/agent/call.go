@@ -30,7 +30,9 @@ func (q *queue) perform(p *pending, plan *Plan) {
 		q.fail(p, err, plan.Title, q.since(began))
 		return
 	}
-	res := q.afterTool(p, q.run(p, plan).with(p.ruling.Context...))
+	ran := q.run(p, plan).with(p.ruling.Context...)
+	ran.Took = q.since(began)
+	res := q.afterTool(p, ran)
 	p.settle()
 	q.finish(p, p.call, res, plan.Title, false, q.since(began))
 }

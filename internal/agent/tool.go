@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -58,7 +59,8 @@ type Result struct {
 	Meta    map[string]any
 	// Unstored are keys of Meta whose long texts only live readers get: the log has nothing they could be rebuilt from.
 	Unstored []string
-	EndTurn  bool // the turn is over when the calls of this step have their results
+	Took     time.Duration // how long the call ran, for AfterTool
+	EndTurn  bool          // the turn is over when the calls of this step have their results
 }
 
 // TextResult is a result of one text.

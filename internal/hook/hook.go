@@ -102,6 +102,7 @@ type Hooks struct {
 	batch      []map[string]any // the calls of this step, for PostToolBatch
 	watched    []string         // paths of files that hooks asked to be watched
 	advice     []string         // of the user's hooks for the model that judges permissions
+	reply      string           // the text of the last reply of the model
 	disagreed  bool             // the user knows that two hooks show a text differently
 }
 

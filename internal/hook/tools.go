@@ -95,6 +95,7 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 		return agent.Verdict{}, nil
 	}
 	o.fields = h.callFields(call)
+	o.fields["duration_ms"] = res.Took.Milliseconds()
 	if res.IsError {
 		o.fields["error"], o.fields["is_interrupt"] = textOf(res), ctx.Err() != nil
 	} else {

@@ -285,6 +285,10 @@ func (h *Hooks) Watch(b event.Body) {
 		}
 	case event.Answered:
 		h.quiet(b.ID)
+	case event.Response:
+		h.mu.Lock()
+		h.reply = b.Message.PlainText()
+		h.mu.Unlock()
 	case event.TurnStart:
 		h.quiet("idle")
 	case event.TurnEnd:
@@ -308,7 +312,13 @@ func (h *Hooks) Failed(err error) {
 			word = string(llm.KindInvalid)
 		}
 	}
-	h.fire(h.s.Life, occasion{event: "StopFailure", subject: word, fields: map[string]any{"error": word, "error_details": err.Error()}})
+	fields := map[string]any{"error": word, "error_details": err.Error()}
+	h.mu.Lock()
+	if h.reply != "" {
+		fields["last_assistant_message"] = h.reply
+	}
+	h.mu.Unlock()
+	h.fire(h.s.Life, occasion{event: "StopFailure", subject: word, fields: fields})
 }
 
 // notifyLater fires Notification unless quiet is called before.
