@@ -214,7 +214,7 @@ func (k *socket) answer(ctx context.Context, message []byte) bool {
 		sent, gone = p.send(ctx, k, func() error { return nil })
 	}
 	over := gone || p.bare || p.end != "" || p.fault == "end"
-	if !over && p.status == http.StatusOK && p.fault != "error" {
+	if !over && p.fault != "error" {
 		k.last = w.state()
 	}
 	k.s.log.end(rec, func() {
