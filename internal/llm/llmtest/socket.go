@@ -207,15 +207,15 @@ func (k *socket) answer(ctx context.Context, message []byte) bool {
 	} else {
 		p = k.s.answerBy(w, false, k.r, rec.Body, nil, rec)
 	}
-	k.last = socketState{}
 	p.onSocket()
 	sent, gone := 0, !sleep(ctx, p.first)
 	if !gone && !p.bare {
 		sent, gone = p.send(ctx, k, func() error { return nil })
 	}
 	over := gone || p.bare || p.end != "" || p.fault == "end"
-	if !over && p.fault != "error" {
-		k.last = w.state()
+	k.last = w.state()
+	if p.fault == "error" {
+		k.last = socketState{}
 	}
 	k.s.log.end(rec, func() {
 		rec.Sent, rec.Gone, rec.Fault, rec.Status = sent, gone, p.fault, p.status
