@@ -287,6 +287,24 @@ func TestItemsOfTheServersToolsAndCustomCallsGoBack(t *testing.T) {
 	}
 }
 
+// The server refuses reasoning that nothing of the model follows, as in a reply that broke off.
+func TestReasoningThatNothingFollowsIsLeftOut(t *testing.T) {
+	m := newModel(t, Config{BaseURL: "http://wire", Responses: true}, "gpt-5.1")
+	thought := func(id string) llm.Reasoning {
+		return llm.Reasoning{Provider: m.Info().Host, Opaque: &llm.Opaque{Provider: m.Info().Host, JSON: json.RawMessage(`{"type":"reasoning","id":"` + id + `","summary":[]}`)}}
+	}
+	body := string(m.responsesBody(&llm.Request{Messages: []llm.Message{
+		llm.UserText("x"),
+		{Role: llm.Assistant, Parts: []llm.Part{thought("rs_first"), llm.Text{Text: "so far"}, thought("rs_last"), llm.Text{}}},
+		llm.UserText("go on"),
+		{Role: llm.Assistant, Parts: []llm.Part{thought("rs_alone")}},
+		llm.UserText("go on"),
+	}}).Bytes())
+	if !strings.Contains(body, "rs_first") || strings.Contains(body, "rs_last") || strings.Contains(body, "rs_alone") {
+		t.Error(body)
+	}
+}
+
 // BenchmarkDecodeResponses reads a reply of 4,000 pieces of text in events as OpenAI sends them, three of which have 20 kB of the
 // request's tools.
 func BenchmarkDecodeResponses(b *testing.B) {
