@@ -111,6 +111,9 @@ func TestAProgramIsAskedOnceForEachContent(t *testing.T) {
 		t.Fatalf("asked %d times", p.asked())
 	}
 	before := p.set.Version()
+	if got := p.set.Version(); got != before {
+		t.Errorf("the version goes from %d to %d, and nothing changed", before, got)
+	}
 	p.put("a", `{"name":"a","description":"second"}`, "echo 22")
 	if p.set.Version() == before {
 		t.Fatal("a changed program is not noticed")
@@ -170,6 +173,26 @@ func TestCallsEndWithAResult(t *testing.T) {
 				t.Errorf("%.200q, failed %v", got, r.IsError)
 			}
 		})
+	}
+}
+
+func TestImagesOfAResultAreThoseThatModelsSee(t *testing.T) {
+	for block, image := range map[string]bool{
+		`{"type":"image","mime_type":"image/png","data":"aGk="}`:          true,
+		`{"type":"image","mime_type":"image/svg+xml","data":"aGk="}`:      false,
+		`{"type":"image","mime_type":"image/png","data":"not base 64 !"}`: false,
+		`{"type":"audio","mime_type":"image/png","data":"aGk="}`:          false,
+	} {
+		p := newPlace(t)
+		p.put("tool", `{"name":"a","description":"x","accesses":[]}`, `echo '{"result":[`+block+`]}'`)
+		_, r, err := p.run(context.Background(), `{}`)
+		if err != nil || len(r.Parts) != 1 {
+			t.Fatalf("%s: %v, %v", block, r, err)
+		}
+		m, ok := r.Parts[0].(llm.Media)
+		if ok != image || image && (m.MIME != "image/png" || string(m.Data) != "hi") || !image && text(r) != "["+block+"]" {
+			t.Errorf("%s: %v", block, r.Parts)
+		}
 	}
 }
 
