@@ -162,10 +162,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		q.Reason = "Dangerous: " + again.Reason
 		q.Options = []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"}, {ID: event.ChoiceNo, Label: "No"}}
 	} else {
-		if a.Hooks.Effect != permission.Ask && again.Layer != permission.LayerMode { // no rule would keep the hook or the mode from asking again
-			rules = p.Rules.Policy().Propose(a.Request)
-		}
-		q.Options = permissionOptions(rules, p.editsWouldDo(a))
+		rules, q.Options = p.lastingOptions(a, again)
 	}
 	ans, err := p.Ask(ctx, q)
 	if err != nil {
@@ -207,6 +204,14 @@ func (p *Approver) editsWouldDo(a agent.Approval) bool {
 	r := a.Request
 	r.Mode = permission.AcceptEdits
 	return edits && p.Rules.Policy().Decide(r).Effect == permission.Allow
+}
+
+// lastingOptions are the ways to answer a question that no danger raised, and the rules that a lasting answer keeps.
+func (p *Approver) lastingOptions(a agent.Approval, d permission.Decision) (rules []string, opts []event.Option) {
+	if a.Hooks.Effect != permission.Ask && d.Layer != permission.LayerMode { // no rule would keep the hook or the mode from asking again
+		rules = p.Rules.Policy().Propose(a.Request)
+	}
+	return rules, permissionOptions(rules, p.editsWouldDo(a))
 }
 
 // permissionOptions are the ways to answer. The help of a lasting one is the rules that it keeps, one a line.

@@ -6,6 +6,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -14,7 +15,15 @@ func (p *Approver) byHook(ctx context.Context, a agent.Approval, d permission.De
 	if a.Hooks.Effect == permission.Ask && a.Revised {
 		return d, false
 	}
-	out, ok := p.Hooks.PermissionRequest(ctx, a)
+	lasting := func() []hook.Update {
+		q := event.Question{Outside: p.Workspace.Outside(a.Request)}
+		if d.Confirm {
+			return nil
+		}
+		_, q.Options = p.lastingOptions(a, d)
+		return hook.Suggestions(q)
+	}
+	out, ok := p.Hooks.PermissionRequest(ctx, a, lasting)
 	if !ok || d.Confirm && out.Effect != permission.Deny {
 		return d, false
 	}

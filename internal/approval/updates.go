@@ -77,7 +77,7 @@ func (p *Approver) updateRules(u hook.Update, at place) error {
 	}
 	var rules []permission.Rule
 	for _, r := range u.Rules {
-		rule, err := permission.ParseRule(p.tools, hook.Rule(r.Tool, r.Content), effect, permission.Source{Name: hookScope, Base: p.dir})
+		rule, err := permission.ParseRule(p.tools, r.String(), effect, permission.Source{Name: hookScope, Base: p.dir})
 		if err != nil {
 			return err
 		}

@@ -5,10 +5,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"path/filepath"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
@@ -21,39 +21,18 @@ type hostRequest struct {
 }
 
 type canUseTool struct {
-	Subtype     string             `json:"subtype"`
-	Tool        string             `json:"tool_name"`
-	Input       json.RawMessage    `json:"input"`
-	ToolUseID   string             `json:"tool_use_id"`
-	AgentID     string             `json:"agent_id,omitempty"`
-	Title       string             `json:"title,omitempty"`
-	Display     string             `json:"display_name,omitempty"`
-	Description string             `json:"description,omitempty"`
-	Reason      string             `json:"decision_reason,omitempty"`
-	ReasonType  string             `json:"decision_reason_type,omitempty"`
-	Blocked     string             `json:"blocked_path,omitempty"`
-	Suggestions []permissionUpdate `json:"permission_suggestions,omitempty"`
-}
-
-type permissionUpdate struct {
-	Type        string           `json:"type"`
-	Rules       []permissionRule `json:"rules,omitempty"`
-	Behavior    string           `json:"behavior,omitempty"`
-	Mode        string           `json:"mode,omitempty"`
-	Directories []string         `json:"directories,omitempty"`
-	Destination string           `json:"destination,omitempty"`
-}
-
-type permissionRule struct {
-	Tool    string `json:"toolName"`
-	Content string `json:"ruleContent,omitempty"`
-}
-
-func (r permissionRule) String() string {
-	if r.Content == "" {
-		return r.Tool
-	}
-	return r.Tool + "(" + r.Content + ")"
+	Subtype     string          `json:"subtype"`
+	Tool        string          `json:"tool_name"`
+	Input       json.RawMessage `json:"input"`
+	ToolUseID   string          `json:"tool_use_id"`
+	AgentID     string          `json:"agent_id,omitempty"`
+	Title       string          `json:"title,omitempty"`
+	Display     string          `json:"display_name,omitempty"`
+	Description string          `json:"description,omitempty"`
+	Reason      string          `json:"decision_reason,omitempty"`
+	ReasonType  string          `json:"decision_reason_type,omitempty"`
+	Blocked     string          `json:"blocked_path,omitempty"`
+	Suggestions []hook.Update   `json:"permission_suggestions,omitempty"`
 }
 
 // ask passes a question about a call to the host: for permission, or one that the call itself puts. Any other question
@@ -90,7 +69,7 @@ func requestOf(q event.Question) canUseTool {
 		r.AgentID = q.Agent[n-1]
 	}
 	if q.Permission == nil {
-		r.Suggestions = suggestions(q)
+		r.Suggestions = hook.Suggestions(q)
 		return r
 	}
 	for _, a := range q.Permission.Accesses {
@@ -99,7 +78,7 @@ func requestOf(q event.Question) canUseTool {
 			break
 		}
 	}
-	r.Suggestions = suggestions(q)
+	r.Suggestions = hook.Suggestions(q)
 	return r
 }
 
@@ -113,48 +92,6 @@ func ownDescription(input json.RawMessage) string {
 		return ""
 	}
 	return strings.TrimSpace(in.Description)
-}
-
-// suggestions are the lasting answers: going over to another mode, adding a folder, and the rules, once, with the
-// longest life that is offered.
-func suggestions(q event.Question) []permissionUpdate {
-	var out []permissionUpdate
-	var rules *permissionUpdate
-	for _, o := range q.Options {
-		switch {
-		case o.ID == event.ChoiceEdits:
-			out = append(out, permissionUpdate{Type: "setMode", Mode: string(permission.AcceptEdits), Destination: "session"})
-		case o.Help == "":
-		case o.ID == event.ChoiceSession && rules == nil:
-			rules = addRules(o.Help, "session")
-		case o.ID == event.ChoiceAlways:
-			rules = addRules(o.Help, "localSettings")
-		}
-	}
-	if q.Outside != "" && q.Outside != filepath.Dir(q.Outside) { // never the whole disk
-		out = append(out, permissionUpdate{Type: "addDirectories", Directories: []string{q.Outside}, Destination: "session"})
-	}
-	if rules != nil {
-		out = append(out, *rules)
-	}
-	return out
-}
-
-func addRules(help, destination string) *permissionUpdate {
-	u := &permissionUpdate{Type: "addRules", Behavior: "allow", Destination: destination}
-	for text := range strings.SplitSeq(help, "\n") {
-		u.Rules = append(u.Rules, ruleOf(text))
-	}
-	return u
-}
-
-// ruleOf splits "Bash(git *)" into its two parts.
-func ruleOf(s string) permissionRule {
-	name, rest, ok := strings.Cut(s, "(")
-	if !ok {
-		return permissionRule{Tool: s}
-	}
-	return permissionRule{name, strings.TrimSuffix(rest, ")")}
 }
 
 // askClosed withdraws the request for a question that was answered elsewhere.
@@ -180,11 +117,11 @@ type hostAnswer struct {
 	RequestID string `json:"request_id"`
 	Error     string `json:"error"`
 	Response  struct {
-		Behavior    string             `json:"behavior"`
-		Input       json.RawMessage    `json:"updatedInput"`
-		Permissions []permissionUpdate `json:"updatedPermissions"`
-		Message     string             `json:"message"`
-		Interrupt   bool               `json:"interrupt"`
+		Behavior    string          `json:"behavior"`
+		Input       json.RawMessage `json:"updatedInput"`
+		Permissions []hook.Update   `json:"updatedPermissions"`
+		Message     string          `json:"message"`
+		Interrupt   bool            `json:"interrupt"`
 	} `json:"response"`
 }
 
@@ -224,7 +161,7 @@ func (c *controller) response(b json.RawMessage) error {
 
 // addFolders takes the folders of an answer into the session. One that cannot be added leaves the call as it was
 // answered.
-func (c *controller) addFolders(updates []permissionUpdate) {
+func (c *controller) addFolders(updates []hook.Update) {
 	conv, ok := c.conv.(interface {
 		AddDir(dir string) (string, error)
 	})

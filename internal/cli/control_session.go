@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -245,15 +246,15 @@ func (l *local) models(context.Context, controlRequest) (any, error) {
 }
 
 type ruleEntry struct {
-	Behavior string         `json:"behavior"`
-	Source   string         `json:"source"`
-	Rule     permissionRule `json:"rule"`
+	Behavior string          `json:"behavior"`
+	Source   string          `json:"source"`
+	Rule     hook.UpdateRule `json:"rule"`
 }
 
 func (l *local) permissionRules(context.Context, controlRequest) (any, error) {
 	s, rules := l.front(), []ruleEntry{}
 	for _, r := range s.Rules() {
-		rules = append(rules, ruleEntry{string(r.Effect), r.Source.Name, ruleOf(r.Text)})
+		rules = append(rules, ruleEntry{string(r.Effect), r.Source.Name, hook.RuleOf(r.Text)})
 	}
 	dirs := []map[string]any{}
 	for _, d := range s.Dirs() {

@@ -56,19 +56,6 @@ type answer struct {
 	Updates   []Update        `json:"updatedPermissions"`
 }
 
-// Update is a change of rules or of the mode that a hook makes with its answer.
-type Update struct {
-	Type  string `json:"type"`
-	Rules []struct {
-		Tool    string `json:"toolName"`
-		Content string `json:"ruleContent"`
-	} `json:"rules"`
-	Behavior    string   `json:"behavior"`
-	Mode        string   `json:"mode"`
-	Directories []string `json:"directories"`
-	Destination string   `json:"destination"`
-}
-
 // parse reads the standard output of a handler: JSON if it begins with a brace, else plain text. With an error there is neither, so that
 // nothing of an output that is wrong decides. Texts that are too long are kept in the session.
 func (h *Hooks) parse(ctx context.Context, name string, stdout []byte) (out Output, text string, err error) {

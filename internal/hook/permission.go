@@ -3,7 +3,6 @@ package hook
 import (
 	"cmp"
 	"context"
-	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -16,14 +15,17 @@ type Answered struct {
 	Foreign bool // the hook is of a project or a plugin
 }
 
-// PermissionRequest asks the hooks about a call that would be a question to the user; ok is false when none answers. A refusal
-// counts before an approval.
-func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval) (out Answered, ok bool) {
+// PermissionRequest asks the hooks about a call that would be a question to the user, with the lasting answers that the user would
+// be offered; ok is false when none answers. A refusal counts before an approval.
+func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval, lasting func() []Update) (out Answered, ok bool) {
 	if !h.Any("PermissionRequest") || isWithin(ctx) {
 		return out, false
 	}
 	fields := h.callFields(a.Call)
 	delete(fields, "tool_use_id")
+	if l := lasting(); len(l) > 0 {
+		fields["permission_suggestions"] = l
+	}
 	for _, r := range h.fire(ctx, occasion{event: "PermissionRequest", subject: a.Tool, fields: fields, call: &a.Call}) {
 		ans := r.Output.Specific.Decision
 		if ans == nil || ok && (out.Effect == permission.Deny || ans.Behavior == "allow") {
@@ -39,14 +41,6 @@ func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval) (out An
 		out.Foreign = r.Handler.place.Foreign
 	}
 	return out, ok
-}
-
-// Rule is the text of a permission rule in an Update.
-func Rule(tool, content string) string {
-	if strings.TrimSpace(content) == "" {
-		return tool
-	}
-	return tool + "(" + content + ")"
 }
 
 // PermissionDenied reports a call that the model for permissions refused; true: the model may try again.
