@@ -193,6 +193,30 @@ func TestTrustIsRememberedForAFolderUntilItsFilesChange(t *testing.T) {
 	trusted(false)
 }
 
+func TestAFolderIsTrustedUnderEachOfItsNames(t *testing.T) {
+	m := newMachine(t)
+	m.write(projFile, `{"model": "m"}`)
+	m.mkdir("home/other/.git")
+	m.write("home/other/.lathe/settings.json", `{"model": "m"}`)
+	link := m.path("home/link")
+	if err := os.Symlink(m.path("home/proj"), link); err != nil {
+		t.Fatal(err)
+	}
+	m.opts.Dir = link
+	if err := m.load().Trust(); err != nil {
+		t.Fatal(err)
+	}
+	for name, want := range map[string]bool{"home/link": true, "home/proj": true, "home/other": false} {
+		m.opts.Dir = m.path(name)
+		diff(t, name, m.load().Trusted(), want)
+	}
+	if err := errors.Join(os.Remove(link), os.Symlink(m.path("home/other"), link)); err != nil {
+		t.Fatal(err)
+	}
+	m.opts.Dir = link
+	diff(t, "a link that goes elsewhere now", m.load().Trusted(), false)
+}
+
 func TestAWorktreeIsTrustedByItsMainCheckout(t *testing.T) {
 	m := newMachine(t)
 	m.write(projFile, widening)

@@ -125,39 +125,84 @@ func TestVariablesAndRulesNameKeysThatExist(t *testing.T) {
 	}
 }
 
-// The verdict of a key is of use only where the whole document, with all that is above the key, comes to it.
+// fate is what a project's document comes to: free if some of it counts at once, held if some waits for trust, else never, of which the
+// user is warned.
+func fate(root *node) (v verdict, warned bool) {
+	forbid(root, func(Warning) { warned = true })
+	switch now, later := split(root); {
+	case len(now.members) > 0:
+		return free, warned
+	case len(later.members) > 0:
+		return held, warned
+	}
+	return never, warned
+}
+
 func TestEachVerdictCountsInADocument(t *testing.T) {
-	var check func(s *schema, p keyPath)
-	check = func(s *schema, p keyPath) {
-		for _, prop := range s.props {
-			check(prop.schema(), p.with(prop.name))
-		}
-		if s.extra != nil {
-			check(s.extra, p.with("x"))
-		}
+	eachKey(rootSchema(), nil, func(p keyPath, s *schema) {
 		if len(s.props) > 0 || s.extra != nil || len(p) == 0 {
 			return
 		}
 		src := &source{}
-		leaf := &node{kind: '"', text: "x", src: src}
-		root := leaf
-		for _, name := range slices.Backward(p) {
-			root = &node{kind: '{', src: src, members: []member{{key: name, val: root}}}
+		leaves := []*node{{kind: '"', text: "x", src: src}, {kind: 't', src: src}, {kind: 'f', src: src}}
+		for _, text := range s.enum {
+			leaves = append(leaves, &node{kind: '"', text: text, src: src})
 		}
-		want, got := judge(p, leaf), never
-		forbid(root, func(Warning) {})
-		now, later := split(root)
-		switch {
-		case len(now.members) > 0:
-			got = free
-		case len(later.members) > 0:
-			got = held
+		for _, leaf := range leaves {
+			root := leaf
+			for _, name := range slices.Backward(p) {
+				root = &node{kind: '{', src: src, members: []member{{key: name, val: root}}}
+			}
+			want := judge(p, leaf)
+			if got, warned := fate(root); got != want || warned != (want == never) {
+				t.Errorf("%s: %c %s: its verdict is %d, but in a document it gets %d; warned: %v", p, leaf.kind, leaf.text, want, got, warned)
+			}
 		}
-		if got != want {
-			t.Errorf("%s: its verdict is %d, but in a document it gets %d", p, want, got)
+	})
+}
+
+// A rule of the list that an earlier one covers would have no effect.
+func TestNoVerdictIsHiddenByAnEarlierOne(t *testing.T) {
+	for _, r := range projectRules {
+		path := strings.ReplaceAll(strings.ReplaceAll(r.pattern, ".**", ".x"), "*", "x")
+		if got := judge(strings.Split(path, "."), &node{kind: '"', text: "x"}); got != r.verdict {
+			t.Errorf("%s: %s gets %d, want %d", r.pattern, path, got, r.verdict)
 		}
 	}
-	check(rootSchema(), nil)
+}
+
+func TestSomeVerdictsDependOnTheValue(t *testing.T) {
+	for doc, want := range map[string]verdict{
+		`{"sandbox": {"enabled": true}}`: held, `{"sandbox": {"enabled": false}}`: never,
+		`{"sandbox": {"failIfUnavailable": true}}`: held, `{"sandbox": {"failIfUnavailable": false}}`: never,
+		`{"sandbox": {"mode": "read-only"}}`: held, `{"sandbox": {"mode": "workspace"}}`: never, `{"sandbox": {"mode": "off"}}`: never,
+		`{"sandbox": {"autoAllowBashIfSandboxed": false}}`: free, `{"sandbox": {"autoAllowBashIfSandboxed": true}}`: never,
+		`{"sandbox": {"allowUnsandboxedCommands": false}}`: free, `{"sandbox": {"allowUnsandboxedCommands": true}}`: never,
+		`{"sandbox": {"excludedCommands": ["ls"]}}`:          never,
+		`{"sandbox": {"filesystem": {"denyWrite": ["/x"]}}}`: held, `{"sandbox": {"filesystem": {"denyRead": ["/x"]}}}`: held,
+		`{"sandbox": {"filesystem": {"allowWrite": ["/x"]}}}`: never, `{"sandbox": {"filesystem": {"allowRead": ["/x"]}}}`: never,
+		`{"sandbox": {"network": {"deniedDomains": ["x"]}}}`: held, `{"sandbox": {"network": {"allowedDomains": ["x"]}}}`: never,
+		`{"sandbox": {"network": {"strictAllowlist": true}}}`: held, `{"sandbox": {"network": {"strictAllowlist": false}}}`: never,
+		`{"sandbox": {"network": {"allowUnixSockets": ["/x"]}}}`: never, `{"sandbox": {"network": {"allowLocalBinding": true}}}`: never,
+		`{"permissions": {"defaultMode": "plan"}}`: free, `{"permissions": {"defaultMode": "dontAsk"}}`: free,
+		`{"permissions": {"defaultMode": "acceptEdits"}}`: held, `{"permissions": {"defaultMode": "default"}}`: held,
+		`{"permissions": {"defaultMode": "auto"}}`: never, `{"permissions": {"defaultMode": "bypassPermissions"}}`: never,
+		`{"permissions": {"rules": [{"action": "deny", "tool": "Bash"}]}}`: free, `{"permissions": {"rules": [{"action": "allow", "tool": "Bash"}]}}`: held,
+		`{"plansDirectory": "docs/plans"}`: held, `{"plansDirectory": ".git/hooks"}`: never, `{"plansDirectory": "../x"}`: never, `{"plansDirectory": "/etc"}`: never,
+		`{"env": {"FINE": "1"}}`: held, `{"env": {"PATH": "."}}`: never, `{"env": {"X_TOKEN": "t"}}`: never,
+	} {
+		if got, warned := fate(parseSchema([]byte(doc))); got != want || warned != (want == never) {
+			t.Errorf("%s gets %d, want %d; warned: %v", doc, got, want, warned)
+		}
+	}
+	// Only the rule that denies counts at once; the one that allows waits.
+	root := parseSchema([]byte(`{"permissions": {"rules": [{"action": "allow", "tool": "Bash"}, {"action": "deny", "tool": "Edit"}]}}`))
+	forbid(root, func(Warning) {})
+	now, later := split(root)
+	rules := keyPath{"permissions", "rules"}
+	if n, l := now.at(rules), later.at(rules); n == nil || len(n.elems) != 1 || n.elems[0].get("action").text != "deny" || l == nil || len(l.elems) != 1 || l.elems[0].get("action").text != "allow" {
+		t.Errorf("at once %+v, later %+v", n, l)
+	}
 }
 
 // A key that reaches code, network or the user's data must not count from an untrusted repository. A new key
