@@ -165,7 +165,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}
 	if s.hooks, err = i.hooks.New(hook.Session{
 		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
-		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
+		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive, Background: s.env.InBackground,
 		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
 		Expand: func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
 	}); err != nil {
@@ -351,7 +351,7 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	o := prompt.ContextOptions{
 		Dir: s.tree.Moved(i.opts.Dir), Root: s.tree.Moved(i.paths.Root), Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
-		Mode: string(s.Mode()), NobodyAnswers: !s.interactive, Loaded: func(path, kind, reason string) { s.hooks.InstructionsLoaded(path, kind, reason) },
+		Mode: string(s.Mode()), NobodyAnswers: !s.interactive, Loaded: func(l prompt.Loaded) { s.hooks.InstructionsLoaded(hook.Instructions(l)) },
 		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
 		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),

@@ -19,15 +19,15 @@ import (
 // hear turns the starts and ends of a session's tasks into events. Ends wake the conversation where it takes more messages.
 func (l *local) hear(s *app.Session) {
 	s.Env().Background.Notify(func(now tool.BackgroundShell) {
-		l.heard(s, backgroundTask(now), now.Status == tool.ShellCompleted || now.Status == tool.ShellFailed)
+		l.heard(s, now.Task(), now.Status == tool.ShellCompleted || now.Status == tool.ShellFailed)
 	})
 	s.Env().Agents.Tasks.Notify(func(now subagent.State) {
-		l.heard(s, agentTask(now), now.Status == subagent.Completed || now.Status == subagent.Failed)
+		l.heard(s, tool.AgentTask(now), now.Status == subagent.Completed || now.Status == subagent.Failed)
 	})
 }
 
 func (l *local) heard(s *app.Session, now event.BackgroundTask, ended bool) {
-	l.bus.Publish(s.ID(), nil, event.Background{Task: now, Running: runningTasks(s)})
+	l.bus.Publish(s.ID(), nil, event.Background{Task: now, Running: s.Env().InBackground()})
 	l.mu.Lock()
 	wake := l.wake
 	l.mu.Unlock()
@@ -43,37 +43,6 @@ func (l *local) onEnd(f func()) {
 	l.wake = f
 }
 
-// runningTasks lists the commands and agents that work in the background.
-func runningTasks(s *app.Session) []event.BackgroundTask {
-	var out []event.BackgroundTask
-	for _, t := range s.Env().Background.List() {
-		if t.Status == tool.ShellRunning {
-			out = append(out, backgroundTask(t))
-		}
-	}
-	for _, t := range s.Env().Agents.Tasks.List() {
-		if t.Background && t.Working() {
-			out = append(out, agentTask(t))
-		}
-	}
-	return out
-}
-
-func backgroundTask(t tool.BackgroundShell) event.BackgroundTask {
-	return event.BackgroundTask{ID: t.ID, CallID: t.CallID, Command: t.Command, Status: string(t.Status), ExitCode: t.ExitCode, Output: t.Output}
-}
-
-func agentTask(t subagent.State) event.BackgroundTask {
-	status := t.Status
-	switch status {
-	case subagent.Waiting:
-		status = subagent.Running
-	case subagent.Stopped:
-		status = "killed"
-	}
-	return event.BackgroundTask{ID: t.ID, CallID: t.Call, Command: t.Title, Agent: t.Kind, Status: string(status)}
-}
-
 // leftover waits for commands in the background and returns the tasks that run on all the same. Agents were waited for by
 // the turn.
 func (l *local) leftover(ctx context.Context) []event.BackgroundTask {
@@ -83,7 +52,7 @@ func (l *local) leftover(ctx context.Context) []event.BackgroundTask {
 		defer cancel()
 		b.Wait(ctx)
 	}
-	return runningTasks(l.front())
+	return l.front().Env().InBackground()
 }
 
 // awaitNews waits for an agent to end in the background as long as the settings say, and reports whether one did.

@@ -96,6 +96,7 @@ func (s servers) Authorise(ctx context.Context, name, pasted string) (string, er
 		failed <- err
 		if err == nil {
 			s.c.notice("info", "%s: %s", name, s.LoginOf(name))
+			s.c.session().Hooks().Notify(s.c.ctx, "auth_success", "you are logged in to the MCP server "+name)
 		} else if s.c.ctx.Err() == nil && ctx.Err() != nil {
 			s.c.notice("warning", "the login to %s: %v", name, err)
 		}

@@ -69,7 +69,9 @@ type Session struct {
 	Model  func() llm.ModelInfo
 	Models func(ctx context.Context, name string) (llm.Model, error) // for handlers that ask; "" is the model for small work
 	Count  func(purpose string, m llm.ModelInfo, u llm.Usage)        // adds their use to the cost of the session
-	Life   context.Context                                           // ends with the session
+	// Background lists what works in the background, in all of the conversation; nil: nothing does.
+	Background func() []event.BackgroundTask
+	Life       context.Context // ends with the session
 
 	Interactive bool // somebody answers questions
 	// Ask asks the user; nil: nobody answers.

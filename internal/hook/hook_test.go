@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/hook"
@@ -20,6 +21,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/session"
 )
 
 // machine makes the hooks of a user with these settings.
@@ -484,5 +486,32 @@ func TestHooksOfPluginsFollowThePlugins(t *testing.T) {
 	m.SwitchOff(true)
 	if list := m.List(); len(list) != 0 {
 		t.Errorf("switched off, but %+v", list)
+	}
+}
+
+// An agent in the background that waits for the user is told apart from a question of the conversation in front.
+func TestTheQuestionOfAnAgentInTheBackgroundIsNotifiedAsSuch(t *testing.T) {
+	m := machine(t, `{"hooks": {"Notification": [{"matcher": "agent_needs_input", "hooks": [{"type": "command", "command": "cat > told.new; mv told.new told"}]}]}}`)
+	log, err := session.NewStore(t.TempDir()).Create(t.Context(), session.Meta{Dir: m.Root})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = log.Close() })
+	bus := event.NewBus()
+	t.Cleanup(bus.Close)
+	h, err := m.New(hook.Session{
+		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root }, Effort: func() llm.Effort { return "" }, Life: t.Context(), Interactive: true, Agent: "Plan", Main: "another",
+		Background: func() []event.BackgroundTask { return []event.BackgroundTask{{ID: log.ID(), Agent: "Plan"}} },
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = h.Close() })
+	h.Watch(event.Asked{ID: "q", Question: event.Question{Title: "Bash"}})
+	told := filepath.Join(m.Root, "told")
+	await.Until(func() bool { _, err := os.Stat(told); return err == nil })
+	text, _ := os.ReadFile(told)
+	if !strings.Contains(string(text), "the agent Plan needs your permission to use Bash") || !strings.Contains(string(text), `"title":"An agent waits for you"`) {
+		t.Errorf("%s", text)
 	}
 }

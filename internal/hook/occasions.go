@@ -162,16 +162,31 @@ func (h *Hooks) prepare(ctx context.Context) []llm.Part {
 	return contexts("Setup", h.shown(h.fire(ctx, occasion{event: "Setup", subject: trigger, fields: map[string]any{"trigger": trigger}})))
 }
 
-// InstructionsLoaded reports a file of instructions that the model gets: User, Project, Local or Managed, and session_start,
-// nested_traversal, path_glob_match, include or compact as the reason. It waits for nothing.
-func (h *Hooks) InstructionsLoaded(path, kind, reason string) {
-	if h.Any("InstructionsLoaded") {
-		h.running.Go(func() {
-			h.fire(h.s.Life, occasion{event: "InstructionsLoaded", subject: reason, fields: map[string]any{
-				"file_path": path, "memory_type": kind, "load_reason": reason,
-			}})
-		})
+// Instructions is a file of instructions that the model got.
+type Instructions struct {
+	Path    string
+	Type    string   // User, Project, Local or Managed
+	Reason  string   // session_start, nested_traversal, path_glob_match, include or compact
+	Parent  string   // the file that imports it, or empty
+	Trigger string   // the file or folder whose use brought it, or empty
+	Globs   []string // the patterns of the files that it is for, where they brought it
+}
+
+// InstructionsLoaded reports a file of instructions. It waits for nothing.
+func (h *Hooks) InstructionsLoaded(i Instructions) {
+	if !h.Any("InstructionsLoaded") {
+		return
 	}
+	fields := map[string]any{"file_path": i.Path, "memory_type": i.Type, "load_reason": i.Reason}
+	for name, v := range map[string]string{"parent_file_path": i.Parent, "trigger_file_path": i.Trigger} {
+		if v != "" {
+			fields[name] = v
+		}
+	}
+	if len(i.Globs) > 0 {
+		fields["globs"] = i.Globs
+	}
+	h.running.Go(func() { h.fire(h.s.Life, occasion{event: "InstructionsLoaded", subject: i.Reason, fields: fields}) })
 }
 
 // DirChanged reports that the shell works in another folder now.

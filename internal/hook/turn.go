@@ -162,6 +162,9 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 		o = occasion{event: "SubagentStart", subject: h.s.Agent}
 	} else {
 		o.fields["model"] = h.s.Model().ID
+		if log := h.s.Log(); log != nil && log.Info().Title != "" {
+			o.fields["session_title"] = log.Info().Title
+		}
 	}
 	runs := h.fire(ctx, o)
 	h.name(ctx, runs)
@@ -241,7 +244,7 @@ func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Messag
 	h.mu.Lock()
 	active := h.blocks > 0
 	h.mu.Unlock()
-	o.fields = map[string]any{"stop_hook_active": active, "last_assistant_message": reply.PlainText(), "background_tasks": []any{}, "session_crons": []any{}}
+	o.fields = map[string]any{"stop_hook_active": active, "last_assistant_message": reply.PlainText(), "background_tasks": h.background(), "session_crons": []any{}}
 	if h.child() {
 		o.fields["agent_transcript_path"] = h.s.Path()
 	}
@@ -281,7 +284,11 @@ func (h *Hooks) Watch(b event.Body) {
 	switch b := b.(type) {
 	case event.Asked:
 		if h.Any("Notification") {
-			h.notifyLater(b.ID, 6*time.Second, "permission_prompt", "lathe needs your permission to use "+b.Question.Title)
+			word, text := "permission_prompt", "lathe needs your permission to use "+b.Question.Title
+			if h.detached() {
+				word, text = "agent_needs_input", "the agent "+h.s.Agent+" needs your permission to use "+b.Question.Title
+			}
+			h.notifyLater(b.ID, 6*time.Second, word, text)
 		}
 	case event.Answered:
 		h.quiet(b.ID)
@@ -339,11 +346,6 @@ func (h *Hooks) quiet(key string) {
 		t.Stop()
 		delete(h.timers, key)
 	}
-}
-
-// Notify fires Notification.
-func (h *Hooks) Notify(ctx context.Context, word, text string) {
-	h.fire(ctx, occasion{event: "Notification", subject: word, fields: map[string]any{"message": text, "notification_type": word}})
 }
 
 // BeforeCompact asks the hooks of PreCompact; a refusal is the error.

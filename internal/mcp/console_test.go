@@ -2,6 +2,7 @@ package mcp_test
 
 import (
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -106,6 +107,10 @@ func TestAPromptOfAServerIsTypedAsACommand(t *testing.T) {
 func TestALoginFromTheConversation(t *testing.T) {
 	w := oauthtest.New(t, streamable(nil))
 	f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("ok"))))
+	told := filepath.Join(f.home, "told")
+	f.write(t, ".config/lathe/settings.json", object(t, map[string]any{"hooks": map[string]any{"Notification": []any{
+		map[string]any{"matcher": "auth_success", "hooks": []any{map[string]any{"type": "command", "command": "cat >" + told}}},
+	}}}))
 	c := f.console(t, configOf(t, map[string]any{"off": map[string]any{"type": "http", "url": w.URL()}}))
 	if _, err := c.Command(t.Context(), "mcp", "authorise off https://example.com/"); err == nil || !strings.Contains(err.Error(), "no login to off waits") {
 		t.Error(err)
@@ -122,6 +127,10 @@ func TestALoginFromTheConversation(t *testing.T) {
 	waitFor(t, func() bool {
 		out, err := c.Command(t.Context(), "mcp", "off")
 		return err == nil && strings.Contains(out.Text, "is `connected`") && strings.Contains(out.Text, "login: `logged in at")
+	})
+	waitFor(t, func() bool {
+		text, err := os.ReadFile(told)
+		return err == nil && strings.Contains(string(text), `"message":"you are logged in to the MCP server off"`)
 	})
 	if out, err := c.Command(t.Context(), "mcp", "logout off"); err != nil || !strings.Contains(out.Text, "deleted") {
 		t.Errorf("%+v %v", out, err)

@@ -43,9 +43,8 @@ type ContextOptions struct {
 
 	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
 
-	// Loaded hears of each memory file that the model gets: User, Project, Local or Managed, and session_start, nested_traversal,
-	// path_glob_match, include or compact as the reason; nil: nobody does.
-	Loaded func(path, kind, reason string)
+	// Loaded hears of each memory file that the model gets; nil: nobody does.
+	Loaded func(Loaded)
 
 	Now func() time.Time // nil: time.Now
 }
@@ -94,7 +93,7 @@ func (p *Pending) Sections() []Section {
 		}
 	}
 	m := <-p.memory
-	p.o.loaded(m.Entries, p.o.reason())
+	p.o.loaded(m.Entries, p.o.reason(), "")
 	p.cuts, p.warns = m.Cuts(), m.warnings
 	if text := m.Text(); text != "" {
 		out = append(out, Section{memoryName, strings.Join(m.paths(), ", "), text})

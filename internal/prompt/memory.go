@@ -36,6 +36,7 @@ type Entry struct {
 	Size   int    // of the text before it was shortened
 
 	level level
+	globs []string // the patterns of the files that it is for; nil: all
 }
 
 // Memory is the files found, from the most general to the most specific, as they are sent.
@@ -269,6 +270,7 @@ func (l *loader) keep(e Entry, base string, patterns []string) {
 		l.Entries = append(l.Entries, e)
 		return
 	}
+	e.globs = patterns
 	l.rules = append(l.rules, rule{Entry: e, base: base, patterns: l.patterns(e.Path, patterns)})
 }
 

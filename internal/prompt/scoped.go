@@ -54,7 +54,7 @@ func (s *Scoped) For(path string) string {
 	s.open()
 	notes := len(s.l.Notes)
 	entries := s.fresh(s.enter(path))
-	s.o.loaded(entries, "nested_traversal")
+	s.o.loaded(entries, "nested_traversal", path)
 	var rules []Entry
 	for _, r := range s.l.rules {
 		if r.matches(path) {
@@ -62,7 +62,7 @@ func (s *Scoped) For(path string) string {
 		}
 	}
 	rules = s.fresh(rules)
-	s.o.loaded(rules, "path_glob_match")
+	s.o.loaded(rules, byPattern, path)
 	return scopedText(append(entries, rules...), s.l.Notes[notes:])
 }
 

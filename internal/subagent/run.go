@@ -99,9 +99,16 @@ type Host struct {
 	Note   func(Record) // writes to the log of the session
 
 	Trees *worktree.Maker
-	Hooks worktree.Hooks // make the copies of isolated agents in the place of Trees; may be nil
+	Hooks Hooks          // may be nil
 	Dir   string         // the working folder of the main session
 	Tree  *worktree.Tree // that the session works in; nil: in Dir
+}
+
+// Hooks are the hooks of the session that starts agents.
+type Hooks interface {
+	worktree.Hooks // make the copies of isolated agents in the place of Trees
+	// AgentEnded hears of an agent that ended in the background, and was not ended on request.
+	AgentEnded(kind, title, status string)
 }
 
 // Agents starts the agents of one session. It is safe for concurrent use.

@@ -383,6 +383,9 @@ func (t *task) run(ctx context.Context) {
 	close(t.ended)
 	t.owner.signal()
 	t.owner.Tasks.tell(t)
+	if s := t.state(); s.Background && s.Status != Stopped && t.owner.Hooks != nil {
+		t.owner.Hooks.AgentEnded(s.Kind, s.Title, string(s.Status))
+	}
 }
 
 // work opens the conversation, prompts it and closes it.
