@@ -37,9 +37,22 @@ func (c *controller) command(ctx context.Context, name, args string, q queued) (
 	c.h.stats.reset()
 	text := slashText(out)
 	done := outcome{end: event.TurnEnd{Reason: event.EndCompleted}, answer: text}
-	err = c.h.printer.begin(c.conv.About())
+	err = joinErrors(c.h.printer.begin(c.conv.About()), c.catchUp())
 	if text != "" {
 		err = joinErrors(err, c.w.write(&localOutputLine{Type: "system", Subtype: "local_command_output", Content: text}))
 	}
 	return done, joinErrors(err, c.h.printer.finish(c.h.stats, &done))
+}
+
+// catchUp prints the events of a command before its result. They were published while nobody read.
+func (c *controller) catchUp() (err error) {
+	q, ok := c.conv.(interface{ queued() (event.Event, bool) })
+	for ok {
+		var e event.Event
+		if e, ok = q.queued(); ok {
+			c.h.stats.observe(e)
+			err = joinErrors(err, c.h.printer.event(e))
+		}
+	}
+	return err
 }

@@ -422,6 +422,15 @@ func (l *local) Next(ctx context.Context) (event.Event, error) {
 	return e, nil
 }
 
+// queued returns the next event if there is one already.
+func (l *local) queued() (event.Event, bool) {
+	e, ok := l.events.Queued()
+	if ok {
+		l.log.event(e)
+	}
+	return e, ok
+}
+
 // Prompt runs a turn.
 func (l *local) Prompt(ctx context.Context, m llm.Message) error {
 	if l.commands != nil {

@@ -143,14 +143,8 @@ func (s *Subscription) Next(ctx context.Context) (Event, bool) {
 		if ctx.Err() != nil {
 			return Event{}, false
 		}
-		if s.next < len(s.batch) {
-			e := s.batch[s.next].join()
-			s.batch[s.next] = pending{}
-			s.next++
+		if e, ok := s.Queued(); ok {
 			return e, true
-		}
-		if s.replayed() || s.take() {
-			continue
 		}
 		if s.ended() {
 			return Event{}, false
@@ -160,6 +154,19 @@ func (s *Subscription) Next(ctx context.Context) (Event, bool) {
 		case <-ctx.Done():
 		}
 	}
+}
+
+// Queued returns the next event as Next does, but waits for none: false means that none is there.
+func (s *Subscription) Queued() (Event, bool) {
+	for s.next == len(s.batch) {
+		if !s.replayed() && !s.take() {
+			return Event{}, false
+		}
+	}
+	e := s.batch[s.next].join()
+	s.batch[s.next] = pending{}
+	s.next++
+	return e, true
 }
 
 // All yields events until Next would return false.
