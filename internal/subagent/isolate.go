@@ -24,7 +24,7 @@ func (t *task) isolate(ctx context.Context) (*worktree.Tree, error) {
 		return nil, nil
 	}
 	if !t.request.Git {
-		if tree, ok, err := t.owner.Trees.OpenHooked(ctx, t.owner.Dir, t.owner.Tree, t.id, t.owner.Hooks); ok {
+		if tree, ok, err := t.owner.Trees.OpenHooked(ctx, t.owner.Dir, t.owner.Tree, "agent-"+t.id, t.owner.Hooks); ok {
 			return tree, err
 		}
 	}

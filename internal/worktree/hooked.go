@@ -6,6 +6,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/git"
 )
@@ -18,13 +19,14 @@ type Hooks interface {
 	WorktreeRemoved(ctx context.Context, path string) bool
 }
 
-// OpenHooked has hooks make the copy for an agent's session; ok is false where there are none, and Open makes it. An agent that goes on
-// asks them again with the same name.
-func (m *Maker) OpenHooked(ctx context.Context, dir string, above *Tree, id string, h Hooks) (t *Tree, ok bool, err error) {
+// OpenHooked has hooks make the copy; ok is false where there are none, and git makes it. An agent that goes on asks them again with the
+// same name.
+func (m *Maker) OpenHooked(ctx context.Context, dir string, above *Tree, name string, h Hooks) (t *Tree, ok bool, err error) {
 	if h == nil {
 		return nil, false, nil
 	}
-	path, ok, err := h.CreateWorktree(ctx, "agent-"+id)
+	began := time.Now()
+	path, ok, err := h.CreateWorktree(ctx, name)
 	if err != nil || !ok {
 		return nil, ok, err
 	}
@@ -38,8 +40,12 @@ func (m *Maker) OpenHooked(ctx context.Context, dir string, above *Tree, id stri
 	if err := t.holdNot(dir); err != nil {
 		return nil, true, err
 	}
+	t.fresh = born(t.Path).After(began.Add(-clockStep))
 	return t, true, t.begin(ctx, above)
 }
+
+// clockStep is how far the clock of a file system can be behind: a tick of the kernel's.
+const clockStep = 20 * time.Millisecond
 
 // holdNot refuses a copy that has the project in it: the agent would work on the original.
 func (t *Tree) holdNot(dirs ...string) error {
@@ -85,12 +91,15 @@ func (t *Tree) begin(ctx context.Context, above *Tree) error {
 // leaveHooked reports an unchanged copy to the hooks, or describes the changes.
 func (t *Tree) leaveHooked(ctx context.Context) string {
 	if lines := t.differences(); len(lines) > 0 {
-		return fmt.Sprintf("[Its work is in %s, made by a hook:\n%s]", t.Path, cut(strings.Join(lines, "\n")))
+		return fmt.Sprintf("[The work is in %s, made by a hook:\n%s]", t.Path, cut(strings.Join(lines, "\n")))
+	}
+	if !t.fresh { // earlier work can be in it
+		return fmt.Sprintf("[Nothing was changed in %s; it is kept, since it was there before the hook was asked for it]", t.Path)
 	}
 	if t.hooks.WorktreeRemoved(ctx, t.Path) {
 		return ""
 	}
-	return fmt.Sprintf("[It changed nothing in %s, made by a hook; there is no hook of WorktreeRemove that removes it]", t.Path)
+	return fmt.Sprintf("[Nothing was changed in %s, made by a hook; there is no hook of WorktreeRemove that removes it]", t.Path)
 }
 
 func isDir(path string) bool {

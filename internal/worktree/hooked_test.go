@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -15,11 +16,20 @@ import (
 // folders makes one folder and records those that are no longer used.
 type folders struct {
 	path    string
+	made    string // the path that is made if it is not there
 	removes bool
 	gone    []string
 }
 
 func (f *folders) CreateWorktree(context.Context, string) (string, bool, error) {
+	if f.made == f.path && f.path != "" {
+		if err := os.MkdirAll(f.path, 0o755); err != nil {
+			return "", true, err
+		}
+		if err := os.WriteFile(filepath.Join(f.path, "a"), []byte("a"), 0o644); err != nil {
+			return "", true, err
+		}
+	}
 	return f.path, f.path != "", nil
 }
 
@@ -28,7 +38,7 @@ func (f *folders) WorktreeRemoved(_ context.Context, path string) bool {
 	return f.removes
 }
 
-// hooked makes a project and a folder of hooks beside it.
+// hooked makes a project, and hooks that make a folder beside it.
 func hooked(t *testing.T) (m *worktree.Maker, project string, h *folders) {
 	t.Helper()
 	runner := sandbox.New()
@@ -38,19 +48,17 @@ func hooked(t *testing.T) (m *worktree.Maker, project string, h *folders) {
 		t.Fatal(err)
 	}
 	project, made := filepath.Join(top, "p"), filepath.Join(top, "made")
-	for _, dir := range []string{project, made} {
-		if err := os.Mkdir(dir, 0o755); err != nil {
-			t.Fatal(err)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(made, "a"), []byte("a"), 0o644); err != nil {
+	if err := os.Mkdir(project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return worktree.New(runner, func() config.Worktree { return config.Worktree{} }), project, &folders{path: made, removes: true}
+	return worktree.New(runner, func() config.Worktree { return config.Worktree{} }), project, &folders{path: made, made: made, removes: true}
 }
 
 func TestAnUnchangedFolderOfAHookGoesBackToTheHooks(t *testing.T) {
 	m, project, h := hooked(t)
+	if worktree.Born(project).IsZero() {
+		t.Skip("this file system does not say when a folder was made")
+	}
 	tree, ok, err := m.OpenHooked(t.Context(), project, nil, "one", h)
 	if err != nil || !ok || tree.Dir != h.path || tree.Moved(project) != h.path {
 		t.Fatalf("got %+v, %v, %v", tree, ok, err)
@@ -92,5 +100,26 @@ func TestAHookCannotHandOutTheProjectItself(t *testing.T) {
 	h.path = ""
 	if _, ok, err := m.OpenHooked(t.Context(), project, nil, "one", h); ok || err != nil {
 		t.Errorf("without hooks: %v, %v", ok, err)
+	}
+}
+
+// An agent that goes on, or a second run with the same name, finds earlier work there, which a hook would delete.
+func TestAFolderThatWasThereBeforeIsNotGivenBack(t *testing.T) {
+	m, project, h := hooked(t)
+	tree, _, err := m.OpenHooked(t.Context(), project, nil, "one", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(filepath.Join(h.path, "b"), []byte("b"), 0o644); err != nil {
+		t.Fatal(err)
+	}
+	tree.Leave(t.Context())
+	time.Sleep(50 * time.Millisecond) // more than a tick of the file system's clock
+	again, _, err := m.OpenHooked(t.Context(), project, nil, "one", h)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := again.Leave(t.Context()); !strings.Contains(text, "it was there before") || len(h.gone) != 0 {
+		t.Errorf("got %q, removed %v", text, h.gone)
 	}
 }

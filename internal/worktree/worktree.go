@@ -49,6 +49,7 @@ type Tree struct {
 	from string   // what it is a copy of
 
 	hooks Hooks // that made it; nil: lathe did
+	fresh bool  // a hook made it for this run; false: it was there before, or that is not known
 }
 
 // Moved returns the path in the copy for one in the project; t may be nil.

@@ -1,0 +1,4 @@
+package worktree
+
+// Born is born.
+var Born = born
