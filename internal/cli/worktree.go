@@ -21,17 +21,17 @@ var worktreeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustComp
 
 const maxWorktreeName = 64
 
-// worktree is the work tree of a run with --worktree.
-type worktree struct {
+// gitWorktree is the work tree of a run with --worktree.
+type gitWorktree struct {
 	git.Worktree
 	p    *program
 	g    *git.Git
 	repo git.Repo
 }
 
-// enterWorktree makes the work tree that the options ask for, or finds it, and makes it the folder of the run.
-// Work trees are beside the repository, in NAME.worktrees: inside, they would be files of the project.
-func (p *program) enterWorktree(ctx context.Context, o *Options) (*worktree, error) {
+// enterWorktree makes the work tree that the options ask for, or finds it, and makes it the folder of the run. Leave removes it if it
+// is unchanged, else prints its path.
+func (p *program) enterWorktree(ctx context.Context, o *Options) (leave func(context.Context) error, err error) {
 	name := o.Worktree
 	if name == newWorktree {
 		name = p.now().Format("20060102-150405") + "-" + p.uuid()[:8]
@@ -43,6 +43,14 @@ func (p *program) enterWorktree(ctx context.Context, o *Options) (*worktree, err
 	if err != nil {
 		return nil, err
 	}
+	if leave, ok, err := p.enterHooked(ctx, o, dir, name); ok || err != nil {
+		return leave, err
+	}
+	return p.enterGit(ctx, o, dir, name)
+}
+
+// enterGit has git make the work tree. Work trees are beside the repository, in NAME.worktrees: inside, they would be files of the project.
+func (p *program) enterGit(ctx context.Context, o *Options, dir, name string) (leave func(context.Context) error, err error) {
 	repo, ok := git.Find(dir)
 	if !ok {
 		return nil, usage("make a repository with git init, or leave the flag out", "--worktree: %s is not in a git repository", dir)
@@ -51,7 +59,7 @@ func (p *program) enterWorktree(ctx context.Context, o *Options) (*worktree, err
 	if repo.Worktree { // beside the others
 		main = filepath.Dir(repo.CommonDir)
 	}
-	w := &worktree{p: p, g: git.New(sandbox.New()), repo: repo}
+	w := &gitWorktree{p: p, g: git.New(sandbox.New()), repo: repo}
 	w.Worktree, err = w.g.AddWorktree(ctx, repo, filepath.Join(main+".worktrees", name), "worktree-"+name)
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Msg: "--worktree", Err: err}
@@ -61,12 +69,12 @@ func (p *program) enterWorktree(ctx context.Context, o *Options) (*worktree, err
 		o.Dir = filepath.Join(w.Path, sub)
 	}
 	fmt.Fprintf(p.err, "%s: working in %s, branch %s\n", messagesName, escape(w.Path), escape(w.Branch))
-	return w, nil
+	return w.leave, nil
 }
 
 // leave removes the work tree if it is unchanged, else prints its path.
-func (w *worktree) leave(ctx context.Context) error {
-	gone, err := w.g.RemoveUnchanged(context.WithoutCancel(ctx), w.repo, w.Worktree)
+func (w *gitWorktree) leave(ctx context.Context) error {
+	gone, err := w.g.RemoveUnchanged(ctx, w.repo, w.Worktree)
 	if gone {
 		fmt.Fprintf(w.p.err, "%s: nothing was changed; the worktree is removed\n", messagesName)
 	} else {
@@ -80,11 +88,11 @@ func (p *program) inWorktree(ctx context.Context, o *Options, f func() error) er
 	if !o.Given("worktree") {
 		return f()
 	}
-	w, err := p.enterWorktree(ctx, o)
+	leave, err := p.enterWorktree(ctx, o)
 	if err != nil {
 		return err
 	}
-	return errors.Join(f(), w.leave(ctx))
+	return errors.Join(f(), leave(context.WithoutCancel(ctx)))
 }
 
 func isFolder(path string) bool {

@@ -101,3 +101,66 @@ final
 		t.Error("a hook of the repository ran")
 	}
 }
+
+// Hooks of the user make the folder of a run in the place of git, also where there is no repository, and get it back if nothing was changed.
+func TestHooksMakeTheWorktreeOfARun(t *testing.T) {
+	d := drive(t, `
+reply
+  when result="Created"
+  say Done.
+reply
+  when contains="write it"
+  call Write {"file_path":"made.txt","content":"x\n"}
+final
+  say Done.
+`)
+	d.end()
+	top := filepath.Dir(d.dir)
+	settings := func(create string) string {
+		return `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "` + create + `"}]}],
+			"WorktreeRemove": [{"hooks": [{"type": "command", "command": "cat > ` + top + `/removed; echo put away >&2; exit 2"}]}]}}`
+	}
+	file := filepath.Join(top, ".claude", "settings.json")
+	write := func(text string) {
+		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	write(settings(`cat > ` + top + `/asked; n=$(sed 's/.*\"name\":\"\\([a-z]*\\)\".*/\\1/' ` + top + `/asked); mkdir -p ../trees/$n; echo ../trees/$n`))
+	one := filepath.Join(top, "trees", "one")
+
+	out, stderr, code := d.once("--worktree", "one", "--output-format", "stream-json", "hi")
+	if code != 0 || !strings.Contains(out, `"cwd":"`+one+`"`) || !strings.Contains(stderr, "working in "+one+", made by a hook") {
+		t.Fatalf("%d %s %s", code, out, stderr)
+	}
+	if text, err := os.ReadFile(filepath.Join(top, "removed")); err == nil {
+		if !strings.Contains(string(text), `"worktree_path":"`+one+`"`) || !strings.Contains(stderr, "put away") || !strings.Contains(stderr, "nothing was changed") {
+			t.Errorf("%s %s", text, stderr)
+		}
+	} else if !strings.Contains(stderr, "was there before") { // the file system does not say when it was made
+		t.Errorf("%v %s", err, stderr)
+	}
+	_ = os.Remove(filepath.Join(top, "removed"))
+	for _, prompt := range []string{"write it", "hi"} { // the second run changes nothing, and the work of the first stays
+		if _, stderr, code := d.once("-w", "one", "--permission-mode", "acceptEdits", prompt); code != 0 || !strings.Contains(stderr, one) {
+			t.Errorf("%d %s", code, stderr)
+		}
+		if _, err := os.Stat(filepath.Join(one, "made.txt")); err != nil {
+			t.Error(err)
+		}
+		if _, err := os.Stat(filepath.Join(top, "removed")); err == nil {
+			t.Errorf("%s: the hooks were told to remove work", prompt)
+		}
+	}
+
+	write(settings("echo no room >&2; exit 1"))
+	if _, stderr, code := d.once("--worktree", "two", "hi"); code != 2 || !strings.Contains(stderr, "no room") {
+		t.Errorf("%d %s", code, stderr)
+	}
+	if n := len(d.srv.Requests()); n != 4 {
+		t.Errorf("%d requests", n)
+	}
+}
