@@ -515,3 +515,29 @@ func TestTheQuestionOfAnAgentInTheBackgroundIsNotifiedAsSuch(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 }
+
+func TestTheTimeOfSessionEndComesFromTheEnvironment(t *testing.T) {
+	for text, want := range map[string]string{"150": "within 150ms", "nonsense": "within 1.5s"} {
+		m := machine(t, `{"hooks": {"SessionEnd": [{"hooks": [{"type": "command", "command": "sleep 1000"}]}]}}`)
+		environ := m.Environ
+		m.Environ = func(foreign bool) []string {
+			return append(environ(foreign), "CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS="+text)
+		}
+		h, bus := open(t, m)
+		events := bus.Subscribe(t.Context(), event.Options{})
+		h.BeginNow(t.Context())
+		if err := h.Close(); err != nil {
+			t.Fatal(err)
+		}
+		events.Close()
+		said := ""
+		for e := range events.All(t.Context()) {
+			if r, ok := e.Body.(event.HookRun); ok && r.Event == "SessionEnd" {
+				said = r.Err
+			}
+		}
+		if !strings.Contains(said, want) {
+			t.Errorf("%s: %q, want %q", text, said, want)
+		}
+	}
+}

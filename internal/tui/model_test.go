@@ -571,6 +571,31 @@ func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
 	}
 }
 
+// A file that an editor has half written is reported once; what held before holds on until it is whole.
+func TestAHalfWrittenThemeOrFileOfKeysIsReportedOnce(t *testing.T) {
+	m := newTestModel(t, 80, 24)
+	file, bindings := []byte(`{"base": "dark", "overrides": {"claude": "#123456"}}`), json.RawMessage(`{"alt+x": "chat:stash"}`)
+	m.options.Follow = func() Look { return Look{Theme: "mine", File: file, Keys: []json.RawMessage{bindings, nil}} }
+	press := func() { m.press(uv.Key{Code: 'x', Text: "x"}) }
+	press()
+	was := m.look.theme
+	file, bindings = file[:20], bindings[:8]
+	press()
+	press()
+	text := line.Strip(strings.Join(m.compose().lines, "\n"))
+	if m.look.theme != was || strings.Count(text, "the theme mine is no JSON") != 1 {
+		t.Errorf("the theme changed: %v; the screen:\n%s", m.look.theme != was, text)
+	}
+	if strings.Count(text, "keybindings: ") != 1 || m.keymap.Key(keys.Submit) != "enter" {
+		t.Errorf("enter is %q; the screen:\n%s", m.keymap.Key(keys.Submit), text)
+	}
+	file, bindings = []byte(`{"base": "light"}`), json.RawMessage(`{"alt+y": "chat:stash"}`)
+	press()
+	if m.look.theme == was || m.keymap.Key("chat:stash") != "alt+y" {
+		t.Errorf("the whole files have no effect: the key is %q", m.keymap.Key("chat:stash"))
+	}
+}
+
 func TestAHintIsGoneWithTheNextKey(t *testing.T) {
 	m := newTestModel(t, 80, 24)
 	m.press(uv.Key{Code: uv.KeyEscape})
