@@ -3,6 +3,7 @@ package plugin
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -49,6 +50,18 @@ func validateMarket(m *Market) (lines, faults []string) {
 			continue
 		}
 		lines = append(lines, "plugin "+e.Name+" from "+src.String())
+	}
+	for _, old := range slices.Sorted(maps.Keys(m.Renames)) {
+		switch now, _ := m.Present(old); {
+		case now == old:
+			faults = append(faults, "renames has "+old+", which is a plugin of the list")
+		case now != "":
+			lines = append(lines, "plugin "+old+" is "+now+" now")
+		case m.Renames[old] == nil:
+			lines = append(lines, "plugin "+old+" was dropped")
+		default:
+			faults = append(faults, fmt.Sprintf("renames leads from %s to %s, and to no plugin of the list", old, *m.Renames[old]))
+		}
 	}
 	return lines, faults
 }

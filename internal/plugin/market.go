@@ -27,6 +27,8 @@ type Market struct {
 	} `json:"metadata"`
 	Raw    []json.RawMessage `json:"plugins"`
 	Allows []string          `json:"allowCrossMarketplaceDependenciesOn"` // the marketplaces that its plugins may need plugins of
+	// Renames has the present names of plugins that had another one; null: there is no such plugin any more.
+	Renames map[string]*string `json:"renames"`
 }
 
 // Owner is who keeps a marketplace.
@@ -170,6 +172,34 @@ func (m *Market) find(name string) (Entry, bool) {
 		}
 	}
 	return Entry{}, false
+}
+
+// Present is the present name of a plugin that the marketplace renamed, maybe more than once, and whether it did. The name is "" if the
+// plugin was dropped or its names lead in a circle.
+func (m *Market) Present(name string) (now string, renamed bool) {
+	for range len(m.Renames) + 1 {
+		if _, ok := m.find(name); ok {
+			return name, renamed
+		}
+		next, ok := m.Renames[name]
+		if !ok || next == nil {
+			return "", renamed || ok
+		}
+		name, renamed = *next, true
+	}
+	return "", true
+}
+
+// entry returns the entry of a plugin by its present name or an earlier one.
+func (m *Market) entry(name string) (Entry, error) {
+	now, renamed := m.Present(name)
+	if e, ok := m.find(now); ok {
+		return e, nil
+	}
+	if renamed {
+		return Entry{}, fmt.Errorf("the marketplace %s has dropped the plugin %q", m.Name, name)
+	}
+	return Entry{}, fmt.Errorf("the marketplace %s has no plugin %q; lathe plugin marketplace list %s shows its plugins", m.Name, name, m.Name)
 }
 
 // resolve makes the relative path of an entry one of the marketplace's folder.

@@ -100,3 +100,53 @@ func TestAFolderThatIsAMarketplaceKeepsItsName(t *testing.T) {
 		t.Errorf("%v, %v", m, err)
 	}
 }
+
+func TestAPluginThatItsMarketplaceRenamedIsFoundByItsEarlierNames(t *testing.T) {
+	s, dir := store(t), filepath.Join(t.TempDir(), "market")
+	list := func(name, renames string) {
+		put(t, dir, map[string]string{
+			".claude-plugin/marketplace.json":  fmt.Sprintf(`{"name":"acme","plugins":[{"name":%q,"source":"./p"}],"renames":%s}`, name, renames),
+			"p/.claude-plugin/plugin.json":     fmt.Sprintf(`{"name":%q}`, name),
+			"p/commands/" + name + "-hello.md": "Greet.",
+		})
+	}
+	list("formatter", "{}")
+	if _, err := s.AddMarket(t.Context(), plugin.Source{Kind: "directory", Path: dir}); err != nil {
+		t.Fatal(err)
+	}
+	c, err := s.Fetch(t.Context(), "formatter@acme", "", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Install(c); err != nil {
+		t.Fatal(err)
+	}
+
+	list("code-formatter", `{"formatter":"fmt-tool","fmt-tool":"code-formatter","linter":null,"a":"b","b":"a","lost":"nowhere","code-formatter":"x"}`)
+	for _, name := range []string{"formatter@acme", "formatter", "fmt-tool@acme", "code-formatter@acme"} {
+		if c, err := s.Fetch(t.Context(), name, "", nil); err != nil || c.ID != "code-formatter@acme" {
+			t.Errorf("%s: %v, %v", name, c, err)
+		}
+	}
+	for name, want := range map[string]string{"linter@acme": "has dropped", "a@acme": "has dropped", "lost@acme": "has dropped", "none@acme": "has no plugin", "linter": "no known marketplace"} {
+		if _, err := s.Fetch(t.Context(), name, "", nil); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	// An update does not put another plugin in the place of the one that the user agreed to.
+	if _, err := s.Update(t.Context(), "formatter@acme", nil); err == nil || !strings.Contains(err.Error(), "lathe plugin install code-formatter@acme, then lathe plugin remove formatter@acme") {
+		t.Error(err)
+	}
+	lines, faults := plugin.Validate(dir)
+	text, wrong := strings.Join(lines, "\n"), strings.Join(faults, "\n")
+	for _, want := range []string{"plugin formatter is code-formatter now", "plugin linter was dropped"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("%q is not in:\n%s", want, text)
+		}
+	}
+	for _, want := range []string{"leads from a to b,", "leads from lost to nowhere,", "renames has code-formatter,"} {
+		if !strings.Contains(wrong, want) {
+			t.Errorf("%q is not in:\n%s", want, wrong)
+		}
+	}
+}

@@ -134,9 +134,9 @@ func (s *Store) Fetch(ctx context.Context, what, dir string, extra map[string]So
 	if err != nil {
 		return nil, err
 	}
-	e, ok := m.find(name)
-	if !ok {
-		return nil, fmt.Errorf("the marketplace %s has no plugin %q; lathe plugin marketplace list %s shows its plugins", m.Name, name, m.Name)
+	e, err := m.entry(name)
+	if err != nil {
+		return nil, err
 	}
 	src, err := m.resolve(e)
 	if err != nil {
@@ -157,7 +157,7 @@ func (s *Store) marketWith(ctx context.Context, plugin, market string, extra map
 	var found []*Market
 	for _, name := range slices.Sorted(maps.Keys(known)) {
 		if m, err := s.Market(ctx, name, nil); err == nil {
-			if _, ok := m.find(plugin); ok {
+			if now, _ := m.Present(plugin); now != "" {
 				found = append(found, m)
 			}
 		}
@@ -293,6 +293,9 @@ func (s *Store) Update(ctx context.Context, id string, extra map[string]Source) 
 	}
 	if err == nil && c.ID != id {
 		c.Drop()
+		if name, market, _ := strings.Cut(id, "@"); market != byPath && market != byGit {
+			return nil, fmt.Errorf("the marketplace %s has renamed the plugin %s: lathe plugin install %s, then lathe plugin remove %s", market, name, c.ID, id)
+		}
 		return nil, fmt.Errorf("%s is %s now, which is another plugin; install that one, and remove this", r.Source, c.ID)
 	}
 	return c, err
