@@ -164,7 +164,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		policy.SetPlan(s.env.Plan.File)
 	}
 	if s.hooks, err = i.hooks.New(hook.Session{
-		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().ID(), Invoke: s.Invoke, Model: s.Model,
+		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().hooks, Invoke: s.Invoke, Model: s.Model,
 		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive, Background: s.env.InBackground,
 		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
 		Expand: func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },

@@ -139,7 +139,7 @@ func (c *Console) lineInput(s *app.Session) map[string]any {
 	}
 	dirs := s.Dirs()
 	in := map[string]any{
-		"hook_event_name": "Status", "cwd": now.Dir, "session_id": now.Session, "transcript_path": s.Path(), "version": version,
+		"hook_event_name": "Status", "cwd": now.Dir, "session_id": now.Session, "transcript_path": s.Hooks().Transcript(), "version": version,
 		"model":        map[string]any{"id": now.Model, "display_name": s.Model().Name},
 		"workspace":    map[string]any{"current_dir": now.Dir, "project_dir": c.inst.Config().Paths().Root, "added_dirs": dirs[min(1, len(dirs)):]},
 		"output_style": map[string]any{"name": "default"},

@@ -26,6 +26,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/transcript"
 )
 
 // Machine is what handlers need of the program around them. All sessions of an instance share it.
@@ -63,7 +64,7 @@ type Session struct {
 	Scope  func() Scope                                                 // the hooks of the kind of agent that the session is of, for the next prompt; nil: none
 	Expand func(llm.Message) (name, args, source, line string, ok bool) // the command that a prompt is; nil: none is
 	Agent  string                                                       // the kind of the agent; "" is lathe's own
-	Main   string                                                       // the id of the main conversation: this one, or another for a subagent
+	Main   *Hooks                                                       // of the main conversation; nil: this is it
 	// Invoke runs calls for handlers of the types mcp_tool and agent.
 	Invoke func(context.Context, []llm.ToolCall) []llm.ToolResult
 	Model  func() llm.ModelInfo
@@ -106,6 +107,8 @@ type Hooks struct {
 	advice     []string         // of the user's hooks for the model that judges permissions
 	reply      string           // the text of the last reply of the model
 	disagreed  bool             // the user knows that two hooks show a text differently
+
+	transcript *transcript.File // nil: nothing is kept
 }
 
 // New makes the hooks of a session. A hook of the settings that protects the user and cannot be read is an error.
@@ -113,7 +116,15 @@ func (m *Machine) New(s Session) (*Hooks, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	return &Hooks{m: m, s: s, timers: map[string]*time.Timer{}}, nil
+	h := &Hooks{m: m, s: s, timers: map[string]*time.Timer{}}
+	if log := s.Log(); log != nil {
+		main := log.ID()
+		if s.Main != nil {
+			main = s.Main.s.ID()
+		}
+		h.transcript = transcript.New(log, main)
+	}
+	return h, nil
 }
 
 // Check returns the first error of a hook that protects the user, such as one of PreToolUse.
@@ -328,4 +339,4 @@ func (h *Hooks) warn(text string) { h.note("warning", text) }
 func (h *Hooks) note(level, text string) { h.s.Note(event.Notice{Level: level, Text: text}) }
 
 // child reports the session of a subagent.
-func (h *Hooks) child() bool { return h.s.Main != h.s.ID() }
+func (h *Hooks) child() bool { return h.s.Main != nil }

@@ -499,8 +499,9 @@ func TestTheQuestionOfAnAgentInTheBackgroundIsNotifiedAsSuch(t *testing.T) {
 	t.Cleanup(func() { _ = log.Close() })
 	bus := event.NewBus()
 	t.Cleanup(bus.Close)
+	parent, _ := open(t, m)
 	h, err := m.New(hook.Session{
-		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root }, Effort: func() llm.Effort { return "" }, Life: t.Context(), Interactive: true, Agent: "Plan", Main: "another",
+		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root }, Effort: func() llm.Effort { return "" }, Life: t.Context(), Interactive: true, Agent: "Plan", Main: parent,
 		Background: func() []event.BackgroundTask { return []event.BackgroundTask{{ID: log.ID(), Agent: "Plan"}} },
 	})
 	if err != nil {

@@ -13,7 +13,7 @@ import (
 // input is the object that handlers read.
 func (h *Hooks) input(o occasion) map[string]any {
 	in := map[string]any{
-		"session_id": h.s.ID(), "transcript_path": h.s.Path(), "cwd": h.s.Dir(), "hook_event_name": o.event,
+		"session_id": h.s.ID(), "transcript_path": h.Transcript(), "cwd": h.s.Dir(), "hook_event_name": o.event,
 	}
 	if h.s.Mode != nil {
 		in["permission_mode"] = string(h.s.Mode())
@@ -27,7 +27,7 @@ func (h *Hooks) input(o occasion) map[string]any {
 		in["agent_type"] = h.s.Agent
 	}
 	if h.child() {
-		in["session_id"], in["agent_id"] = h.s.Main, h.s.ID()
+		in["session_id"], in["transcript_path"], in["agent_id"] = h.s.Main.s.ID(), h.s.Main.Transcript(), h.s.ID()
 	}
 	h.mu.Lock()
 	if h.prompt != "" {
@@ -36,6 +36,16 @@ func (h *Hooks) input(o occasion) map[string]any {
 	h.mu.Unlock()
 	maps.Copy(in, o.fields)
 	return in
+}
+
+// Transcript brings the conversation in the form of Claude Code's transcripts up to date, and returns the path of the file; empty where
+// nothing is kept.
+func (h *Hooks) Transcript() string {
+	if h == nil || h.transcript == nil {
+		return ""
+	}
+	_ = h.transcript.Update() // a full disk is the journal's to report, which writes more
+	return h.transcript.Path()
 }
 
 // callFields are the fields of a tool event.

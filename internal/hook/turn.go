@@ -246,7 +246,7 @@ func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Messag
 	h.mu.Unlock()
 	o.fields = map[string]any{"stop_hook_active": active, "last_assistant_message": reply.PlainText(), "background_tasks": h.background(), "session_crons": []any{}}
 	if h.child() {
-		o.fields["agent_transcript_path"] = h.s.Path()
+		o.fields["agent_transcript_path"] = h.Transcript()
 	}
 	runs := h.fire(ctx, o)
 	var texts []string

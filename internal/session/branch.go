@@ -36,6 +36,22 @@ func (s *Session) Everything() Branch {
 	return b
 }
 
+// Since returns the end of the head's branch behind an entry, "" for all of it, in time that grows with the entries in it and not with those
+// before. False when the entry is not on the branch. Texts are not shared with Messages.
+func (s *Session) Since(id string) (Branch, bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	from, ok := int32(-1), true
+	if id != "" {
+		from, ok = find(&s.j.index, id)
+	}
+	if !ok {
+		return Branch{}, false
+	}
+	end, ok := s.j.after(from, s.j.head)
+	return Branch{s: s, pick: end}, ok
+}
+
 // Only is the branch without the entries of other kinds.
 func (b Branch) Only(kinds ...string) Branch {
 	b.pick = b.only(func(kind string) bool { return slices.Contains(kinds, kind) })

@@ -55,3 +55,47 @@ func TestABranchBringsOnlyTheEntriesAndTextsThatAreWanted(t *testing.T) {
 		t.Errorf("%d replies", replies)
 	}
 }
+
+func TestSinceIsTheEndOfTheBranch(t *testing.T) {
+	log, err := session.NewStore(t.TempDir()).Create(t.Context(), session.Meta{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	note := func(text string) string {
+		e, err := log.Add(t.Context(), session.Note{Text: text})
+		if err != nil {
+			t.Fatal(err)
+		}
+		return e.ID
+	}
+	since := func(id string) (texts string, ok bool) {
+		b, ok := log.Since(id)
+		if !ok {
+			return "", false
+		}
+		for _, e := range b.Entries(0, b.Len()) {
+			texts += e.Body.(session.Note).Text
+		}
+		return texts, true
+	}
+	if got, ok := since(""); got != "" || !ok {
+		t.Errorf("of nothing: %q %v", got, ok)
+	}
+	a, b := note("a"), note("b")
+	if err := log.Checkout(a); err != nil {
+		t.Fatal(err)
+	}
+	note("c")
+	d := note("d")
+	for id, want := range map[string]string{"": "acd", a: "cd", d: ""} {
+		if got, ok := since(id); got != want || !ok {
+			t.Errorf("since %q: %q %v, want %q", id, got, ok, want)
+		}
+	}
+	for _, id := range []string{b, "none"} {
+		if got, ok := since(id); ok {
+			t.Errorf("%s is on the branch: %q", id, got)
+		}
+	}
+}

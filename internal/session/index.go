@@ -179,6 +179,16 @@ func (x *index) branch(at int32) pick {
 	return x.pick(places)
 }
 
+// after picks the entries of a branch behind the place from; -1 is before the first. False when from is not on it.
+func (x *index) after(from, at int32) (pick, bool) {
+	var places []int32
+	for ; at > from; at = x.refs[at].parent { // a parent is before its child
+		places = append(places, at)
+	}
+	slices.Reverse(places)
+	return x.pick(places), at == from
+}
+
 // only leaves out the entries whose kind is not wanted.
 func (p pick) only(want func(kind string) bool) pick {
 	wanted := make([]bool, len(p.kinds))

@@ -54,6 +54,9 @@ func (s *Store) Redact(_ context.Context, id string, mask Mask) (_ Redacted, err
 	if err := r.maskPlan(filepath.Join(folder, planName)); err != nil {
 		return out, fmt.Errorf("session: redact the plan: %w", err)
 	}
+	if err := os.Remove(filepath.Join(folder, transcriptName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return out, fmt.Errorf("session: redact the transcript: %w", err)
+	}
 	aside, err := setAsideFiles(folder)
 	if err != nil {
 		return out, err
@@ -77,6 +80,9 @@ type redaction struct {
 	mask  Mask
 	blobs map[string]BlobRef // by file: the size and hash of those that have masked text
 }
+
+// transcriptName is the file with another form of the log, which package transcript makes again when it is asked for.
+const transcriptName = "transcript.jsonl"
 
 // planName is the file with the plan of a session, beside its log; package consult writes it.
 const planName = "plan.md"

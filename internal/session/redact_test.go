@@ -46,6 +46,9 @@ func withSecrets(t *testing.T, store *session.Store) (s *session.Session, secret
 	if err := os.WriteFile(filepath.Join(s.Folder(), "plan.md"), []byte("# Plan\nuse "+shaped+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
+	if err := os.WriteFile(filepath.Join(s.Folder(), "transcript.jsonl"), []byte(`{"type":"user","message":"`+shaped+"\"}\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
 	return s, secret, plain
 }
 
