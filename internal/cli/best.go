@@ -253,7 +253,7 @@ func bestListCommand(p *program, o *Options) *cobra.Command {
 func bestShowCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "show [ID [N]]", Short: "Print a contest, or the changes of an attempt", Args: cobra.MaximumNArgs(2),
+		Use: "show [ID [N]]", Short: "Print a contest, or the changes of an attempt", Args: atMost("ID", "N"),
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.withContests(o, args, func(_ best.Store, c *best.Contest, n int) error {
 				switch {
@@ -293,7 +293,7 @@ func (p *program) printBallots(c *best.Contest) error {
 
 func bestApplyCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "apply [ID [N]]", Short: "Apply the changes of the winner, or of an attempt, to the project", Args: cobra.MaximumNArgs(2),
+		Use: "apply [ID [N]]", Short: "Apply the changes of the winner, or of an attempt, to the project", Args: atMost("ID", "N"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withContests(o, args, func(store best.Store, c *best.Contest, n int) error {
 				if err := p.applyAttempt(cmd.Context(), o, c, n); err != nil {
@@ -328,7 +328,7 @@ func (p *program) applyAttempt(ctx context.Context, _ *Options, c *best.Contest,
 
 func bestDropCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "drop ID", Short: "Remove a contest with its worktrees and branches", Args: cobra.ExactArgs(1),
+		Use: "drop ID", Short: "Remove a contest with its worktrees and branches", Args: exactly("ID"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withContests(o, args, func(store best.Store, c *best.Contest, _ int) error {
 				repo, ok := git.Find(c.Dir)

@@ -71,7 +71,7 @@ func (p *program) listHooks(all []hook.Handler, asJSON bool) error {
 func hookTestCommand(p *program, o *Options) *cobra.Command {
 	var input string
 	c := &cobra.Command{
-		Use: "test EVENT", Short: "Run the hooks of an event with an input", Args: cobra.ExactArgs(1),
+		Use: "test EVENT", Short: "Run the hooks of an event with an input", Args: exactly("EVENT"),
 		Long: `Run the hooks of an event as if it had happened, and print their decisions. --input has the fields that the event adds, such as
 {"tool_name": "Bash", "tool_input": {"command": "ls"}} for PreToolUse. The programs really run.`,
 		RunE: func(c *cobra.Command, args []string) error {
@@ -91,7 +91,7 @@ func hookTestCommand(p *program, o *Options) *cobra.Command {
 
 func hookApproveCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "approve FILE", Short: "Approve the hooks of a skill or an agent of the project", Args: cobra.ExactArgs(1),
+		Use: "approve FILE", Short: "Approve the hooks of a skill or an agent of the project", Args: exactly("FILE"),
 		Long: `Skills and agents of a project can bring hooks, which run commands. Print those of a file, and approve them as they are: they run from then on, in
 the sandbox and without your keys, until they change.`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -81,7 +81,7 @@ func lspListCommand(p *program, o *Options) *cobra.Command {
 
 func lspInstallCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "install NAME", Short: "Print the command that installs a server", Args: cobra.ExactArgs(1),
+		Use: "install NAME", Short: "Print the command that installs a server", Args: exactly("NAME"),
 		Long: "Print the command that installs a language server. Nothing is run.",
 		RunE: func(c *cobra.Command, args []string) error {
 			return p.withLanguage(c, o, func(inst *app.Instance, dir string) error {
@@ -172,7 +172,7 @@ type diagnosticJSON struct {
 func lspDiagnosticsCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
-		Use: "diagnostics [PATH]", Short: "Print the diagnostics of a file or a folder", Args: cobra.MaximumNArgs(1),
+		Use: "diagnostics [PATH]", Short: "Print the diagnostics of a file or a folder", Args: atMost("PATH"),
 		Long: `Start the language servers of a file, or of the files below a folder (this one without a PATH), and print their diagnostics,
 one a line: PATH:LINE:COLUMN SEVERITY: MESSAGE. The exit code is 1 when there are errors.`,
 		RunE: func(c *cobra.Command, args []string) error {

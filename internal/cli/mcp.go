@@ -30,16 +30,6 @@ func mcpCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
-// exactly takes the named arguments, all of them.
-func exactly(names ...string) cobra.PositionalArgs {
-	return func(c *cobra.Command, args []string) error {
-		if len(args) != len(names) {
-			return usage(c.CommandPath()+" "+strings.Join(names, " "), "%s takes %d arguments", c.CommandPath(), len(names))
-		}
-		return nil
-	}
-}
-
 // withServers runs f with the set of servers of the folder.
 func (p *program) withServers(c *cobra.Command, o *Options, f func(ctx context.Context, s *mcp.Set) error) error {
 	return p.withInstance(c, o, func(ctx context.Context, inst *app.Instance) error { return f(ctx, inst.Servers()) })

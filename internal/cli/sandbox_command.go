@@ -95,7 +95,7 @@ func sandboxRunCommand(p *program, o *Options) *cobra.Command {
 current folder is the one that may be written. The network is a proxy that connects to the hosts of the settings and of
 --allow-host; refused hosts are printed. The exit code is the command's.`,
 		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'\n  lathe sandbox run --allow-host registry.npmjs.org -- npm install",
-		Args:    cobra.MinimumNArgs(1),
+		Args:    atLeast("-- make test"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if o.Sandbox == "" {
 				o.Sandbox = string(confine.Workspace)

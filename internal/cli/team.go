@@ -202,7 +202,7 @@ func (p *program) printTeam(s team.State, asJSON bool) error {
 func teamResumeCommand(p *program, o *Options) *cobra.Command {
 	var t teamFlags
 	c := &cobra.Command{
-		Use: "resume [ID]", Short: "Go on with a team that was interrupted, the newest without an id", Args: cobra.MaximumNArgs(1),
+		Use: "resume [ID]", Short: "Go on with a team that was interrupted, the newest without an id", Args: atMost("ID"),
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed
 			return p.runTeam(c.Context(), o, &t, "", strings.Join(args, ""))
@@ -215,7 +215,7 @@ func teamResumeCommand(p *program, o *Options) *cobra.Command {
 func teamJoinCommand(p *program, o *Options) *cobra.Command {
 	t := teamFlags{joins: true}
 	c := &cobra.Command{
-		Use: "join [ID]", Short: "Work on the board of a team that another process runs, the newest without an id", Args: cobra.MaximumNArgs(1),
+		Use: "join [ID]", Short: "Work on the board of a team that another process runs, the newest without an id", Args: atMost("ID"),
 		Long: "Has workers of this process do tasks of a team, beside those of other processes. If the process that coordinates ends, this one takes over.",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed
@@ -248,7 +248,7 @@ func teamListCommand(p *program, o *Options) *cobra.Command {
 
 func teamShowCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "show [ID]", Short: "Print the tasks of a team", Args: cobra.MaximumNArgs(1), RunE: func(_ *cobra.Command, args []string) error {
+	c := &cobra.Command{Use: "show [ID]", Short: "Print the tasks of a team", Args: atMost("ID"), RunE: func(_ *cobra.Command, args []string) error {
 		inst, err := p.instance(o)
 		if err != nil {
 			return err
