@@ -26,5 +26,5 @@ func TestTheNumberOfArgumentsIsAUsageError(t *testing.T) {
 			}
 		}
 	}
-	walk(newRoot(p, invocation{}))
+	walk(newRoot(p, invocation{command: true}))
 }
