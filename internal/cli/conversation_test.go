@@ -130,7 +130,7 @@ func (c *conversation) command(ts *testscript.TestScript, args []string) (cmd *e
 	cmd = exec.Command(c.bin, args...)
 	cmd.Dir, cmd.Stdin = ts.MkAbs("."), strings.NewReader(stdin)
 	cmd.Env = []string{"PWD=" + cmd.Dir}
-	for _, k := range []string{"HOME", "PATH", "TMPDIR", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY", "LATHE_MODEL", "GH_TOKEN"} {
+	for _, k := range []string{"HOME", "PATH", "TMPDIR", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY", "LATHE_MODEL", "GH_TOKEN", "BOX_KEY", "GITHUB_TOKEN", "AI_GATEWAY_API_KEY"} {
 		if v := ts.Getenv(k); v != "" {
 			cmd.Env = append(cmd.Env, k+"="+v)
 		}

@@ -4,6 +4,8 @@ import (
 	"maps"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
 
 // Secrets are the values of the settings and of an environment that must not be recorded: keys, tokens, headers, and
@@ -22,6 +24,25 @@ func (s *Settings) Secrets(environ []string) []string {
 	for _, pair := range environ {
 		if name, v, _ := strings.Cut(pair, "="); SecretName(name) {
 			out = append(out, v)
+		}
+	}
+	return out
+}
+
+// PrivateVariables lists the variables that the commands lathe runs do not get: those of hosts, and others whose value is the key of a
+// provider in the settings, as with {env:NAME}. Those of hosts that are used only when they are named, such as GITHUB_TOKEN, stay: other
+// programs use them too.
+func (c *Config) PrivateVariables() []string {
+	out, keys := hosts.Secrets(), map[string]bool{}
+	for _, p := range c.Settings.Providers {
+		keys[p.APIKey], keys[p.AuthToken] = true, true
+	}
+	delete(keys, "")
+	for _, vars := range []map[string]string{c.env, c.Settings.Env} {
+		for name, v := range vars {
+			if keys[v] && !hosts.Shared(name) && !slices.Contains(out, name) {
+				out = append(out, name)
+			}
 		}
 	}
 	return out

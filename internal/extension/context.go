@@ -5,7 +5,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
@@ -32,6 +31,6 @@ func (f *Folder) Context(runner *sandbox.Runner, environ func() []string) (out [
 		})
 	}
 	return append(out, prompt.Commands(commands, f.o.Dir, runner, func() []string {
-		return sandbox.CleanEnv(environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: conf.Settings.Bash.ScrubCredentials})
+		return sandbox.CleanEnv(environ(), sandbox.Options{Drop: conf.PrivateVariables(), ScrubCredentials: conf.Settings.Bash.ScrubCredentials})
 	})...)
 }

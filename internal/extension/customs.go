@@ -3,7 +3,6 @@ package extension
 import (
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/customtool"
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
@@ -19,7 +18,7 @@ func (f *Folder) customTools(b *boundary.Boundary, runner *sandbox.Runner, envir
 // environ is the environment of a program; a stranger's gets no credentials.
 func (f *Folder) environ(all func() []string) func(foreign bool) []string {
 	return func(foreign bool) []string {
-		o := sandbox.Options{Drop: hosts.Secrets()}
+		o := sandbox.Options{Drop: f.o.Config().PrivateVariables()}
 		if foreign {
 			o.ScrubCredentials = true
 		}

@@ -5,7 +5,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/ruleset"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 	"github.com/lathe-dev/lathe/internal/skill"
@@ -23,7 +22,7 @@ func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox
 			if !foreign {
 				return environ()
 			}
-			return sandbox.CleanEnv(environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: f.o.Config().Settings.Bash.ScrubCredentials})
+			return sandbox.CleanEnv(environ(), sandbox.Options{Drop: f.o.Config().PrivateVariables(), ScrubCredentials: f.o.Config().Settings.Bash.ScrubCredentials})
 		},
 		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir, f.pluginData()...) },
 		Covers: func(rule string, c llm.ToolCall) (bool, error) {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/websearch"
 )
@@ -16,7 +15,7 @@ func (f *Folder) Configure(env *tool.Env) {
 	set := f.o.Config().Settings
 	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
 	env.Shell, env.Profile = set.Bash.Shell, env.Profile.For(set.Bash.Profile)
-	env.ChildEnv.Drop, env.ChildEnv.ScrubCredentials = hosts.Secrets(), set.Bash.ScrubCredentials
+	env.ChildEnv.Drop, env.ChildEnv.ScrubCredentials = f.o.Config().PrivateVariables(), set.Bash.ScrubCredentials
 	env.Limits = tool.Limits{BashTimeout: ms(set.Bash.DefaultTimeoutMs), BashMaxTimeout: ms(set.Bash.MaxTimeoutMs), BashOutput: set.Bash.MaxOutputLength}
 	env.UseSearch(websearch.Options{
 		Engine: set.WebSearch.Engine, URL: set.WebSearch.URL, Key: set.WebSearch.APIKey,

@@ -13,7 +13,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/files/watch"
 	"github.com/lathe-dev/lathe/internal/git"
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/lsp"
 	"github.com/lathe-dev/lathe/internal/sandbox"
 )
@@ -92,7 +91,7 @@ type trust struct {
 }
 
 func (f *Folder) environ() []string {
-	return sandbox.CleanEnv(f.o.Environ(), sandbox.Options{Drop: hosts.Secrets(), ScrubCredentials: true})
+	return sandbox.CleanEnv(f.o.Environ(), sandbox.Options{Drop: f.o.Config().PrivateVariables(), ScrubCredentials: true})
 }
 
 func (f *Folder) settings() lsp.Settings {

@@ -181,3 +181,15 @@ func Secrets() []string {
 	}
 	return out
 }
+
+// Shared reports a variable of a host that is used only when it is named in the settings: other programs need it too.
+func Shared(name string) bool {
+	for _, h := range Table {
+		for _, v := range h.Vars {
+			if h.Named && v.Name == name {
+				return true
+			}
+		}
+	}
+	return false
+}

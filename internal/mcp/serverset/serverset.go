@@ -11,7 +11,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/keyring"
-	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/mcp"
 	"github.com/lathe-dev/lathe/internal/mcp/entry"
 	"github.com/lathe-dev/lathe/internal/sandbox"
@@ -59,7 +58,7 @@ func New(o Options) *mcp.Set {
 	return mcp.New(mcp.Options{
 		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin, Agents: o.Agents,
 		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Elicit: o.Flags.Elicit, Logins: logins,
-		Clean:      sandbox.Options{Drop: secrets(), ScrubCredentials: set.Bash.ScrubCredentials},
+		Clean:      sandbox.Options{Drop: secrets(o.Config()), ScrubCredentials: set.Bash.ScrubCredentials},
 		ApproveAll: o.Flags.Trust || set.EnableAllProjectMCPServers,
 		Approved:   func(name string) bool { return slices.Contains(set.EnabledMCPJSONServers, name) },
 		Disabled:   func(name string) bool { return slices.Contains(set.DisabledMCPJSONServers, name) },
@@ -89,7 +88,7 @@ func PlacesOf(c *config.Config, dir string) entry.Places {
 	p := entry.Places{
 		Settings: set.MCPServers, Dir: dir, Dirs: []string{root, dir},
 		Lookup:  func(name string) (string, bool) { v, _, ok := c.Env(name); return v, ok },
-		Private: func(name string) bool { return slices.Contains(secrets(), name) },
+		Private: func(name string) bool { return slices.Contains(secrets(c), name) },
 		Managed: c.ManagedFiles("managed-mcp.json"),
 		Policy:  entry.Policy{Allowed: c.AllowedMCPServers(), Denied: set.DeniedMCPServers},
 	}
@@ -103,8 +102,8 @@ func PlacesOf(c *config.Config, dir string) entry.Places {
 }
 
 // secrets are variables of lathe's own that no server gets.
-func secrets() []string {
-	return slices.Concat(hosts.Secrets(), []string{"MCP_CLIENT_SECRET", "MCP_ID_TOKEN"})
+func secrets(c *config.Config) []string {
+	return slices.Concat(c.PrivateVariables(), []string{"MCP_CLIENT_SECRET", "MCP_ID_TOKEN"})
 }
 
 // ClaudeJSON is the path of the file in which Claude Code keeps the servers of the user.
