@@ -130,6 +130,21 @@ func TestAnUnknownKeyOfPermissionsIsAnErrorInAFileOfOurs(t *testing.T) {
 	})
 }
 
+// A misspelled key of the sandbox leaves open what it was to close.
+func TestAnUnknownKeyOfTheSandboxIsNamed(t *testing.T) {
+	m := newMachine(t)
+	m.write(userFile, `{"sandbox": {"enabeld": true, "ripgrep": {"command": "rg"}, "network": {"deniedDomain": ["x.com"]}}}`)
+	m.write(claudeUser, `{"sandbox": {"ripgrep": {"command": "rg"}, "allowAppleEvents": true, "filesystem": {"denyRaed": ["x"]}}}`)
+	m.write(managed, `{"sandbox": {"network": {"allowManagedDomainsOnly": true}, "filesystem": {"allowManagedReadPathsOnly": true}}}`)
+	diff(t, "warnings", m.warnings(m.load()), []string{
+		claudeUser + `:1:85: sandbox.filesystem.denyRaed: lathe does not know this key; it is kept and has no effect; did you mean denyRead?`,
+		userFile + `:1:14: sandbox.enabeld: lathe does not know this key; it is kept and has no effect; did you mean enabled?`,
+		userFile + `:1:31: sandbox.ripgrep: lathe does not know this key; it is kept and has no effect`,
+		userFile + `:1:73: sandbox.network.deniedDomain: lathe does not know this key; it is kept and has no effect; did you mean deniedDomains?`,
+		managed + `: sandbox.filesystem.allowManagedReadPathsOnly, sandbox.network.allowManagedDomainsOnly: without effect, lathe does not have this yet`,
+	})
+}
+
 func TestABadEntryOrFileOfTheAdministratorIsAnError(t *testing.T) {
 	m := newMachine(t)
 	m.write(managed, `{"permissions": {"deny": ["Bash(rm *"]}}`)

@@ -32,7 +32,7 @@ func allows(rule *node) bool {
 func isEntry(p keyPath) bool { return len(p) > 2 && p[0] == "permissions" && isIndex(p[2]) }
 
 // unknownKey reports a key that the schema does not name. Unknown keys in other programs' files are fine, unless
-// they may be meant to restrict.
+// they may be meant to restrict or to confine.
 func (c *checker) unknownKey(s *schema, m member, p keyPath) {
 	p = p.with(m.key)
 	c.unknown = append(c.unknown, p)
@@ -46,7 +46,7 @@ func (c *checker) unknownKey(s *schema, m member, p keyPath) {
 		return
 	case c.src.foreign && len(p) == 2 && p[0] == "permissions" && hasPrefix(m.key, "disable"):
 		text = unknown + " and does not obey it"
-	case c.src.foreign:
+	case c.src.foreign && (p[0] != "sandbox" || near == ""): // a misspelled denyRead hides nothing
 		return
 	case near != "":
 		text += "; did you mean " + near + "?"
