@@ -98,10 +98,19 @@ func (way userWay) test(t *testing.T) {
 	} else { // nobody can be asked: an approved command has the machine's network
 		u.check("by default", slices.Replace(slices.Clone(way.confined), 6, 7, "network worked"))
 	}
-	for settings, flags := range map[string][]string{`{}`: {"--sandbox", "workspace"}, `{"sandbox":{"enabled":true,"failIfUnavailable":true}}`: nil} {
-		_, stderr, code := u.prompt(settings, flags...)
+	for _, c := range []struct {
+		settings string
+		flags    []string
+	}{
+		{`{}`, []string{"--sandbox", "workspace"}},
+		{`{"sandbox":{"enabled":true,"failIfUnavailable":true}}`, nil},
+		{`{"sandbox":{"failIfUnavailable":true}}`, nil},
+		{`{}`, []string{"--settings", `{"sandbox":{"enabled":true}}`}}, // as the SDKs request it
+		{`{}`, []string{"--settings", `{"sandbox":{"failIfUnavailable":true}}`}},
+	} {
+		_, stderr, code := u.prompt(c.settings, c.flags...)
 		if refused := code != 0 && strings.Contains(stderr, "the requested sandbox is not available"); refused == way.full {
-			t.Errorf("%s %q: exit code %d, %s", settings, flags, code, stderr)
+			t.Errorf("%s %q: exit code %d, %s", c.settings, c.flags, code, stderr)
 		}
 	}
 }
