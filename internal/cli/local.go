@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/session"
 	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/term"
@@ -377,8 +375,7 @@ func sandboxFlag(o *Options, cfg *config.Config) string {
 	if o.Sandbox != "" || origin.Layer != config.Flags || string(on) != "true" {
 		return o.Sandbox
 	}
-	mode, _, _ := cfg.Get("sandbox.mode")
-	return cmp.Or(strings.Trim(string(mode), `"`), string(confine.Workspace))
+	return modeOfSettings(cfg)
 }
 
 // warn prints the warnings about the settings.

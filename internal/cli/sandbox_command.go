@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -97,9 +98,6 @@ current folder is the one that may be written. The network is a proxy that conne
 		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'\n  lathe sandbox run --allow-host registry.npmjs.org -- npm install",
 		Args:    atLeast("-- make test"),
 		RunE: func(c *cobra.Command, args []string) error {
-			if o.Sandbox == "" {
-				o.Sandbox = string(confine.Workspace)
-			}
 			if confine.Mode(o.Sandbox) == confine.Off {
 				return usage("choose read-only or workspace", "--sandbox off: there is nothing to run the command in")
 			}
@@ -110,6 +108,12 @@ current folder is the one that may be written. The network is a proxy that conne
 	c.Flags().StringArrayVar(&hosts, "allow-host", nil, "a `pattern` of hosts that the command may reach: example.com, *.example.com, 10.0.0.0/8; may be repeated")
 	c.Flags().SetInterspersed(false)
 	return c
+}
+
+// modeOfSettings returns the mode of a sandbox that is requested without one.
+func modeOfSettings(cfg *config.Config) string {
+	mode, _, _ := cfg.Get("sandbox.mode")
+	return cmp.Or(strings.Trim(string(mode), `"`), string(confine.Workspace))
 }
 
 // boundary opens the sandbox that the settings and flags request.
@@ -155,7 +159,7 @@ func (p *program) runConfined(ctx context.Context, o *Options, hosts, argv []str
 	if err != nil {
 		return err
 	}
-	b, err := openBoundary(cfg, dir, sandboxFlag(o, cfg), hosts)
+	b, err := openBoundary(cfg, dir, cmp.Or(o.Sandbox, modeOfSettings(cfg)), hosts)
 	if err != nil {
 		return &Error{Code: exitUsage, Err: err}
 	}

@@ -60,6 +60,67 @@ final
 	}
 }
 
+// TestLatheSandboxTakesTheSettingsAndReturnsTheCommandsEnd tries run and status with the settings that a user may have.
+func TestLatheSandboxTakesTheSettingsAndReturnsTheCommandsEnd(t *testing.T) {
+	if s := confine.Detect(); s.Tier != confine.Full {
+		t.Skipf("this machine has no tier full: %s", s.Why)
+	}
+	t.Setenv("TMPDIR", "/var/tmp") // inside, /tmp is another folder
+	d := drive(t, "final\n  say Done.\n")
+	d.end()
+	port := greet(t, "tcp", "127.0.0.1:0")
+	d.write("fetch.sh", "exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://127.0.0.1:"+port+"/ HTTP/1.0\r\n\r\n' >&4 && grep -q hello <&4")
+	if err := os.MkdirAll(filepath.Join(d.dir, "../.config/lathe"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	const in, out = "touch in", "touch in ../out"
+	for _, c := range []struct {
+		settings string
+		args     []string
+		code     int
+		text     string
+	}{
+		{`{}`, []string{"run", "--", "sh", "-c", in}, 0, ""},
+		{`{}`, []string{"run", "--", "sh", "-c", out}, 1, "Read-only file system"},
+		{`{"enabled":false}`, []string{"run", "--", "sh", "-c", out}, 1, "Read-only file system"},
+		{`{"mode":"read-only"}`, []string{"run", "--", "sh", "-c", in}, 1, "Read-only file system"},
+		{`{"mode":"read-only"}`, []string{"run", "--sandbox", "workspace", "--", "sh", "-c", in}, 0, ""},
+		{`{"mode":"workspace"}`, []string{"run", "--sandbox", "read-only", "--", "sh", "-c", in}, 1, "Read-only file system"},
+		{`{"filesystem":{"allowWrite":[".."]}}`, []string{"run", "--", "sh", "-c", out}, 0, ""},
+		{`{}`, []string{"run", "--sandbox", "off", "--", "true"}, 2, "choose read-only or workspace"},
+		{`{}`, []string{"run", "--", "sh", "-c", "kill -9 $$"}, 137, ""},
+		{`{}`, []string{"run", "--", "no-such-program"}, 1, "cannot start no-such-program"},
+		{`{}`, []string{"run", "--", "sh", "-c", "mkdir .vscode; touch .vscode/x"}, 0, ".vscode is protected"},
+		{`{}`, []string{"run", "--", "bash", "fetch.sh"}, 1, "network: 127.0.0.1"},
+		{`{}`, []string{"run", "--allow-host", "127.0.0.1", "--", "bash", "fetch.sh"}, 0, ""},
+		{`{"network":{"allowedDomains":["127.0.0.1"]}}`, []string{"run", "--", "bash", "fetch.sh"}, 0, ""},
+		{`{}`, []string{"run", "--allow-host", "a b", "--", "true"}, 2, `"a b" is no host`},
+		{`{}`, []string{"status"}, 0, "settings: on by default (workspace)"},
+		{`{"mode":"read-only"}`, []string{"status"}, 0, "settings: on by default (read-only)"},
+		{`{"enabled":true}`, []string{"status"}, 0, "settings: workspace\n"},
+		{`{"enabled":true,"mode":"read-only"}`, []string{"status"}, 0, "settings: read-only\n"},
+		{`{"enabled":false}`, []string{"status"}, 0, "settings: off; commands of the model run without it"},
+		{`{"network":{"deniedDomains":["a b"]}}`, []string{"status"}, 0, "settings: the hosts of the sandbox"},
+		{`{}`, []string{"status", "--json"}, 0, `{"default":true,"landlock":`},
+		{`{"enabled":true,"mode":"read-only"}`, []string{"status", "--json"}, 0, `"mode":"read-only","tier":"full"`},
+		{`{"enabled":false}`, []string{"status", "--json"}, 0, `"mode":"off","tier":"full"`},
+		{`{"network":{"deniedDomains":["a b"]}}`, []string{"status", "--json"}, 0, `"error":"the hosts of the sandbox`},
+	} {
+		d.write("../.config/lathe/settings.json", `{"sandbox":`+c.settings+`}`)
+		text, code := d.sandboxed(c.args...)
+		if code != c.code || !strings.Contains(text, c.text) || c.text == "" && text != "" {
+			t.Errorf("%s %q: exit code %d, want %d: %s", c.settings, c.args, code, c.code, text)
+		}
+		_, err := os.Stat(filepath.Join(d.dir, ".vscode"))
+		if err == nil {
+			t.Errorf("%q: a protected name stays", c.args)
+		}
+		for _, name := range []string{"in", "../out"} {
+			_ = os.Remove(filepath.Join(d.dir, name)) // where it was made
+		}
+	}
+}
+
 func TestTheSessionRecordsItsSandboxAndItsConnections(t *testing.T) {
 	if s := confine.Detect(); s.Tier != confine.Full {
 		t.Skipf("this machine has no tier full: %s", s.Why)
