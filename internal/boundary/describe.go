@@ -74,6 +74,10 @@ func (b *Boundary) Describe() string {
 		row("network", "the machine's own")
 	case b.support().Tier < confine.Full:
 		row("network", "none")
+	case b.s.Network.HTTPProxyPort > 0 && b.s.Network.SOCKSProxyPort > 0:
+		row("network", "a proxy of yours decides, at ports %d and %d", b.s.Network.HTTPProxyPort, b.s.Network.SOCKSProxyPort)
+	case b.s.Network.HTTPProxyPort+b.s.Network.SOCKSProxyPort > 0:
+		row("network", "a proxy of yours decides, at port %d", b.s.Network.HTTPProxyPort+b.s.Network.SOCKSProxyPort)
 	case b.standard && !b.strictNetwork():
 		row("network", "package registries, hosts that an approved command names, and others that you allow%s; the machine's own where nobody can be asked", list(": ", b.s.Network.AllowedDomains))
 	case b.s.Network.StrictAllowlist:
