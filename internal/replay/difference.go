@@ -43,7 +43,8 @@ type normalizer struct {
 func newNormalizer(recorded, now string) normalizer {
 	n := normalizer{
 		folders: strings.NewReplacer(), masker: event.NewMasker(),
-		volatile: regexp.MustCompile(`(?m)^Date: \d{4}-\d\d-\d\d.*$|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
+		// The date, the folder of a session (a summary names the log), and ids.
+		volatile: regexp.MustCompile(`(?m)^Date: \d{4}-\d\d-\d\d.*$|/[^\s"'` + "`" + `]*/lathe/projects/[^/\s]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	}
 	if recorded != "" && now != "" && recorded != now {
 		n.folders = strings.NewReplacer(recorded, now)
