@@ -35,9 +35,10 @@ func (s *Settings) Secrets(environ []string) []string {
 func (c *Config) PrivateVariables() []string {
 	out, keys := hosts.Secrets(), map[string]bool{}
 	for _, p := range c.Settings.Providers {
-		keys[p.APIKey], keys[p.AuthToken] = true, true
+		for _, key := range []string{p.APIKey, p.AuthToken} {
+			keys[key] = len(key) >= 8 && strings.ContainsAny(key, "0123456789") // and not a word such as "ollama", which local servers get
+		}
 	}
-	delete(keys, "")
 	for _, vars := range []map[string]string{c.env, c.Settings.Env} {
 		for name, v := range vars {
 			if keys[v] && !hosts.Shared(name) && !slices.Contains(out, name) {
