@@ -22,6 +22,7 @@ var strangersFiles = map[string]string{
 	".lathe/settings.json": `{"context": {"providers": {"news": {"command": "touch DIR/ran-context"}}},
  "formatters": {"programs": {"own": {"command": ["sh", "-c", "touch DIR/ran-formatter; cat"], "extensions": [".odd"]}}},
  "lsp": {"enabled": true, "servers": {"own": {"command": ["sh", "-c", "touch DIR/ran-language-server"], "extensionToLanguage": {".odd": "odd"}}}}}`,
+	".claude/skills/s/SKILL.md": "---\nname: s\ndescription: x\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: touch DIR/ran-skill-hook\n---\nText.\n",
 	".lathe/tools/teller": `#!/bin/sh
 echo '{"name": "teller", "description": "x", "input_schema": {"type": "object"}, "accesses": []}'`,
 	"ran.sh": `#!/bin/sh
@@ -36,6 +37,7 @@ func TestARepositoryRunsNothingUntilItIsTrusted(t *testing.T) {
 	d := drive(t, `
 reply
   when turn=0
+  call Skill {"skill":"s"}
   call Bash {"command":"touch ran-denied"}
 reply
   when turn=1
@@ -68,7 +70,7 @@ reply
 		t.Fatalf("%v: %s", err, out)
 	}
 	run := func(more ...string) (out, stderr string, code int) {
-		return d.once(append(more, "--sandbox", "off", "--output-format", "stream-json", "--verbose", "--allowedTools", "Write,Bash(printenv *)", "--", "do it")...)
+		return d.once(append(more, "--sandbox", "off", "--output-format", "stream-json", "--verbose", "--allowedTools", "Write,Skill,Bash(printenv *)", "--", "do it")...)
 	}
 	out, stderr, code := run()
 	if code != 0 || strings.Contains(out, `"teller"`) {
@@ -92,7 +94,7 @@ reply
 	if code != 0 || !strings.Contains(out, `"teller"`) {
 		t.Fatalf("exit code %d: %s%s", code, out, stderr)
 	}
-	want := []string{"ran-allowed", "ran-call-hook", "ran-context", "ran-formatter", "ran-language-server", "ran-prompt-hook", "ran-server", "ran-session-hook"}
+	want := []string{"ran-allowed", "ran-call-hook", "ran-context", "ran-formatter", "ran-language-server", "ran-prompt-hook", "ran-server", "ran-session-hook", "ran-skill-hook"}
 	if got := d.ran(); !slices.Equal(got, want) {
 		t.Errorf("a trusted repository ran\n%q, want\n%q", got, want)
 	}
