@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -226,12 +225,7 @@ func (r *pluginRun) describe(c *plugin.Candidate) {
 
 // enable writes the setting enabledPlugins of a scope.
 func (r *pluginRun) enable(id string, on bool, layer config.Layer) error {
-	return r.cfg.Set(pluginKey(id), fmt.Sprint(on), layer)
-}
-
-func pluginKey(id string) string {
-	quoted, _ := json.Marshal(id) // a text always can
-	return "enabledPlugins[" + string(quoted) + "]"
+	return r.cfg.Set(plugin.Key(id), fmt.Sprint(on), layer)
 }
 
 func pluginUpdateCommand(p *program, o *Options) *cobra.Command {
@@ -286,7 +280,7 @@ func (r *pluginRun) update(name string, yes bool) error {
 	}
 	if plugin.EnabledIn(r.cfg)[id] {
 		for _, c := range all.New[:len(all.New)-1] {
-			if err := r.enable(c.ID, true, config.User); err != nil {
+			if err := r.enable(c.ID, true, plugin.EnabledBy(r.cfg, id)); err != nil {
 				return err
 			}
 		}
@@ -305,7 +299,7 @@ func pluginRemoveCommand(p *program, o *Options) *cobra.Command {
 			return err
 		}
 		for _, layer := range []config.Layer{config.User, config.Project, config.Local} {
-			_ = r.cfg.Unset(pluginKey(id), layer) // most do not have it
+			_ = r.cfg.Unset(plugin.Key(id), layer) // most do not have it
 		}
 		needed, err := r.store.NeededBy(id, plugin.EnabledIn(r.cfg))
 		if err != nil {

@@ -2,7 +2,6 @@ package console
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -78,26 +77,21 @@ func (p plugins) Switch(name string, on bool) error {
 	if err != nil {
 		return err
 	}
-	return p.enableAll(ids, on)
+	return p.enableAll(ids, on, config.User)
 }
 
-func (p plugins) enableAll(ids []string, on bool) error {
+func (p plugins) enableAll(ids []string, on bool, layer config.Layer) error {
 	for _, id := range ids {
-		if err := p.enable(id, on); err != nil {
+		if err := p.enable(id, on, layer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-func (p plugins) enable(id string, on bool) error {
-	_, err := settings(p).write(p.c.inst.Config().Set(key(id), fmt.Sprint(on), config.User))
+func (p plugins) enable(id string, on bool, layer config.Layer) error {
+	_, err := settings(p).write(p.c.inst.Config().Set(plugin.Key(id), fmt.Sprint(on), layer))
 	return err
-}
-
-func key(id string) string {
-	quoted, _ := json.Marshal(id) // a text always can
-	return "enabledPlugins[" + string(quoted) + "]"
 }
 
 func (p plugins) Remove(name string) (needed []string, err error) {
@@ -109,7 +103,7 @@ func (p plugins) Remove(name string) (needed []string, err error) {
 		return nil, err
 	}
 	for _, layer := range []config.Layer{config.User, config.Project, config.Local} {
-		_ = p.c.inst.Config().Unset(key(id), layer) // most do not have it
+		_ = p.c.inst.Config().Unset(plugin.Key(id), layer) // most do not have it
 	}
 	_, err = settings(p).write(p.store().Remove(id, true))
 	return needed, err
@@ -169,7 +163,7 @@ func (p plugins) Agree(id string) (enabled bool, err error) {
 		if !plugin.EnabledIn(p.c.inst.Config())[id] {
 			return false, nil
 		}
-		ids = ids[:len(ids)-1]
+		return true, p.enableAll(ids[:len(ids)-1], true, plugin.EnabledBy(p.c.inst.Config(), id))
 	}
-	return true, p.enableAll(ids, true)
+	return true, p.enableAll(ids, true, config.User)
 }

@@ -171,6 +171,22 @@ func EnabledIn(c *config.Config) map[string]bool {
 	return out
 }
 
+// EnabledBy is the layer of settings that enables a plugin, of those that lathe writes to: user, project or local. It is the user's where
+// another one does.
+func EnabledBy(c *config.Config, id string) config.Layer {
+	switch l := c.Origin(Key(id)).Layer; l {
+	case config.Project, config.Local:
+		return l
+	}
+	return config.User
+}
+
+// Key is the place of a plugin in the settings.
+func Key(id string) string {
+	quoted, _ := json.Marshal(id) // a text always can
+	return "enabledPlugins[" + string(quoted) + "]"
+}
+
 // options are the user's values for a plugin.
 func options(c *config.Config, id string) map[string]string {
 	out := map[string]string{}
