@@ -259,7 +259,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"rename": func(t *testing.T, s *seat, _ *place) {
 		s.shows("rename", "a new\nname", "a new name")
-		until(s, func(st event.Status) bool { return st.Title == "a new name" })
+		s.waits(func(st event.Status) bool { return st.Title == "a new name" })
 		s.refuses("rename", "", "give the title")
 	},
 	"fork": func(t *testing.T, s *seat, _ *place) { s.shows("fork", "", "leads back") },
@@ -557,7 +557,7 @@ func TestEveryCommandDoesItsWork(t *testing.T) {
 			s.command("mode", "acceptEdits")
 			s.prompt("change it")
 			until[event.TurnEnd](s, nil)
-			until(s, func(st event.Status) bool { return st.CostUSD > 0 && len(st.Changed) == 1 })
+			s.waits(func(st event.Status) bool { return st.CostUSD > 0 && len(st.Changed) == 1 })
 			try(t, s, p)
 		})
 	}

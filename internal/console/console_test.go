@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/await"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -118,6 +119,15 @@ func until[T event.Body](s *seat, pass func(T) bool) T {
 	}
 }
 
+// waits waits for a status. Its event may have been read already: it can come before the end of the turn.
+func (s *seat) waits(pass func(event.Status) bool) (now event.Status) {
+	s.t.Helper()
+	if !await.Until(func() bool { now = s.Status(); return pass(now) }) {
+		s.t.Fatalf("the status is %+v", now)
+	}
+	return now
+}
+
 func (s *seat) command(name, args string) event.Output {
 	s.t.Helper()
 	out, err := s.Command(s.t.Context(), name, args)
@@ -156,7 +166,7 @@ func TestATurnIsToldAndCounted(t *testing.T) {
 	if end := until[event.TurnEnd](s, nil); end.Reason != event.EndCompleted {
 		t.Fatalf("%+v", end)
 	}
-	st := until(s, func(st event.Status) bool { return st.CostUSD > 0 })
+	st := s.waits(func(st event.Status) bool { return st.CostUSD > 0 })
 	if st.ContextUsed == 0 || st.Title != "hello" {
 		t.Errorf("%+v", st)
 	}

@@ -85,8 +85,7 @@ func TestRewindOffersFilesAndConversation(t *testing.T) {
 		t.Errorf("only the conversation: insert %q, the file is %q", out.Insert, p.read(t, "a.txt"))
 	}
 	s.shows("diff", "", "`a.txt` +", "+three", "`b.txt` +1", "+new") // changes on disk, from any branch
-	var now event.Status
-	until(s, func(st event.Status) bool { now = st; return len(st.Changed) == 2 })
+	now := s.waits(func(st event.Status) bool { return len(st.Changed) == 2 })
 	if now.Changed[0].Path == "" {
 		t.Errorf("%+v", now.Changed)
 	}
@@ -113,7 +112,7 @@ func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
 	if p.read(t, "out/b.txt") != "new\n" {
 		t.Fatal("the command did not run")
 	}
-	until(s, func(st event.Status) bool { // files that a command changed are in the status too
+	s.waits(func(st event.Status) bool { // files that a command changed are in the status too
 		return slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool { return strings.HasSuffix(f.Path, "b.txt") && f.Added == 1 }) &&
 			slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool { return strings.HasSuffix(f.Path, "a.txt") && f.Removed == 1 })
 	})
@@ -306,7 +305,7 @@ func TestTheStatusSaysWhatTheNextMessageCostsWithoutTheCache(t *testing.T) {
 		t.Errorf("before the first message: %+v", c)
 	}
 	s.prompt("work")
-	until(s, func(st event.Status) bool { return !st.Cache.Expires.IsZero() })
+	s.waits(func(st event.Status) bool { return !st.Cache.Expires.IsZero() })
 	check(s)
 	id := s.Status().Session
 	if err := s.Close(); err != nil {
