@@ -81,6 +81,18 @@ func (way userWay) test(t *testing.T) {
 	if out, _, _ := u.lathe("sandbox", "status"); !strings.Contains(out, way.status) {
 		t.Skipf("this machine has no such tier: %s", out)
 	}
+	want := []string{"settings: on by default (workspace)", `"mode":"workspace"`}
+	if !way.full {
+		want = []string{"settings: on by default, but only in the tier full", `"mode":"off"`}
+	}
+	for i, flags := range [][]string{{"sandbox", "status"}, {"sandbox", "status", "--json"}} {
+		if out, _, _ := u.lathe(flags...); !strings.Contains(out, want[i]) {
+			t.Errorf("%q: not %q: %s", flags, want[i], out)
+		}
+	}
+	if out, _, code := u.lathe("doctor"); strings.Contains(out, "ok    sandbox") != way.full || strings.Contains(out, "warn  sandbox") == way.full || !strings.Contains(out, strings.TrimPrefix(way.status, "tier: ")) {
+		t.Errorf("doctor: exit code %d: %s", code, out)
+	}
 	said, stderr, code := u.prompt(`{"sandbox":{"enabled":true}}`)
 	if code != 0 {
 		t.Fatalf("exit code %d: %s%s", code, said, stderr)
