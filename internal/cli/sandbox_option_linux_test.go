@@ -138,6 +138,28 @@ func TestTheSandboxOptionDecidesWhatTheHostIsAsked(t *testing.T) {
 	}
 }
 
+// TestTheCommandsOfAStreamKnowTheSandbox asks for it as a host does.
+func TestTheCommandsOfAStreamKnowTheSandbox(t *testing.T) {
+	if s := confine.Detect(); s.Tier != confine.Full {
+		t.Skipf("this machine has no tier full: %s", s.Why)
+	}
+	for set, want := range map[string][2]string{
+		`{"enabled":true}`:                    {"tier: full", "sandbox: sandboxed"},
+		`{"enabled":true,"mode":"read-only"}`: {"may write: /tmp", "sandbox: sandboxed"},
+		`{"enabled":false}`:                   {"it is switched off", "sandbox: off"},
+	} {
+		d := drive(t, "final\n  say Done.\n", "--settings", `{"sandbox":`+set+`}`)
+		for i, line := range []string{"/sandbox", "/status"} {
+			d.send(said(line, "1"))
+			text, _ := d.kind("result")["result"].(string)
+			if !strings.Contains(text, want[i]) {
+				t.Errorf("%s %s: not %q: %s", set, line, want[i], text)
+			}
+		}
+		d.end()
+	}
+}
+
 // denyAll denies what the host is asked until the turn ends, and returns what that was.
 func (d *driven) denyAll() (asked []string) {
 	d.t.Helper()
