@@ -4,6 +4,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -162,5 +163,25 @@ final
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in the log:\n%s", want, b)
 		}
+	}
+	if _, stderr, code := d.once("--continue", "--sandbox", "off", "go on"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if _, stderr, code := d.once("--continue", "--sandbox", "read-only", "go on"); code != 0 {
+		t.Fatalf("exit code %d: %s", code, stderr)
+	}
+	if b, err = os.ReadFile(logs[0]); err != nil {
+		t.Fatal(err)
+	}
+	var systems []string
+	for _, l := range strings.Split(string(b), "\n") {
+		if strings.Contains(l, `"kind":"system"`) {
+			_, rest, _ := strings.Cut(l, `"sandbox":"`)
+			box, _, _ := strings.Cut(rest, `"`)
+			systems = append(systems, box)
+		}
+	}
+	if want := []string{"full workspace", "", "full read-only"}; !slices.Equal(systems, want) {
+		t.Errorf("the log has the sandboxes %q, want %q", systems, want)
 	}
 }

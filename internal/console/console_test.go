@@ -10,11 +10,13 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/await"
+	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/sandbox/confine"
 )
 
 // place is a machine of a test's own.
@@ -157,6 +159,21 @@ func TestTheStreamBeginsWithOpenedAndStatus(t *testing.T) {
 	e, _ = s.Next(t.Context())
 	if st, ok := e.Body.(event.Status); !ok || st.Model == "" || st.Mode != permission.Default || st.ContextWindow == 0 {
 		t.Fatalf("%+v", e.Body)
+	}
+}
+
+// The status line names how commands are confined, and /sandbox tells more.
+func TestTheStatusNamesTheSandbox(t *testing.T) {
+	for tier, want := range map[confine.Tier][2]string{confine.Full: {"sandboxed", "tier: full"}, confine.Landlock: {"landlock", "not full because: `no namespaces`"}} {
+		b, err := boundary.Open(boundary.Options{Settings: []byte(`{"enabled": true}`), Detect: func() confine.Support { return confine.Support{Tier: tier, Why: "no namespaces"} }})
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := newPlace(t, talk3()).open(t, func(o *Options) { o.Boundary = b })
+		if got := s.Status().Sandbox; got != want[0] {
+			t.Errorf("%v: the status says %q, want %q", tier, got, want[0])
+		}
+		s.shows("sandbox", "", want[1])
 	}
 }
 

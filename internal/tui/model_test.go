@@ -418,9 +418,9 @@ func TestTheUsersStatusLineKeepsItsColoursAndNothingElse(t *testing.T) {
 
 func TestTheStatusLineDropsWhatMattersLeast(t *testing.T) {
 	m := newTestModel(t, 80, 20)
-	m.state = event.Status{Model: "claude-sonnet-4-5", Mode: "plan", Dir: "/x/project", Branch: "main", ContextUsed: 100, ContextWindow: 1000, CostUSD: 3, CacheHit: 1, Background: 1}
+	m.state = event.Status{Model: "claude-sonnet-4-5", Mode: "plan", Sandbox: "sandboxed", Dir: "/x/project", Branch: "main", ContextUsed: 100, ContextWindow: 1000, CostUSD: 3, CacheHit: 1, Background: 1}
 	for w, want := range map[int]string{
-		200: "claude-sonnet-4-5 · plan · project (main) · context 10% · $3.00 · cache 100% · 1 task", 50: "claude-sonnet-4-5 · plan · context 10% · 1 task", 15: "plan · 1 task", 3: "pl…",
+		200: "claude-sonnet-4-5 · plan · sandboxed · project (main) · context 10% · $3.00 · cache 100% · 1 task", 50: "plan · sandboxed · context 10% · 1 task", 15: "plan · 1 task", 3: "pl…",
 	} {
 		if got := line.Strip(m.statusLine(w, false)); got != want {
 			t.Errorf("width %d: %q, want %q", w, got, want)
