@@ -49,8 +49,13 @@ func (f *File) Update() error {
 	if newest == "" {
 		return nil
 	}
-	st, err := os.Stat(f.Path())
-	there := err == nil && st.Size() >= f.done.offset
+	st, err := os.Lstat(f.Path())
+	if err == nil && !st.Mode().IsRegular() { // a link would have another file written
+		if err := os.Remove(f.Path()); err != nil {
+			return err
+		}
+	}
+	there := err == nil && st.Mode().IsRegular() && st.Size() >= f.done.offset
 	if there && newest == f.last {
 		return nil
 	}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -163,6 +164,33 @@ func TestLinesFollowTheLog(t *testing.T) {
 		t.Fatal(err)
 	}
 	equal(t, read(t, f), all...)
+}
+
+// A hook, which is given the path, puts a link there: the file that it names stays as it is.
+func TestALinkInThePlaceOfTheFileIsNotFollowed(t *testing.T) {
+	log, f := begin(t)
+	other := filepath.Join(t.TempDir(), "other")
+	if err := os.WriteFile(other, []byte("mine"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	add(t, log, user("one"))
+	read(t, f)
+	for _, name := range []string{other, filepath.Join(t.TempDir(), "none")} {
+		if err := os.Remove(f.Path()); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Symlink(name, f.Path()); err != nil {
+			t.Skip(err)
+		}
+		add(t, log, user("two"))
+		read(t, f)
+		if st, err := os.Lstat(f.Path()); err != nil || !st.Mode().IsRegular() {
+			t.Errorf("%v %v", st, err)
+		}
+	}
+	if text, _ := os.ReadFile(other); string(text) != "mine" {
+		t.Errorf("the other file is %q", text)
+	}
 }
 
 func TestTheFieldsThatOthersRead(t *testing.T) {
