@@ -31,6 +31,7 @@ type line struct {
 	Meta       bool    `json:"isMeta,omitempty"`
 	Summary    bool    `json:"isCompactSummary,omitempty"`
 	Compaction any     `json:"compactMetadata,omitempty"`
+	Entry      string  `json:"entryId,omitempty"` // lathe's own, where the lines so far are final: the entry of the log that they end with
 	UUID       string  `json:"uuid"`
 	Time       string  `json:"timestamp"`
 }
@@ -80,7 +81,7 @@ func (l *lines) take(e session.Entry) {
 		case len(l.open) > 0:
 			l.open = append(l.open, e)
 		default:
-			l.result(e, b)
+			l.result(e, b, e.ID)
 		}
 	case session.Reply:
 		l.settle(&b)
@@ -128,7 +129,7 @@ func (l *lines) settle(r *session.Reply) {
 				l.add(e, 0, line{Type: "assistant", Message: m})
 			}
 		case session.CallEnd:
-			l.result(e, b)
+			l.result(e, b, "")
 		}
 	}
 	l.open = nil
@@ -152,12 +153,12 @@ func (l *lines) user(e session.Entry, u session.User) {
 		own = all
 	}
 	if len(own) > 0 {
-		l.add(e, 0, line{Type: "user", Meta: meta, Message: message{Role: "user", Content: plain(own)}})
+		l.add(e, 0, line{Type: "user", Entry: e.ID, Meta: meta, Message: message{Role: "user", Content: plain(own)}})
 	}
 }
 
-// result writes the result of a call.
-func (l *lines) result(e session.Entry, c session.CallEnd) {
+// result writes the result of a call. Final is the entry if no reply is open.
+func (l *lines) result(e session.Entry, c session.CallEnd, final string) {
 	var content []any
 	for _, p := range c.Result.Parts {
 		if made := blockOf(p); made != nil {
@@ -168,7 +169,7 @@ func (l *lines) result(e session.Entry, c session.CallEnd) {
 	if c.Result.IsError {
 		made["is_error"] = true
 	}
-	out := line{Type: "user", Message: message{Role: "user", Content: []any{made}}, Result: c.Result.PlainText()}
+	out := line{Type: "user", Entry: final, Message: message{Role: "user", Content: []any{made}}, Result: c.Result.PlainText()}
 	if len(c.Meta) > 0 && string(c.Meta) != "null" {
 		out.Result = c.Meta
 	}

@@ -7,6 +7,7 @@ package transcript
 
 import (
 	"bytes"
+	"encoding/json"
 	"errors"
 	"os"
 	"path/filepath"
@@ -56,6 +57,9 @@ func (f *File) Update() error {
 		}
 	}
 	there := err == nil && st.Mode().IsRegular() && st.Size() >= f.done.offset
+	if there && f.last == "" {
+		f.done = f.earlier(st.Size())
+	}
 	if there && newest == f.last {
 		return nil
 	}
@@ -82,6 +86,35 @@ func (f *File) Update() error {
 	}
 	f.done, f.last = done, newest
 	return nil
+}
+
+// mostTail is how much of the end of an earlier process's file is searched for the place to go on, in bytes.
+const mostTail = 256 << 10
+
+// earlier finds the last place in the file of an earlier process up to which its lines are final. What a kill left behind it is written anew.
+func (f *File) earlier(size int64) mark {
+	file, err := os.Open(f.Path())
+	if err != nil {
+		return mark{}
+	}
+	defer file.Close()
+	tail := make([]byte, min(size, mostTail))
+	if _, err := file.ReadAt(tail, size-int64(len(tail))); err != nil {
+		return mark{}
+	}
+	for end := bytes.LastIndexByte(tail, '\n'); end > 0; {
+		begin := bytes.LastIndexByte(tail[:end], '\n')
+		var l struct {
+			Entry string `json:"entryId"`
+			UUID  string `json:"uuid"`
+		}
+		whole := begin >= 0 || int64(len(tail)) == size
+		if whole && json.Unmarshal(tail[begin+1:end], &l) == nil && l.Entry != "" && l.UUID != "" {
+			return mark{entry: l.Entry, offset: size - int64(len(tail)-end-1), parent: l.UUID}
+		}
+		end = begin
+	}
+	return mark{}
 }
 
 // write puts lines behind those that are final.

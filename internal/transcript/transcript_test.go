@@ -244,9 +244,32 @@ func TestAConversationThatWentBackHasTheLinesOfItsBranch(t *testing.T) {
 	equal(t, read(t, f), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`)
 	add(t, log, user("three"))
 	equal(t, read(t, f), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`, `user  "three"`)
+
+	// The same while nobody looked: the file that another process finds is of the branch that was left.
+	if err := log.Checkout(back); err != nil {
+		t.Fatal(err)
+	}
+	add(t, log, user("four"))
+	equal(t, read(t, transcript.New(log, log.ID())), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`, `user  "four"`)
 }
 
 // A hook waits for the lines of what came since the hook before, however long the session is.
+// A process that goes on with a session does not read all of it.
+func BenchmarkResume(b *testing.B) {
+	log, f := begin(b)
+	for i := range 5000 {
+		step(b, log, i)
+	}
+	if err := f.Update(); err != nil {
+		b.Fatal(err)
+	}
+	for b.Loop() {
+		if err := transcript.New(log, log.ID()).Update(); err != nil {
+			b.Fatal(err)
+		}
+	}
+}
+
 func BenchmarkUpdate(b *testing.B) {
 	for _, steps := range []int{100, 5000} {
 		b.Run(fmt.Sprint("steps=", steps), func(b *testing.B) {
@@ -271,7 +294,7 @@ func BenchmarkUpdate(b *testing.B) {
 	}
 }
 
-func step(b *testing.B, log *session.Session, i int) {
+func step(b testing.TB, log *session.Session, i int) {
 	id := fmt.Sprint("c", i)
 	if i == 0 {
 		add(b, log, user("go"))
