@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -221,14 +222,45 @@ func TestASecondProcessIsToldWhoHasTheSession(t *testing.T) {
 	open(t, st, s.ID()) // the lock file that is left is no lock
 }
 
+// Everything that the store makes is for its owner only: logs, blobs, forks, what a crash left, the trash.
 func TestFilesArePrivate(t *testing.T) {
-	s := create(t, newStore(t))
+	dir := t.TempDir()
+	st := NewStore(dir)
+	s := create(t, st)
 	user(t, s, "x")
-	for path, want := range map[string]os.FileMode{s.Path(): 0o600, s.Folder(): 0o700, filepath.Dir(s.Folder()): 0o700, filepath.Join(s.Folder(), "lock"): 0o600} {
-		st, err := os.Stat(path)
+	_, err := s.Blob(ctx, "a.txt", []byte("blob"))
+	must(t, err)
+	f, err := st.Fork(ctx, s.ID(), "")
+	must(t, err)
+	user(t, f, "y")
+	must(t, f.Close())
+	must(t, s.Close())
+	log, err := os.OpenFile(s.Path(), os.O_WRONLY|os.O_APPEND, 0)
+	must(t, err)
+	_, err = log.WriteString(`{"id":"z","par`)
+	must(t, err)
+	must(t, log.Close())
+	torn, err := st.Open(ctx, s.ID())
+	must(t, err)
+	user(t, torn, "z")
+	must(t, torn.Close())
+	must(t, st.Trash(f.ID()))
+	seen := map[string]bool{}
+	must(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
+		if err != nil || path == dir {
+			return err
+		}
+		info, err := e.Info()
 		must(t, err)
-		if st.Mode().Perm() != want {
-			t.Errorf("%s has mode %v, want %v", path, st.Mode().Perm(), want)
+		if info.Mode().Perm()&0o077 != 0 {
+			t.Errorf("%s has mode %v", path, info.Mode().Perm())
+		}
+		seen[strings.TrimRight(filepath.Base(path), "0123456789")] = true
+		return nil
+	}))
+	for _, want := range []string{"log.jsonl", "lock", "blobs", "log.torn-", "trash"} {
+		if !seen[want] {
+			t.Errorf("there is no %s: %v", want, seen)
 		}
 	}
 }
