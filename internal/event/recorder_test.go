@@ -113,10 +113,16 @@ func TestTheRecordIsForItsOwnerOnly(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("Windows has no such modes")
 	}
-	bus, dir := event.NewBus(), filepath.Join(t.TempDir(), "debug")
-	r := event.NewRecorder(bus, dir, event.RecorderOptions{})
-	step(bus, "s1")
-	if err := r.Close(); err != nil {
+	dir := filepath.Join(t.TempDir(), "debug")
+	for _, file := range []string{"", filepath.Join(dir, "of", "mine", "debug.jsonl")} {
+		bus := event.NewBus()
+		r := event.NewRecorder(bus, dir, event.RecorderOptions{File: file})
+		step(bus, "s1")
+		if err := r.Close(); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if _, err := os.Stat(filepath.Join(dir, "of", "mine", "debug.jsonl")); err != nil {
 		t.Fatal(err)
 	}
 	err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
