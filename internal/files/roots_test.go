@@ -183,3 +183,46 @@ func TestNearNamesAreFound(t *testing.T) {
 		}
 	}
 }
+
+func TestAPinnedFileThatWasReplacedIsNotRead(t *testing.T) {
+	dir := realTemp(t)
+	path := filepath.Join(dir, "a.txt")
+	for name, change := range map[string]func() error{
+		"by another": func() error {
+			write(t, filepath.Join(dir, "b.txt"), "other")
+			return os.Rename(filepath.Join(dir, "b.txt"), path)
+		},
+		"by a link": func() error {
+			return errors.Join(os.Remove(path), os.Symlink(filepath.Join(dir, "c.txt"), path))
+		},
+		"by nothing": func() error { return os.Remove(path) },
+	} {
+		_ = os.Remove(path)
+		write(t, path, "mine")
+		write(t, filepath.Join(dir, "c.txt"), "other")
+		target := hold(t, newRoots(t, dir), dir, "a.txt")
+		target.Pin()
+		if err := change(); err != nil {
+			t.Fatal(err)
+		}
+		if data, _, err := target.Read(100); err == nil {
+			t.Errorf("%s: read %q", name, data)
+		}
+	}
+}
+
+func TestAFolderThatWasReplacedIsNotListed(t *testing.T) {
+	dir := realTemp(t)
+	write(t, filepath.Join(dir, "sub/a.txt"), "mine")
+	target := hold(t, newRoots(t, dir), dir, "sub")
+	if list, err := target.ReadDir(); err != nil || len(list) != 1 {
+		t.Fatalf("%v %v", list, err)
+	}
+	if err := os.Rename(filepath.Join(dir, "sub"), filepath.Join(dir, "moved")); err != nil {
+		t.Fatal(err)
+	}
+	write(t, filepath.Join(dir, "sub/b.txt"), "other")
+	if list, err := target.ReadDir(); err == nil {
+		t.Errorf("listed %v", list)
+	}
+}
