@@ -270,10 +270,23 @@ func TestAGitFileDoesNotOpenAnotherFolder(t *testing.T) {
 		t.Fatal(err)
 	}
 	gitIn(t, other, "init", "-q")
-	write(t, p.dir+"/.git", "gitdir: "+other+"/.git\n")
+	gitIn(t, other, "-c", "user.name=u", "-c", "user.email=u@example.com", "commit", "-q", "--allow-empty", "-m", "x")
+	gitIn(t, other, "worktree", "add", "-q", p.home+"/tree")
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "commondir": other + "/.git\n", "gitdir": p.dir + "/.git\n"} {
+		write(t, p.dir+"/own/"+name, text)
+		if name != "gitdir" {
+			write(t, other+"/.git/worktrees/half/"+name, text)
+		}
+	}
 	b := p.open(t, `{"enabled": true}`)
-	if code, out, _, _ := run(t, b, p.dir, "touch "+other+"/.git/planted"); code == 0 {
-		t.Errorf("the folder that a .git file names can be written: %s", out)
+	for what, named := range map[string]string{
+		"a repository": other + "/.git", "another's work tree": other + "/.git/worktrees/tree", "one that does not say whose it is": other + "/.git/worktrees/half",
+		"a folder here that names a repository": p.dir + "/own",
+	} {
+		write(t, p.dir+"/.git", "gitdir: "+named+"\n")
+		if code, out, _, _ := run(t, b, p.dir, "touch "+other+"/.git/planted"); code == 0 {
+			t.Errorf("the .git file names %s, and its folder can be written: %s", what, out)
+		}
 	}
 }
 
