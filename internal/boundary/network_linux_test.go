@@ -12,6 +12,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/boundary"
@@ -107,12 +108,33 @@ func TestAHostThatIsNoneIsAnError(t *testing.T) {
 }
 
 // Two commands have networks of their own, with the same address of the proxy.
-func TestTheProxyOfACommandEndsWithIt(t *testing.T) {
+func TestTheProxyOfACommandIsNotReachedFromOutside(t *testing.T) {
 	p := newPlace(t)
 	b := p.open(t, `{"enabled": true}`)
 	out, _ := runWith(t, b, p.dir, `echo ${HTTP_PROXY##*/}`, boundary.Network{})
 	if c, err := net.Dial("tcp", strings.TrimSpace(out)); err == nil {
 		c.Close()
 		t.Errorf("the proxy %s is reached from outside", out)
+	}
+}
+
+// A question that is open when the command ends is withdrawn, and nothing of the proxy goes on after Done.
+func TestTheProxyOfACommandEndsWithIt(t *testing.T) {
+	p := newPlace(t)
+	b := p.open(t, `{"enabled": true}`)
+	var withdrawn atomic.Bool
+	ask := func(ctx context.Context, _ netproxy.Request) netproxy.Verdict {
+		if err := os.WriteFile(p.dir+"/asked", nil, 0o600); err != nil {
+			t.Error(err)
+			return netproxy.Verdict{}
+		}
+		<-ctx.Done()
+		withdrawn.Store(true)
+		return netproxy.Verdict{Reason: "withdrawn"}
+	}
+	line := `exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://x.example/ HTTP/1.0\r\n\r\n' >&4 && until [ -e asked ]; do :; done`
+	runWith(t, b, p.dir, line, boundary.Network{Ask: ask})
+	if !withdrawn.Load() {
+		t.Error("the question outlives the command")
 	}
 }
