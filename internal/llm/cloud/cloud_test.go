@@ -132,7 +132,9 @@ func (v *vendor) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 		fmt.Fprint(w, `{"access_token":"entra-token","expires_in":3600}`)
 	case bytes.Contains(body, []byte("token-exchange")) && bytes.Contains(body, []byte("subject_token=outside&")) && bytes.Contains(body, []byte("audience=pool")):
 		fmt.Fprint(w, `{"access_token":"federated-token","expires_in":3600}`)
-	case r.URL.Path == "/imitate" && r.Header.Get("Authorization") == "Bearer federated-token":
+	case r.URL.Path == "/guarded" && r.Header.Get("Authorization") == "box-token":
+		fmt.Fprintf(w, `{"AccessKeyId":"ASIABOX","SecretAccessKey":"box-secret","Token":"tok","Expiration":"%s"}`, soon)
+	case r.URL.Path == "/imitate" && (r.Header.Get("Authorization") == "Bearer federated-token" || strings.HasPrefix(r.Header.Get("Authorization"), "Bearer user-token")):
 		fmt.Fprintf(w, `{"accessToken":"imitated-token","expireTime":"%s"}`, soon)
 	case r.URL.Path == "/subject" && r.Header.Get("Metadata") == "True":
 		fmt.Fprint(w, `{"value":"outside"}`)
