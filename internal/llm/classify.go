@@ -279,8 +279,7 @@ var kindsByCode = []struct {
 	{"permission", KindPermission},
 	{"not_found", KindNotFound},
 	{"too_large", KindTooLarge},
-	{"throttling", KindRateLimit}, // Bedrock's exceptions, here and below
-	{"quotaexceeded", KindRateLimit},
+	{"quotaexceeded", KindRateLimit}, // Bedrock's exceptions, here and below
 	{"serviceunavailable", KindOverloaded},
 	{"modelnotready", KindOverloaded},
 	{"accessdenied", KindPermission},
