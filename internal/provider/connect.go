@@ -375,7 +375,7 @@ func (all *Set) KeySource() string {
 		return place(name, "apiKey")
 	case p.AuthToken != "":
 		return place(name, "authToken")
-	case all.o.Settings().APIKeyHelper != "":
+	case all.helped(name, p):
 		return "apiKeyHelper"
 	case all.stored(name, p):
 		return "keyring"
