@@ -120,7 +120,7 @@ func ssoFile(home, name string) string {
 	return filepath.Join(home, ".aws", "sso", "cache", hex.EncodeToString(sum[:])+".json")
 }
 
-func TestARoleOfTheEnvironmentIsAssumedWithItsKeys(t *testing.T) {
+func TestTheSourceEnvironmentGivesTheKeysOfTheVariables(t *testing.T) {
 	v := serve(t)
 	dir := t.TempDir()
 	o := options(t, v, variables(dir, "AWS_ACCESS_KEY_ID=AKIDENV AWS_SECRET_ACCESS_KEY=env-secret"))
