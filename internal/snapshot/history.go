@@ -43,7 +43,7 @@ var steps = []string{Step, Background, Interrupted}
 // List lists the changes of all sessions of the project and of others, the oldest first. The steps of one reply of the
 // model are one.
 func (s *Store) List() ([]Snapshot, error) {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.refresh(); err != nil {

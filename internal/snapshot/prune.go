@@ -27,7 +27,7 @@ var ErrInUse = errors.New("another process of this project is using the snapshot
 // Prune lets the oldest snapshots go until the store takes less than limit bytes; 0 is the limit of the options. The contents
 // of the files as they are now stay.
 func (s *Store) Prune(limit int64) (Pruned, error) {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if limit <= 0 {
@@ -272,7 +272,7 @@ type Verified struct {
 
 // Verify reads everything and checks it.
 func (s *Store) Verify() (Verified, error) {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.refresh(); err != nil {

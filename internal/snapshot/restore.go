@@ -29,7 +29,7 @@ var ErrBusy = errors.New("another process is bringing files of this project back
 // written, one by one; a process that takes the store up finishes an Apply that was cut off.
 func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	s := p.store
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.use(); err != nil {

@@ -76,16 +76,16 @@ type Store struct {
 	ids     map[string]bool
 	size    int64 // of all segments, roughly
 
-	trees   map[string]*tree // by root
-	touched map[string]entry // files that steps named and that no tree covers, by path
-	running []*Record        // steps at work
-	editing map[string]int   // how many steps at work edit a file, by path
-	looked  bool             // all roots were looked at
-	pending []postponed      // files whose first copy is put off
-	copying bool             // somebody copies them
-	looking atomic.Bool      // Ahead was called
-	copier  sync.WaitGroup   // copies, and the look ahead
-	tail    sync.WaitGroup   // looks after a step
+	trees   map[string]*tree              // by root
+	touched map[string]entry              // files that steps named and that no tree covers, by path
+	running []*Record                     // steps at work
+	editing map[string]int                // how many steps at work edit a file, by path
+	looked  bool                          // all roots were looked at
+	pending []postponed                   // files whose first copy is put off
+	copying bool                          // somebody copies them
+	looking atomic.Bool                   // Ahead was called
+	copier  sync.WaitGroup                // copies, and the look ahead
+	tail    atomic.Pointer[chan struct{}] // closed when the looks after all steps that ended are over
 }
 
 // New returns a store. Nothing is read or made before the first step begins.
@@ -123,15 +123,19 @@ func New(o Options) *Store {
 		}
 		include = append(include, g)
 	}
-	return &Store{
+	s := &Store{
 		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
 		written: map[string]bool{}, trees: map[string]*tree{}, touched: map[string]entry{}, editing: map[string]int{},
 	}
+	over := make(chan struct{})
+	close(over)
+	s.tail.Store(&over)
+	return s
 }
 
 // Close waits for the look after the last step and lets go of the files. A store that was never used leaves no trace.
 func (s *Store) Close() error {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -375,7 +379,7 @@ func (s *Store) content(h Hash) ([]byte, error) {
 // Uncovered lists the roots of which only the files are covered that edits name, each with the reason. It knows those that a
 // step has looked at.
 func (s *Store) Uncovered() []string {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string
