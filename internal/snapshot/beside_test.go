@@ -9,7 +9,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/snapshot"
 )
 
-// Agents that work beside each other begin and end steps at all times, also while another one waits for the look after a step.
+// Agents that work beside each other begin and end steps at all times, also while another one waits for the look after
+// a step.
 func TestStepsBesideEachOtherAreAllSaved(t *testing.T) {
 	p := newPlace(t)
 	p.write("shared", "before")

@@ -332,7 +332,8 @@ func (s *Store) sinceLast(changes []Change) error {
 	return s.record(&r)
 }
 
-// interrupted is the last step that began in a process that is gone, and never ended.
+// interrupted is the last step that began in a process that is gone, and never ended. One whose end may be lost does not
+// count.
 func (s *Store) interrupted() *Record {
 	ended := map[string]bool{}
 	for _, r := range s.records {
@@ -340,7 +341,7 @@ func (s *Store) interrupted() *Record {
 	}
 	for i := len(s.records) - 1; i >= 0; i-- {
 		r := &s.records[i]
-		if r.Kind == Began && !ended[r.ID] && !s.alive(*r) {
+		if r.Kind == Began && !ended[r.ID] && !s.alive(*r) && s.lostSince(r.ID) == nil {
 			return r
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,6 +73,7 @@ type Store struct {
 	from    map[string]string // the segment of a record
 	records []Record
 	ids     map[string]bool
+	damaged []damage
 	size    int64 // of all segments, roughly
 
 	trees   map[string]*tree              // by root
@@ -159,14 +159,7 @@ func (s *Store) end() error {
 		t.watch.close()
 	}
 	if s.seg != nil {
-		errs = append(errs, s.seg.sync(), s.prune())
-	}
-	if s.seg != nil {
-		errs = append(errs, s.seg.f.Close())
-		s.seg = nil
-	}
-	if s.own != nil {
-		errs = append(errs, s.own.Unlock())
+		errs = append(errs, s.prune(), s.leaveSegment())
 	}
 	if s.closed = true; s.shared != nil {
 		errs = append(errs, s.shared.Close())
@@ -179,8 +172,13 @@ var errClosed = errors.New("the snapshot store is closed")
 // nextID is a new id; ids of one process sort by time.
 func (s *Store) nextID() string {
 	s.last = max(s.last+1, time.Now().UnixMicro())
-	id := strconv.FormatInt(s.last, 36)
-	return strings.Repeat("0", max(0, 11-len(id))) + id + strings.ToLower(rand.Text()[:4])
+	return idAt(s.last) + strings.ToLower(rand.Text()[:4])
+}
+
+// idAt is the part of an id that is its time.
+func idAt(micro int64) string {
+	id := strconv.FormatInt(micro, 36)
+	return strings.Repeat("0", max(0, 11-len(id))) + id
 }
 
 // TimeOf is the time of a record's id.
@@ -239,11 +237,7 @@ func (s *Store) record(r *Record) error {
 		r.ID = s.nextID()
 	}
 	r.Process = os.Getpid()
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	at, err := seg.append(frameRecord, b)
+	at, err := seg.record(*r)
 	if err != nil {
 		return err
 	}
