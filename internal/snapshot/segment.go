@@ -116,8 +116,37 @@ func (s *segment) sync() error {
 	return nil
 }
 
-// compressors are used again: one takes 1.2 MB.
-var compressors sync.Pool
+// A compressor takes 1.2 MB, and a pool keeps one for each processor. So one is shared, and only contents that are stored
+// beside each other take more from the pool, which lets them go.
+var (
+	sharing     sync.Mutex
+	shared      = sync.OnceValue(newCompressor)
+	compressors sync.Pool
+)
+
+func newCompressor() *flate.Writer {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is valid
+	return w
+}
+
+func compress(to io.Writer, data []byte) error {
+	if sharing.TryLock() {
+		defer sharing.Unlock()
+		return compressWith(shared(), to, data)
+	}
+	w, ok := compressors.Get().(*flate.Writer)
+	if !ok {
+		w = newCompressor()
+	}
+	defer compressors.Put(w)
+	return compressWith(w, to, data)
+}
+
+func compressWith(w *flate.Writer, to io.Writer, data []byte) error {
+	w.Reset(to)
+	_, err := w.Write(data)
+	return errors.Join(err, w.Close())
+}
 
 // encodeBlob is the payload of a content.
 func encodeBlob(h Hash, data []byte) []byte {
@@ -126,14 +155,7 @@ func encodeBlob(h Hash, data []byte) []byte {
 	binary.LittleEndian.PutUint64(out[sha256.Size:], uint64(len(data)))
 	if len(data) > 128 {
 		b := bytes.NewBuffer(out)
-		w, _ := compressors.Get().(*flate.Writer)
-		if w == nil {
-			w, _ = flate.NewWriter(b, flate.BestSpeed) // the level is valid
-		}
-		defer compressors.Put(w)
-		w.Reset(b)
-		_, err := w.Write(data)
-		if err == nil && w.Close() == nil && b.Len() < blobHead+len(data)*15/16 {
+		if compress(b, data) == nil && b.Len() < blobHead+len(data)*15/16 {
 			out = b.Bytes()
 			out[blobHead-1] = 1
 			return out
