@@ -53,7 +53,7 @@ kind, files, session, title.`,
 						return err
 					}
 				}
-				return nil
+				return s.Damage()
 			})
 		},
 	}
@@ -127,7 +127,8 @@ func (p *program) snapshotPrune(o *Options) *cobra.Command {
 	var megabytes int
 	c := &cobra.Command{
 		Use: "prune", Short: "Let the oldest snapshots go until the store is below its limit", Args: noArgs,
-		Long: "Let the oldest snapshots of this project go until the store takes less than the limit of the settings (snapshots.maxMB), or of --max-mb.",
+		Long: `Let the oldest snapshots of this project go until the store takes less than the limit of the settings
+(snapshots.maxMB), or of --max-mb. Damage that lathe snapshot verify reports goes too, with the snapshots before it, which cannot be trusted.`,
 		RunE: func(*cobra.Command, []string) error {
 			return p.withStore(o, func(s *snapshot.Store) error {
 				done, err := s.Prune(int64(megabytes) << 20)
@@ -146,7 +147,8 @@ func (p *program) snapshotPrune(o *Options) *cobra.Command {
 func (p *program) snapshotVerify(o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "verify", Short: "Check every stored content against its checksum", Args: noArgs,
-		Long: "Read all that is kept for this project, and check it. Nothing is changed. The exit code is 1 when something is damaged or missing.",
+		Long: `Read all that is kept for this project, and check it. Nothing is changed. The exit code is 1 when something is damaged
+or missing: each line says which file and byte, what is lost, and what to do.`,
 		RunE: func(*cobra.Command, []string) error {
 			return p.withStore(o, func(s *snapshot.Store) error {
 				r, err := s.Verify()

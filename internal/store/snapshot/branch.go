@@ -14,6 +14,9 @@ func (h History) Switch(away, back []string) (*Plan, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := h.lost(slices.Concat(away, back)); err != nil {
+		return nil, err
+	}
 	var leave, again []Snapshot
 	for _, n := range all {
 		switch {

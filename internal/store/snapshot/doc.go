@@ -11,7 +11,7 @@
 // that somebody else changed since is a conflict, and left alone unless the caller chooses otherwise.
 //
 // On disk a store is a folder of segments: files that one process appended records to, each with a CRC-32C. A torn end
-// is ignored. No process writes to the segment of another one; a shared lock keeps pruning away while a step or a restore runs.
+// is ignored; other damage may be a lost record, and no plan takes back a step as old as that. No process writes to the segment of another one; a shared lock keeps pruning away while a step or a restore runs.
 //
 // Promises: the content that a step may overwrite is synced before Begin returns, or Begin fails. A restore is itself
 // recorded, keeps what it replaces, and is finished by the next process when it was cut off. Nothing but covered files is ever

@@ -43,7 +43,7 @@ var steps = []string{Step, Background, Interrupted}
 // List lists the changes of all sessions of the project and of others, the oldest first. The steps of one reply of the
 // model are one.
 func (s *Store) List() ([]Snapshot, error) {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.refresh(); err != nil {
@@ -151,7 +151,7 @@ func (h History) Undo(n int) (*Plan, error) {
 		return nil, err
 	}
 	if len(list) == 0 {
-		return nil, ErrNothing
+		return nil, h.Store.nothing()
 	}
 	return h.plan(Undo, list[max(0, len(list)-n):])
 }
@@ -160,6 +160,9 @@ func (h History) Undo(n int) (*Plan, error) {
 func (h History) Since(messages []string) (*Plan, error) {
 	list, err := h.Steps()
 	if err != nil {
+		return nil, err
+	}
+	if err := h.lost(messages); err != nil {
 		return nil, err
 	}
 	list = slices.DeleteFunc(list, func(n Snapshot) bool { return !slices.Contains(messages, n.Message) })
@@ -171,6 +174,15 @@ func (h History) Since(messages []string) (*Plan, error) {
 		p.kept = true
 	}
 	return p, err
+}
+
+// lost is an error if a step that serves one of some messages may be lost.
+func (h History) lost(messages []string) error {
+	h.Store.mu.Lock()
+	defer h.Store.mu.Unlock()
+	return h.Store.lostBeside(func(r Record) bool {
+		return slices.Contains(h.Sessions, r.Session) && slices.Contains(messages, r.Message)
+	})
 }
 
 // Redo plans to bring back what the last undo took back. After a new step there is nothing to redo.
@@ -188,7 +200,7 @@ func (h History) Redo() (*Plan, error) {
 			return nil, ErrNothing
 		}
 	}
-	return nil, ErrNothing
+	return nil, h.Store.nothing()
 }
 
 // plan makes the plan that reverses snapshots.

@@ -103,7 +103,16 @@ func (s *Store) writeTree(t *tree) error {
 	return nil
 }
 
-var errIndex = errors.New("the index cannot be read")
+var (
+	errIndex      = errors.New("the index of the files is damaged")
+	errOtherIndex = errors.New("the index is that of another version")
+)
+
+// checked reports whether an index, of any version, has its checksum at the end.
+func checked(data []byte) bool {
+	n := len(data) - 4
+	return n >= 0 && crc32.Checksum(data[:n], castagnoli()) == binary.LittleEndian.Uint32(data[n:])
+}
 
 type indexReader struct {
 	buf     []byte
@@ -196,8 +205,11 @@ func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
 		return nil, nil, err
 	}
 	body, ok := bytes.CutPrefix(data, []byte(indexMagic))
-	if !ok || len(body) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli()) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
+	if !checked(data) {
 		return nil, nil, errIndex
+	}
+	if !ok || len(body) < 4 {
+		return nil, nil, errOtherIndex
 	}
 	r := &indexReader{buf: body[:len(body)-4]}
 	t := &tree{root: &node{path: r.text()}, uncovered: r.text(), watch: newWatch(root)}
@@ -233,6 +245,10 @@ func (s *Store) load(root string) (*tree, error) {
 	}
 	t, offsets, err := s.readTree(root)
 	if err != nil {
+		if errors.Is(err, errIndex) {
+			text := "%v, so it is made again: undo does not take back what changed in %s since the last step."
+			s.opt.Note(fmt.Sprintf(text, err, root))
+		}
 		t = newTree(root) // the index is a cache: without it all files are read
 		s.trees[root] = t
 		return t, nil
@@ -246,7 +262,9 @@ func (s *Store) load(root string) (*tree, error) {
 		return nil, err
 	}
 	for _, path := range list {
-		_, err := scanSegment(path, offsets[path], func(Hash, int64, place) {}, func(r Record) { t.replay(r) })
+		w := walk{record: t.replay, live: func() bool { return true }} // the tail is read again
+		w.blob, w.damaged = func(Hash, place) {}, func(int64, int64) {}
+		_, err := w.read(path, offsets[path])
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return nil, err
 		}

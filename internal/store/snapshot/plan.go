@@ -67,6 +67,14 @@ func (p *Plan) look(records []Record) error {
 	s := p.store
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	err := s.lostBeside(func(r Record) bool {
+		return slices.ContainsFunc(records, func(o Record) bool {
+			return r.ID == o.ID || r.ID == o.Begin || r.Group != "" && r.Group == o.Group && r.Session == o.Session
+		})
+	})
+	if err != nil {
+		return err
+	}
 	at := map[string]int{}
 	for _, r := range records {
 		beside := s.beside(r)

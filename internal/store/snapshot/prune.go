@@ -3,11 +3,8 @@ package snapshot
 import (
 	"bytes"
 	"crypto/sha256"
-	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"os"
 	"path/filepath"
 	"slices"
@@ -25,16 +22,22 @@ type Pruned struct {
 var ErrInUse = errors.New("another process of this project is using the snapshots; they are pruned when it ends")
 
 // Prune lets the oldest snapshots go until the store takes less than limit bytes; 0 is the limit of the options. The contents
-// of the files as they are now stay.
+// of the files as they are now stay. Damage goes too, with the steps that cannot be taken back because of it.
 func (s *Store) Prune(limit int64) (Pruned, error) {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if limit <= 0 {
 		limit = s.opt.Limit
 	}
 	var done Pruned
-	err := s.using(func() (err error) { done, err = s.pruneTo(limit); return err })
+	err := s.using(func() error {
+		err := s.refresh()
+		if err == nil {
+			done, err = s.pruneTo(limit)
+		}
+		return err
+	})
 	return done, err
 }
 
@@ -67,7 +70,7 @@ func (s *Store) total() int64 {
 }
 
 func (s *Store) pruneTo(limit int64) (done Pruned, err error) {
-	if before := s.total(); before <= limit {
+	if before := s.total(); before <= limit && len(s.damaged) == 0 {
 		return Pruned{Size: before}, nil
 	}
 	err = s.alone(func() error { done, err = s.rewriteTo(limit); return err })
@@ -88,6 +91,7 @@ func (s *Store) rewriteTo(limit int64) (Pruned, error) {
 	for _, path := range old {
 		held[path] = (s.seg == nil || s.seg.f.Name() != path) && s.held(path)
 	}
+	s.dropDamage(held)
 	old = slices.DeleteFunc(old, func(path string) bool { return held[path] })
 	live, keep := s.survivors(limit-limit/5, held)
 	if err := s.rewrite(live, keep, held); err != nil {
@@ -105,6 +109,9 @@ func (s *Store) rewriteTo(limit int64) (Pruned, error) {
 	s.listed, _ = segments(s.opt.Dir) // safe under the lock; an error shows at the next use, which lists them again
 	done := Pruned{Records: records - len(s.records), Size: s.total()}
 	done.Freed = before - done.Size
+	if err == nil && len(s.damaged) > 0 {
+		err = ErrInUse
+	}
 	return done, err
 }
 
@@ -188,7 +195,7 @@ func rootOf(path string) (string, error) {
 		return "", err
 	}
 	body, ok := bytes.CutPrefix(data, []byte(indexMagic))
-	if !ok || len(data) < 4 || crc32.Checksum(data[:len(data)-4], castagnoli()) != binary.LittleEndian.Uint32(data[len(data)-4:]) {
+	if !ok || !checked(data) {
 		return "", errIndex
 	}
 	r := &indexReader{buf: body}
@@ -228,15 +235,11 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record, held map[string]bool)
 			if held[s.from[r.ID]] {
 				continue
 			}
-			b, err := json.Marshal(r)
-			if err == nil {
-				_, err = seg.append(frameRecord, b)
-			}
-			if err != nil {
+			if _, err := seg.record(r); err != nil {
 				return err
 			}
 		}
-		return seg.sync()
+		return seg.finish(s.nextID())
 	}()
 	for _, t := range s.trees { // what they know is what stays
 		err = errors.Join(err, s.writeTree(t))
@@ -258,55 +261,9 @@ func (s *Store) leaveSegment() error {
 	if s.seg == nil {
 		return nil
 	}
-	err := errors.Join(s.seg.f.Close(), s.own.Unlock())
+	err := errors.Join(s.seg.finish(s.nextID()), s.seg.f.Close(), s.own.Unlock())
 	s.seg, s.own = nil, nil
 	return err
 }
 
-// Verified is the result of a check.
-type Verified struct {
-	Contents, Records int
-	Size              int64
-	Problems          []string
-}
-
-// Verify reads everything and checks it.
-func (s *Store) Verify() (Verified, error) {
-	s.tail.Wait()
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if err := s.refresh(); err != nil {
-		return Verified{}, err
-	}
-	v := Verified{Contents: len(s.places), Records: len(s.records), Size: s.total()}
-	for h, at := range s.places {
-		payload, err := readPlace(at)
-		if err == nil {
-			_, _, err = decodeBlob(payload)
-		}
-		if err != nil {
-			v.Problems = append(v.Problems, fmt.Sprintf("content %s: %v", h, err))
-		}
-	}
-	for path, end := range s.scanned {
-		if info, err := os.Stat(path); err == nil && info.Size() > end && !s.held(path) && (s.seg == nil || s.seg.f.Name() != path) {
-			v.Problems = append(v.Problems, fmt.Sprintf("%s: %d bytes at its end are torn", base(path), info.Size()-end))
-		}
-	}
-	for _, r := range s.records {
-		for _, c := range r.Changes {
-			for _, st := range []State{c.Before, c.After} {
-				if _, ok := s.places[st.Hash]; (st.Kind == File || st.Kind == Link) && st.kept() && !ok {
-					v.Problems = append(v.Problems, fmt.Sprintf("snapshot %s: a content of %s is missing", r.ID, s.rel(c.Path)))
-				}
-			}
-		}
-	}
-	slices.Sort(v.Problems)
-	return v, nil
-}
-
 func hashOf(data []byte) Hash { return sha256.Sum256(data) }
-
-// base is the name of a segment.
-func base(path string) string { return strings.TrimSuffix(filepath.Base(path), segmentExt) }

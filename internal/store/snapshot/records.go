@@ -25,14 +25,7 @@ func (s *Store) refresh() error {
 	defer s.blobs.Unlock()
 	var total int64
 	for _, path := range list {
-		end, err := scanSegment(path, s.scanned[path], func(h Hash, _ int64, at place) {
-			s.known[h], s.places[h] = true, at
-		}, func(r Record) {
-			if !s.ids[r.ID] {
-				s.ids[r.ID], s.from[r.ID] = true, path
-				s.records = append(s.records, r)
-			}
-		})
+		end, err := s.readOn(path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -42,6 +35,24 @@ func (s *Store) refresh() error {
 	s.size = total
 	slices.SortStableFunc(s.records, func(a, b Record) int { return strings.Compare(a.ID, b.ID) })
 	return nil
+}
+
+// readOn reads what a segment holds that was not read yet.
+func (s *Store) readOn(path string) (int64, error) {
+	s.damaged = slices.DeleteFunc(s.damaged, func(d damage) bool { return d.path == path && d.from >= s.scanned[path] })
+	w := walk{
+		blob:    func(h Hash, at place) { s.known[h], s.places[h] = true, at },
+		damaged: func(from, to int64) { s.damaged = append(s.damaged, newDamage(path, from, to)) },
+		live:    func() bool { return s.held(path) },
+		record: func(r Record) {
+			s.before(path, r.ID)
+			if !s.ids[r.ID] && r.Kind != finished {
+				s.ids[r.ID], s.from[r.ID] = true, path
+				s.records = append(s.records, r)
+			}
+		},
+	}
+	return w.read(path, s.scanned[path])
 }
 
 // alive reports whether the process that wrote a record still has its store open.

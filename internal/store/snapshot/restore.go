@@ -29,7 +29,7 @@ var ErrBusy = errors.New("another process is bringing files of this project back
 // written, one by one; a process that takes the store up finishes an Apply that was cut off.
 func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	s := p.store
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.use(); err != nil {
@@ -313,8 +313,12 @@ func (s *Store) finishRestores() error {
 		return err
 	}
 	i := slices.IndexFunc(s.records, func(r Record) bool { return r.ID == string(id) })
+	if i < 0 {
+		s.opt.Note("An undo of files that was cut off cannot be finished, since the snapshot store is damaged: some files are " +
+			"as before it, some as after it. lathe undo or lathe redo brings the others there; lathe snapshot verify shows the damage.")
+	}
 	if i < 0 || slices.ContainsFunc(s.records, func(r Record) bool { return r.Begin == string(id) }) {
-		return os.Remove(s.marker()) // it ended, or never began
+		return os.Remove(s.marker()) // it ended
 	}
 	plan := s.records[i]
 	for i, c := range plan.Changes {

@@ -18,7 +18,8 @@ import (
 )
 
 // A segment is a file of frames: type (1 byte), length of the payload (4), CRC-32C of type, length and payload (4),
-// payload. A content is its hash, its size (8), whether it is compressed (1), and its bytes.
+// payload. A content is its hash, its size (8), whether it is compressed (1), and its bytes. A record holds the CRC-32C of the
+// heads of the contents since the one before it: a reader that skips their bytes knows that it skipped nothing else.
 const (
 	frameHead   = 9
 	frameBlob   = 'b'
@@ -45,7 +46,8 @@ type place struct {
 type segment struct {
 	f     *os.File
 	end   int64
-	dirty bool // something is not synced
+	heads uint32 // checksum of the heads of the frames since the last record
+	dirty bool   // something is not synced
 }
 
 // createSegment makes a new segment; its name sorts by time.
@@ -74,8 +76,32 @@ func (s *segment) append(kind byte, payload []byte) (place, error) {
 	}
 	at := place{s.f.Name(), s.end + frameHead, len(payload)}
 	s.end += int64(len(frame))
+	s.heads = crc32.Update(s.heads, castagnoli(), frame[:frameHead])
 	s.dirty = true
 	return at, nil
+}
+
+// record appends a record, which confirms the heads of the contents before it.
+func (s *segment) record(r Record) (place, error) {
+	r.Heads = s.heads
+	b, err := json.Marshal(r)
+	if err != nil {
+		return place{}, err
+	}
+	at, err := s.append(frameRecord, b)
+	if err == nil {
+		s.heads = 0
+	}
+	return at, err
+}
+
+// finish confirms the contents behind the last record, and syncs: nothing follows. On a full disk the contents stay
+// unconfirmed, and readers check them one by one.
+func (s *segment) finish(id string) error {
+	if s.heads != 0 {
+		_, _ = s.record(Record{ID: id, Kind: finished})
+	}
+	return s.sync()
 }
 
 // sync makes all frames durable.
@@ -90,8 +116,37 @@ func (s *segment) sync() error {
 	return nil
 }
 
-// compressors are used again: one takes 1.2 MB.
-var compressors sync.Pool
+// A compressor takes 1.2 MB, and a pool keeps one for each processor. So one is shared, and only contents that are stored
+// beside each other take more from the pool, which lets them go.
+var (
+	sharing     sync.Mutex
+	shared      = sync.OnceValue(newCompressor)
+	compressors sync.Pool
+)
+
+func newCompressor() *flate.Writer {
+	w, _ := flate.NewWriter(nil, flate.BestSpeed) // the level is valid
+	return w
+}
+
+func compress(to io.Writer, data []byte) error {
+	if sharing.TryLock() {
+		defer sharing.Unlock()
+		return compressWith(shared(), to, data)
+	}
+	w, ok := compressors.Get().(*flate.Writer)
+	if !ok {
+		w = newCompressor()
+	}
+	defer compressors.Put(w)
+	return compressWith(w, to, data)
+}
+
+func compressWith(w *flate.Writer, to io.Writer, data []byte) error {
+	w.Reset(to)
+	_, err := w.Write(data)
+	return errors.Join(err, w.Close())
+}
 
 // encodeBlob is the payload of a content.
 func encodeBlob(h Hash, data []byte) []byte {
@@ -100,14 +155,7 @@ func encodeBlob(h Hash, data []byte) []byte {
 	binary.LittleEndian.PutUint64(out[sha256.Size:], uint64(len(data)))
 	if len(data) > 128 {
 		b := bytes.NewBuffer(out)
-		w, _ := compressors.Get().(*flate.Writer)
-		if w == nil {
-			w, _ = flate.NewWriter(b, flate.BestSpeed) // the level is valid
-		}
-		defer compressors.Put(w)
-		w.Reset(b)
-		_, err := w.Write(data)
-		if err == nil && w.Close() == nil && b.Len() < blobHead+len(data)*15/16 {
+		if compress(b, data) == nil && b.Len() < blobHead+len(data)*15/16 {
 			out = b.Bytes()
 			out[blobHead-1] = 1
 			return out
@@ -143,12 +191,16 @@ func readPlace(p place) ([]byte, error) {
 		return nil, err
 	}
 	defer f.Close()
+	return readFrame(f, p)
+}
+
+func readFrame(f *os.File, p place) ([]byte, error) {
 	frame := make([]byte, frameHead+p.size)
 	if _, err := f.ReadAt(frame, p.off-frameHead); err != nil {
 		return nil, err
 	}
 	if !intact(frame) {
-		return nil, fmt.Errorf("%s, byte %d: %w", filepath.Base(p.file), p.off, errDamaged)
+		return nil, fmt.Errorf("%s, byte %d: %w", p.file, p.off-frameHead, errDamaged)
 	}
 	return frame[frameHead:], nil
 }
@@ -172,52 +224,4 @@ func segments(dir string) ([]string, error) {
 	}
 	slices.Sort(out)
 	return out, nil
-}
-
-// scanSegment reads a segment from an offset on: the places of its contents, without reading them, and its records. It
-// returns the offset behind the last whole frame; what follows it is torn or still being written.
-func scanSegment(path string, from int64, blob func(Hash, int64, place), record func(Record)) (int64, error) {
-	f, err := os.Open(path)
-	if err != nil {
-		return from, err
-	}
-	defer f.Close()
-	info, err := f.Stat()
-	if err != nil {
-		return from, err
-	}
-	head := make([]byte, frameHead+blobHead)
-	for at := from; ; {
-		n, err := f.ReadAt(head, at)
-		if n < frameHead {
-			if errors.Is(err, io.EOF) {
-				err = nil
-			}
-			return at, err
-		}
-		size := int64(binary.LittleEndian.Uint32(head[1:]))
-		next := at + frameHead + size
-		if next > info.Size() || size > maxFrame {
-			return at, nil
-		}
-		switch {
-		case head[0] == frameBlob && n == len(head) && size >= blobHead:
-			blob(Hash(head[frameHead:frameHead+sha256.Size]), int64(binary.LittleEndian.Uint64(head[frameHead+sha256.Size:])), place{path, at + frameHead, int(size)})
-		case head[0] == frameRecord:
-			payload, err := readPlace(place{path, at + frameHead, int(size)})
-			if errors.Is(err, errDamaged) {
-				break // the frames after it may be whole
-			}
-			if err != nil {
-				return at, err
-			}
-			var r Record
-			if json.Unmarshal(payload, &r) == nil {
-				record(r)
-			}
-		default:
-			return at, nil
-		}
-		at = next
-	}
 }

@@ -86,6 +86,7 @@ const (
 	Switch      = "switch"    // the conversation went over to another branch
 	restoring   = "restoring" // a restore is about to change files
 	pruned      = "pruned"    // the steps in Of were let go
+	finished    = "finished"  // the segment ends; has no other meaning than to confirm the contents before it
 )
 
 // Record is one line of the store's history.
@@ -99,6 +100,8 @@ type Record struct {
 	Again   []string `json:"again,omitempty"` // the records that a switch does again
 	Kept    bool     `json:"kept,omitempty"`  // the records in Of stay part of their branch: the conversation went back too
 	Changes []Change `json:"changes,omitempty"`
+
+	Heads uint32 `json:"heads,omitempty"` // of the frames between the record before and this one
 }
 
 // Where says where in a conversation a step belongs.

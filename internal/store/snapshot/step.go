@@ -26,7 +26,7 @@ func indexTime(path string) time.Time {
 // files of the roots. The contents are on disk when it returns; on an error the step must not run. end is to be
 // called once, when the step is over; it looks at the files again, with nil paths beside the caller.
 func (s *Store) Begin(ctx context.Context, w Where, paths []string) (end func(), err error) {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if err := s.use(); err != nil {
@@ -229,16 +229,29 @@ func (s *Store) beginAll(ctx context.Context, w Where) (func(), error) {
 	}
 	s.running = append(s.running, &began)
 	return func() {
-		s.tail.Add(1)
-		go func() {
-			defer s.tail.Done()
+		s.lookAfter(func() {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.ended(s.endAll(&began))
 			s.unuse()
-		}()
+		})
 	}, nil
 }
+
+// lookAfter runs the look after a step beside the caller, once those after the steps that ended before are over.
+func (s *Store) lookAfter(look func()) {
+	over := make(chan struct{})
+	before := s.tail.Swap(&over)
+	go func() {
+		defer close(over)
+		<-*before
+		look()
+	}()
+}
+
+// waitForLooks waits for the looks after all steps that have ended. A step of another agent may end meanwhile, so it
+// waits for the last look so far: a WaitGroup must not start again while one waits for it.
+func (s *Store) waitForLooks() { <-*s.tail.Load() }
 
 // endAll ends a step; the changes of steps that ran beside each other are those of the last one to end.
 func (s *Store) endAll(began *Record) error {
@@ -319,7 +332,8 @@ func (s *Store) sinceLast(changes []Change) error {
 	return s.record(&r)
 }
 
-// interrupted is the last step that began in a process that is gone, and never ended.
+// interrupted is the last step that began in a process that is gone, and never ended. One whose end may be lost does not
+// count.
 func (s *Store) interrupted() *Record {
 	ended := map[string]bool{}
 	for _, r := range s.records {
@@ -327,7 +341,7 @@ func (s *Store) interrupted() *Record {
 	}
 	for i := len(s.records) - 1; i >= 0; i-- {
 		r := &s.records[i]
-		if r.Kind == Began && !ended[r.ID] && !s.alive(*r) {
+		if r.Kind == Began && !ended[r.ID] && !s.alive(*r) && s.lostSince(r.ID) == nil {
 			return r
 		}
 	}

@@ -5,7 +5,6 @@ import (
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -74,18 +73,19 @@ type Store struct {
 	from    map[string]string // the segment of a record
 	records []Record
 	ids     map[string]bool
+	damaged []damage
 	size    int64 // of all segments, roughly
 
-	trees   map[string]*tree // by root
-	touched map[string]entry // files that steps named and that no tree covers, by path
-	running []*Record        // steps at work
-	editing map[string]int   // how many steps at work edit a file, by path
-	looked  bool             // all roots were looked at
-	pending []postponed      // files whose first copy is put off
-	copying bool             // somebody copies them
-	looking atomic.Bool      // Ahead was called
-	copier  sync.WaitGroup   // copies, and the look ahead
-	tail    sync.WaitGroup   // looks after a step
+	trees   map[string]*tree              // by root
+	touched map[string]entry              // files that steps named and that no tree covers, by path
+	running []*Record                     // steps at work
+	editing map[string]int                // how many steps at work edit a file, by path
+	looked  bool                          // all roots were looked at
+	pending []postponed                   // files whose first copy is put off
+	copying bool                          // somebody copies them
+	looking atomic.Bool                   // Ahead was called
+	copier  sync.WaitGroup                // copies, and the look ahead
+	tail    atomic.Pointer[chan struct{}] // closed when the looks after all steps that ended are over
 }
 
 // New returns a store. Nothing is read or made before the first step begins.
@@ -123,15 +123,19 @@ func New(o Options) *Store {
 		}
 		include = append(include, g)
 	}
-	return &Store{
+	s := &Store{
 		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
 		written: map[string]bool{}, trees: map[string]*tree{}, touched: map[string]entry{}, editing: map[string]int{},
 	}
+	over := make(chan struct{})
+	close(over)
+	s.tail.Store(&over)
+	return s
 }
 
 // Close waits for the look after the last step and lets go of the files. A store that was never used leaves no trace.
 func (s *Store) Close() error {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	s.closed = true
 	s.mu.Unlock()
@@ -155,14 +159,7 @@ func (s *Store) end() error {
 		t.watch.close()
 	}
 	if s.seg != nil {
-		errs = append(errs, s.seg.sync(), s.prune())
-	}
-	if s.seg != nil {
-		errs = append(errs, s.seg.f.Close())
-		s.seg = nil
-	}
-	if s.own != nil {
-		errs = append(errs, s.own.Unlock())
+		errs = append(errs, s.prune(), s.leaveSegment())
 	}
 	if s.closed = true; s.shared != nil {
 		errs = append(errs, s.shared.Close())
@@ -175,8 +172,13 @@ var errClosed = errors.New("the snapshot store is closed")
 // nextID is a new id; ids of one process sort by time.
 func (s *Store) nextID() string {
 	s.last = max(s.last+1, time.Now().UnixMicro())
-	id := strconv.FormatInt(s.last, 36)
-	return strings.Repeat("0", max(0, 11-len(id))) + id + strings.ToLower(rand.Text()[:4])
+	return idAt(s.last) + strings.ToLower(rand.Text()[:4])
+}
+
+// idAt is the part of an id that is its time.
+func idAt(micro int64) string {
+	id := strconv.FormatInt(micro, 36)
+	return strings.Repeat("0", max(0, 11-len(id))) + id
 }
 
 // TimeOf is the time of a record's id.
@@ -235,11 +237,7 @@ func (s *Store) record(r *Record) error {
 		r.ID = s.nextID()
 	}
 	r.Process = os.Getpid()
-	b, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	at, err := seg.append(frameRecord, b)
+	at, err := seg.record(*r)
 	if err != nil {
 		return err
 	}
@@ -375,7 +373,7 @@ func (s *Store) content(h Hash) ([]byte, error) {
 // Uncovered lists the roots of which only the files are covered that edits name, each with the reason. It knows those that a
 // step has looked at.
 func (s *Store) Uncovered() []string {
-	s.tail.Wait()
+	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	var out []string

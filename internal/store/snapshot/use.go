@@ -133,7 +133,7 @@ func (s *Store) forgetContents() {
 	s.blobs.Lock()
 	defer s.blobs.Unlock()
 	s.records, s.known, s.places = nil, map[Hash]bool{}, map[Hash]place{}
-	s.scanned, s.ids, s.from = map[string]int64{}, map[string]bool{}, map[string]string{}
+	s.scanned, s.ids, s.from, s.damaged = map[string]int64{}, map[string]bool{}, map[string]string{}, nil
 }
 
 // stored reports whether the content of a state is in the store, if it has one that is kept.

@@ -45,7 +45,7 @@ func turnChanges(h Host, items []event.PickItem) {
 // switchTo goes on after a message of any branch: both, conversation or files; "" asks where the files of the branches differ.
 func switchTo(ctx context.Context, h Host, s userMessage, what, choice string) (event.Output, error) {
 	plan, err := switchFiles(h, s.id)
-	if err != nil {
+	if err != nil && what != "conversation" {
 		return event.Output{}, err
 	}
 	var out event.Output

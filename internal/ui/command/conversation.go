@@ -162,7 +162,7 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 // rewindTo goes back to before a message: both, conversation or files; "" asks where files changed since.
 func rewindTo(ctx context.Context, h Host, s userMessage, what, choice string) (event.Output, error) {
 	plan, err := rewindFiles(h, h.Conversation().Log(), s.id)
-	if err != nil {
+	if err != nil && what != "conversation" {
 		return event.Output{}, err
 	}
 	if what == "" && plan != nil {
