@@ -14,12 +14,12 @@ import (
 // Habitual makes a call in the manner of another agent's tools one of lathe's, where it can mean only one: another tool
 // (str_replace_editor by its command, apply_patch called as a shell command), or another shape of input (a list of words as a command, a
 // range of lines, the whole object as text). canonical has the spellings of names and parameters (call.Catalogue.Canonical); it is
-// asked before and after.
+// asked before and after. Tools that are not lathe's own keep their input as it is: their schemas decide what they take.
 func Habitual(canonical func(name string, input []byte) (string, []byte)) func(name string, input []byte) (string, []byte) {
 	return func(name string, input []byte) (string, []byte) {
 		name = unprefixed(name)
 		usual, mended := canonical(name, input)
-		if len(input) == 0 || !strange(name, usual, input) {
+		if len(input) == 0 || !own(usual) || !strange(name, usual, input) {
 			return usual, mended
 		}
 		fields := object(input)
@@ -43,6 +43,11 @@ func Habitual(canonical func(name string, input []byte) (string, []byte)) func(n
 		}
 		return again, fixed
 	}
+}
+
+// own reports whether a tool is one of lathe's own.
+func own(name string) bool {
+	return slices.ContainsFunc(builtins, func(b builtin) bool { return b.Name == name })
 }
 
 // chatter are parameters of other agents' tools in which a model says why; they change nothing.
