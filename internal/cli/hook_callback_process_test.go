@@ -1,0 +1,71 @@
+//go:build unix
+
+package cli_test
+
+import (
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// The hooks of a host that protect fail closed: without their answer nothing happens that they could refuse.
+func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
+	const model = "reply\n  call Write {\"file_path\":\"made\",\"content\":\"x\"}\nfinal\n  say Done.\n"
+	const late, guards = "did not end within 50ms", "gave no valid answer: "
+	for name, c := range map[string]struct {
+		event, answer, why string
+		made               bool
+		requests           int
+	}{
+		"a call, too late":                {"PreToolUse", "", guards + "it " + late, false, 2},
+		"a call, an exception":            {"PreToolUse", `"subtype":"error","error":"it threw"`, guards + "the host: it threw", false, 2},
+		"a call, an answer in no form":    {"PreToolUse", `"subtype":"success","response":{"decision":"perhaps"}`, guards + `the decision "perhaps"`, false, 2},
+		"a question for permission":       {"PermissionRequest", "", guards + "it " + late, false, 2},
+		"a prompt":                        {"UserPromptSubmit", "", guards + "it " + late, false, 0},
+		"the work after a batch of calls": {"PostToolBatch", "", guards + "it " + late, true, 1},
+		"the end of a turn":               {"Stop", "", "decides nothing: it " + late, true, 2}, // its refusal would be more work
+	} {
+		t.Run(name, func(t *testing.T) {
+			mode, timeout := "acceptEdits", "600"
+			if c.event == "PermissionRequest" {
+				mode = "default"
+			}
+			if c.answer == "" {
+				timeout = "0.05"
+			}
+			d := drive(t, model, "--permission-prompt-tool", "stdio", "--permission-mode", mode)
+			if _, err := d.ask(fmt.Sprintf(`{"subtype":"initialize","hooks":{%q:[{"matcher":"Write","hookCallbackIds":["h"],"timeout":%s}]}}`, c.event, timeout)); err != "" {
+				t.Fatal(err)
+			}
+			d.send(said("make it", "one"))
+			q := d.kind("control_request")
+			if r, _ := q["request"].(map[string]any); r["subtype"] != "hook_callback" {
+				t.Fatalf("%v", r)
+			}
+			if c.answer != "" {
+				d.send(fmt.Sprintf(`{"type":"control_response","response":{"request_id":%q,%s}}`, q["request_id"], c.answer))
+			}
+			d.until("result", func(m map[string]any) bool {
+				if m["type"] == "control_request" {
+					t.Fatalf("the host was asked: %v", m)
+				}
+				return m["type"] == "result"
+			})
+			if _, err := os.Stat(filepath.Join(d.dir, "made")); (err == nil) != c.made {
+				t.Errorf("the file: %v", err)
+			}
+			if text := fmt.Sprint(d.seen); !strings.Contains(text, c.why) {
+				t.Errorf("%s", text)
+			}
+			if n := len(d.srv.Requests()); n != c.requests {
+				t.Errorf("%d requests", n)
+			}
+			if c.event == "PreToolUse" && !strings.Contains(string(d.srv.Requests()[1].Body), c.why[:len(guards)]) {
+				t.Errorf("the model does not learn why: %s", d.srv.Requests()[1].Body)
+			}
+			d.end()
+		})
+	}
+}
