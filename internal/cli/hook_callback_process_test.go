@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 )
@@ -68,4 +69,27 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 			d.end()
 		})
 	}
+}
+
+// A newer host may register hooks of events that lathe does not have: the query goes on, the others run, and a warning names the event.
+func TestHooksOfUnknownEventsAreLeftOut(t *testing.T) {
+	d := drive(t, "final\n  say Done.\n")
+	_, err := d.ask(`{"subtype":"initialize","hooks":{"PreSkillShellCommand":[{"hookCallbackIds":["a"]}],"PreModelSwitch":[{"hookCallbackIds":["b"]}],"UserPromptSubmit":[{"hookCallbackIds":["c"]}]}}`)
+	if err != "" {
+		t.Fatal(err)
+	}
+	d.send(said("hello", "one"))
+	q := d.kind("control_request")
+	d.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{}}}`, q["request_id"]))
+	if r := d.kind("result"); r["result"] != "Done." || fmt.Sprint(q["request"].(map[string]any)["callback_id"]) != "c" {
+		t.Errorf("%v %v", r, q)
+	}
+	for _, name := range []string{"PreSkillShellCommand", "PreModelSwitch"} {
+		if !slices.ContainsFunc(d.seen, func(m map[string]any) bool {
+			return m["subtype"] == "informational" && m["level"] == "warning" && strings.Contains(fmt.Sprint(m["content"]), name)
+		}) {
+			t.Errorf("no warning names %s: %v", name, d.seen)
+		}
+	}
+	d.end()
 }
