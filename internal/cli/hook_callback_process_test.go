@@ -19,14 +19,17 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 		event, answer, why string
 		made               bool
 		requests           int
+		onFailure          string // of the matcher; empty: left out
 	}{
-		"a call, too late":                {"PreToolUse", "", guards + "it " + late, false, 2},
-		"a call, an exception":            {"PreToolUse", `"subtype":"error","error":"it threw"`, guards + "the host: it threw", false, 2},
-		"a call, an answer in no form":    {"PreToolUse", `"subtype":"success","response":{"decision":"perhaps"}`, guards + `the decision "perhaps"`, false, 2},
-		"a question for permission":       {"PermissionRequest", "", guards + "it " + late, false, 2},
-		"a prompt":                        {"UserPromptSubmit", "", guards + "it " + late, false, 0},
-		"the work after a batch of calls": {"PostToolBatch", "", guards + "it " + late, true, 1},
-		"the end of a turn":               {"Stop", "", "decides nothing: it " + late, true, 2}, // its refusal would be more work
+		"a call, too late":                {"PreToolUse", "", guards + "it " + late, false, 2, ""},
+		"a call, an exception":            {"PreToolUse", `"subtype":"error","error":"it threw"`, guards + "the host: it threw", false, 2, ""},
+		"a call, an answer in no form":    {"PreToolUse", `"subtype":"success","response":{"decision":"perhaps"}`, guards + `the decision "perhaps"`, false, 2, ""},
+		"a question for permission":       {"PermissionRequest", "", guards + "it " + late, false, 2, ""},
+		"a prompt":                        {"UserPromptSubmit", "", guards + "it " + late, false, 0, ""},
+		"the work after a batch of calls": {"PostToolBatch", "", guards + "it " + late, true, 1, ""},
+		"the end of a turn":               {"Stop", "", "decides nothing: it " + late, true, 2, ""}, // its refusal would be more work
+		"a call, where the host wants it": {"PreToolUse", "", "decides nothing: it " + late, true, 2, "continue"},
+		"a call, where the host says so":  {"PreToolUse", "", guards + "it " + late, false, 2, "block"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			mode, timeout := "acceptEdits", "600"
@@ -37,8 +40,13 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 				timeout = "0.05"
 			}
 			d := drive(t, model, "--permission-prompt-tool", "stdio", "--permission-mode", mode)
-			if _, err := d.ask(fmt.Sprintf(`{"subtype":"initialize","hooks":{%q:[{"matcher":"Write","hookCallbackIds":["h"],"timeout":%s}]}}`, c.event, timeout)); err != "" {
-				t.Fatal(err)
+			more := ""
+			if c.onFailure != "" {
+				more = fmt.Sprintf(`,"onFailure":%q`, c.onFailure)
+			}
+			answer, err := d.ask(fmt.Sprintf(`{"subtype":"initialize","hooks":{%q:[{"matcher":"Write","hookCallbackIds":["h"],"timeout":%s%s}]}}`, c.event, timeout, more))
+			if err != "" || answer["hook_on_failure_supported"] != true {
+				t.Fatal(err, answer)
 			}
 			d.send(said("make it", "one"))
 			q := d.kind("control_request")
@@ -63,7 +71,7 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 			if n := len(d.srv.Requests()); n != c.requests {
 				t.Errorf("%d requests", n)
 			}
-			if c.event == "PreToolUse" && !strings.Contains(string(d.srv.Requests()[1].Body), c.why[:len(guards)]) {
+			if c.event == "PreToolUse" && !c.made && !strings.Contains(string(d.srv.Requests()[1].Body), c.why[:len(guards)]) {
 				t.Errorf("the model does not learn why: %s", d.srv.Requests()[1].Body)
 			}
 			d.end()

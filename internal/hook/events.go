@@ -45,7 +45,7 @@ var events = sync.OnceValue(func() map[string]kind {
 		"Setup":               {place: 19, subject: "trigger", local: true},
 		"InstructionsLoaded":  {place: 20, subject: "load_reason"},
 		"TaskCreated":         {place: 21, protects: true, asks: true},
-		"TaskCompleted":       {place: 22, protects: true, asks: true},
+		"TaskCompleted":       {place: 22, protects: true, resumes: true, asks: true},
 		"TeammateIdle":        {place: 23, protects: true, resumes: true, asks: true},
 		"Elicitation":         {place: 24, subject: "mcp_server_name", protects: true},
 		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true},

@@ -246,9 +246,9 @@ func (r Run) blocked() (string, bool) {
 }
 
 // unanswered reports a callback of the host program that failed where it could have refused something, and the reason to refuse it:
-// the host relies on its hook.
+// the host relies on its hook, unless it says onFailure: "continue" (HookCallbackMatcher in the Agent SDK's sdk.d.ts).
 func (r Run) unanswered() (string, bool) {
-	if r.Err == nil || r.Handler.Type != typeCallback {
+	if r.Err == nil || r.Handler.Type != typeCallback || r.Handler.lenient {
 		return "", false
 	}
 	k := events()[r.Handler.Event]
