@@ -193,6 +193,9 @@ func checkFormats(o *Options) error {
 	if o.Replay && o.InputFormat != "stream-json" {
 		return usage("add --input-format stream-json", "--replay-user-messages needs stream-json input")
 	}
+	if o.AwaitInit && o.InputFormat != "stream-json" {
+		return usage("add --input-format stream-json", "--await-initialize waits for a request on stdin")
+	}
 	switch {
 	case o.Prompts != "" && o.Prompts != "host" && o.Prompts != "none":
 		return usage("use host or none", "--permission-prompts: %q does not answer questions", o.Prompts)
