@@ -139,6 +139,7 @@ func checkSchema(o *Options) error {
 func (p *program) headless(o *Options, conv Conversation) *headless {
 	about := conv.About()
 	h := &headless{conv: conv, stats: newResultStats(about.Info), limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, about.BudgetUSD)}, schema: o.JSONSchema != ""}
+	h.say = func(text string) { fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(text)) }
 	if o.OutputFormat == "text" {
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
