@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"io"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // lineSearch searches a file line by line, a chunk at a time.
