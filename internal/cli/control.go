@@ -38,6 +38,7 @@ type controller struct {
 	calls     map[string]event.Question
 	replies   map[string]chan hostReply // of requests to the host, by id
 	hostSeq   int
+	awaits    bool // initialize is still to come, as the first line; for read alone
 
 	wake  chan struct{}
 	woken bool // a task has ended in the background, and no turn had the news
@@ -57,7 +58,7 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		return err
 	}
 	c := &controller{
-		p: p, o: o, w: p.jsonLines(),
+		p: p, o: o, w: p.jsonLines(), awaits: o.AwaitInit,
 		asks: map[string]string{}, replies: map[string]chan hostReply{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
 	}
 	o.hostServers = c.hostServers
@@ -332,6 +333,8 @@ func (c *controller) read(ctx context.Context) {
 	c.eof = true
 	if !errors.Is(err, io.EOF) {
 		c.inputErr = err
+	} else if c.awaits {
+		c.inputErr = usage("send it as the first line", "stdin ended before the request initialize, which --await-initialize promises")
 	}
 	asks := c.asks
 	c.asks = map[string]string{}

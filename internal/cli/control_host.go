@@ -96,7 +96,8 @@ func (c *controller) hookCallback(ctx context.Context, id string, input json.Raw
 	return c.callHost(ctx, request)
 }
 
-// hostHooks reads the hooks of initialize: by event, lists of matchers with the ids of callbacks.
+// hostHooks reads the hooks of initialize: by event, lists of matchers with the ids of callbacks. Of events that lathe does not
+// have, the session warns: newer hosts know more.
 func (c *controller) hostHooks(raw json.RawMessage) ([]hook.Group, error) {
 	var events map[string][]json.RawMessage
 	if err := json.Unmarshal(raw, &events); err != nil {
@@ -104,9 +105,6 @@ func (c *controller) hostHooks(raw json.RawMessage) ([]hook.Group, error) {
 	}
 	var out []hook.Group
 	for _, name := range slices.Sorted(maps.Keys(events)) {
-		if !hook.Fires(name) && len(events[name]) > 0 {
-			return nil, fmt.Errorf("initialize: lathe runs no hooks of the event %s; leave them out", name)
-		}
 		for _, group := range events[name] {
 			out = append(out, hook.Group{Event: name, JSON: group, From: "the host program", Call: c.hookCallback})
 		}

@@ -42,7 +42,11 @@ type inputLine struct {
 // line serves one line. Types that lathe does not know are ignored, as the protocol asks.
 func (c *controller) line(ctx context.Context, b []byte) error {
 	var l inputLine
-	if err := json.Unmarshal(b, &l); err != nil {
+	err := json.Unmarshal(b, &l)
+	if late := c.awaited(l); late != nil {
+		return late
+	}
+	if err != nil {
 		return fmt.Errorf("not a JSON object: %w; send one object per line", err)
 	}
 	switch l.Type {
@@ -56,6 +60,22 @@ func (c *controller) line(ctx context.Context, b []byte) error {
 		}
 	}
 	return nil
+}
+
+// awaited refuses the start where --await-initialize promises that the first line is initialize, and it is another: the host relies
+// on what that request says.
+func (c *controller) awaited(l inputLine) error {
+	var r controlRequest
+	if !c.awaits || l.Type == "control_request" && json.Unmarshal(l.Request, &r) == nil && r.Subtype == "initialize" {
+		c.awaits = false
+		return nil
+	}
+	c.awaits = false
+	err := usage("send it first, or leave the flag out", "the first line of stdin is not the request initialize, which --await-initialize promises")
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.openErr = err
+	return err
 }
 
 // user queues a message, or holds it for the next one.

@@ -21,6 +21,7 @@ type Options struct {
 	Partial        bool
 	HookEvents     bool
 	Replay         bool
+	AwaitInit      bool // the first line of stdin is the request initialize
 	JSONSchema     string
 	PermissionTool string // "stdio" or empty
 
@@ -183,7 +184,8 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVarP(&o.Worktree, "worktree", "w", "", "work in a git worktree of its own, by `name`")
 	f.Lookup("worktree").NoOptDefVal = newWorktree
 	f.StringVar(&o.Prompts, "permission-prompts", "", "")
-	hide(f, "permission-prompts")
+	f.BoolVar(&o.AwaitInit, "await-initialize", false, "")
+	hide(f, "permission-prompts", "await-initialize")
 	addSystemFlags(f, o)
 	f.StringArrayVar(&o.MCPConfig, "mcp-config", nil, "more MCP servers: a `file`, or a JSON object")
 	f.BoolVar(&o.StrictMCP, "strict-mcp-config", false, "use only the MCP servers of --mcp-config")
@@ -215,7 +217,6 @@ var compatFlags = []struct {
 	{"managed-settings", "policies of the host (say it with --settings)", false, emptyObject},
 	{"resume-drops-turn", "checked rewinds", false, isBlank},
 	{"session-mirror", "session stores of the host", true, isFalse},
-	{"await-initialize", "plugins, servers and policies over stdin", true, isFalse},
 	{"allow-dangerously-skip-permissions", "", true, anyValue},
 	{"thinking-display", "", false, anyValue},
 	{"debug-to-stderr", "", true, anyValue},

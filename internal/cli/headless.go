@@ -19,7 +19,13 @@ type headless struct {
 	schema  bool                              // an answer must fit --json-schema
 	asked   func(id string, q event.Question) // a question came up; nil: refuse
 	closed  func(id string)                   // a question was answered, by whomever
+	say     func(text string)                 // tells people on stderr what a turn waits for before it begins
 	stop    func(context.CancelFunc)          // gets the cancel function of the turn that begins; may be nil
+}
+
+// readied is a conversation that waits before its first turn for parts that come from elsewhere.
+type readied interface {
+	Ready(ctx context.Context, say func(text string))
 }
 
 // once runs the one turn of a prompt run.
@@ -32,14 +38,17 @@ func (h *headless) once(ctx context.Context, m llm.Message) (outcome, error) {
 // turn runs one turn and prints it. The error is a failure to print; how the turn went is in the outcome.
 func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
 	h.stats.reset()
-	if err := h.printer.begin(h.conv.About()); err != nil {
-		return outcome{}, err
-	}
 	ctx, interrupt := context.WithCancel(ctx)
 	defer interrupt()
 	if h.stop != nil {
 		h.stop(interrupt)
 		defer h.stop(nil)
+	}
+	if r, ok := h.conv.(readied); ok { // so that the first line has what the first request will
+		r.Ready(ctx, h.say)
+	}
+	if err := h.printer.begin(h.conv.About()); err != nil {
+		return outcome{}, err
 	}
 	// Events are read to the turn's end whatever happens: that is when the session is complete.
 	events, noTurn := context.WithCancel(context.WithoutCancel(ctx))

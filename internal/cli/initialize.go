@@ -31,7 +31,7 @@ type initializing struct {
 }
 
 // initialize takes the host's settings into the options and opens the conversation. What lathe cannot do
-// is refused rather than ignored: a host that sets a hook relies on it. Hosts send their first message
+// is refused rather than ignored, except hooks of events that it does not have. Hosts send their first message
 // without waiting for the answer, so that a refusal stands for all that follows.
 func (c *controller) initialize(ctx context.Context, in initializing) (any, error) {
 	answer, err := c.initialized(ctx, in)
@@ -62,10 +62,17 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	}
 	a := c.conv.About()
 	parts := a.parts()
-	return map[string]any{
+	answer := map[string]any{
 		"commands": described(parts.Commands), "agents": described(parts.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
 		"output_style": cmp.Or(a.Style, style.Default), "available_output_styles": styleNames(c.conv), "capabilities": capabilities, "claude_code_version": first(currentVersion()),
-	}, nil
+		"hook_on_failure_supported": true,
+	}
+	for field, raw := range map[string]json.RawMessage{"hooks_applied": in.Hooks, "plugins_applied": in.Plugins, "mcp_servers_applied": in.Servers} {
+		if !isEmptyJSON(raw) {
+			answer[field] = true // else takeInit had refused
+		}
+	}
+	return answer, nil
 }
 
 func (c *controller) takeInit(in initializing) error {

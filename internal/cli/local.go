@@ -409,6 +409,11 @@ func (l *local) parts(s *conversation.Session) Parts {
 	}
 }
 
+// Ready waits for MCP servers whose tools are not known.
+func (l *local) Ready(ctx context.Context, say func(text string)) {
+	l.inst.Servers().Wait(ctx, say, func(text string) { l.front().Note(event.Notice{Level: "warning", Text: text}) })
+}
+
 // Next waits for the next event.
 func (l *local) Next(ctx context.Context) (event.Event, error) {
 	e, ok := l.events.Next(ctx)

@@ -225,6 +225,7 @@ func (a *servedAgent) turn(ctx context.Context, c *serve.Call, s *servedSession,
 		s.busy, s.used = false, a.seq
 	}()
 	h := headless{conv: s.conv, printer: &progressPrinter{ctx: ctx, call: c}, stats: s.stats, limits: limits{turns: a.o.MaxTurns, budget: a.o.MaxBudget}}
+	h.say = func(text string) { c.Progress(ctx, text) }
 	h.asked = func(id string, q event.Question) {
 		go func() { _ = s.conv.Answer(id, askClient(ctx, c, q)) }() // an error: another answer came first
 	}

@@ -39,13 +39,19 @@ func (o *Options) takePlugins(raw json.RawMessage) error {
 	if isEmptyJSON(raw) {
 		return nil
 	}
-	var list []struct{ Type, Path string }
+	var list []struct {
+		Type, Path string
+		NoServers  bool `json:"skipMcpDiscovery"`
+	}
 	if err := json.Unmarshal(raw, &list); err != nil {
 		return fmt.Errorf("initialize: plugins: %w", err)
 	}
 	for _, p := range list {
 		if p.Type != "local" || p.Path == "" {
 			return fmt.Errorf("initialize: plugins: the type %q is not known; there is local, with a path", p.Type)
+		}
+		if p.NoServers {
+			return fmt.Errorf("initialize: plugins: skipMcpDiscovery is not supported; leave it out, or leave the plugin %s out", p.Path)
 		}
 		o.PluginDirs = append(o.PluginDirs, p.Path)
 	}

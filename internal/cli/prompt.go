@@ -139,6 +139,7 @@ func checkSchema(o *Options) error {
 func (p *program) headless(o *Options, conv Conversation) *headless {
 	about := conv.About()
 	h := &headless{conv: conv, stats: newResultStats(about.Info), limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, about.BudgetUSD)}, schema: o.JSONSchema != ""}
+	h.say = func(text string) { fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(text)) }
 	if o.OutputFormat == "text" {
 		h.printer = newTextPrinter(p.streams, p.now)
 	} else {
@@ -192,6 +193,9 @@ func checkFormats(o *Options) error {
 	}
 	if o.Replay && o.InputFormat != "stream-json" {
 		return usage("add --input-format stream-json", "--replay-user-messages needs stream-json input")
+	}
+	if o.AwaitInit && o.InputFormat != "stream-json" {
+		return usage("add --input-format stream-json", "--await-initialize waits for a request on stdin")
 	}
 	switch {
 	case o.Prompts != "" && o.Prompts != "host" && o.Prompts != "none":

@@ -143,7 +143,7 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		{[]string{"-p", "hi", "--task-budget", "many"}, "not a whole number"},
 		{[]string{"-p", "hi", "--permission-prompts", "all"}, "host or none"},
 		{[]string{"-p", "hi", "--worktree=../x"}, "is not a name for a worktree"},
-		{[]string{"-p", "hi", "--await-initialize"}, "over stdin are not supported; leave the flag out"},
+		{[]string{"-p", "hi", "--await-initialize"}, "add --input-format stream-json"},
 		{[]string{"help", "me"}, `lathe -p "help me"`},
 		{[]string{"version", "control"}, `lathe -p "version control"`},
 		{[]string{"completion"}, "bash, zsh, fish, powershell"},

@@ -10,6 +10,7 @@ import (
 type kind struct {
 	subject  string // the field of the input that matchers are compared with; "": they always match
 	protects bool   // hooks may refuse something, so one that cannot be read is an error
+	resumes  bool   // what a hook refuses is the end: the work goes on
 	plain    bool   // plain output of a command is context for the model
 	asks     bool   // hooks may be questions to a model
 	local    bool   // no HTTP requests
@@ -30,10 +31,10 @@ var events = sync.OnceValue(func() map[string]kind {
 		"PostToolUse":        {place: 6, subject: "tool_name", asks: true},
 		"PostToolUseFailure": {place: 7, subject: "tool_name", asks: true},
 		"Notification":       {place: 9, subject: "notification_type"},
-		"Stop":               {place: 10, protects: true, asks: true},
+		"Stop":               {place: 10, protects: true, resumes: true, asks: true},
 		"StopFailure":        {place: 11, subject: "error"},
 		"SubagentStart":      {place: 12, subject: "agent_type"},
-		"SubagentStop":       {place: 13, subject: "agent_type", protects: true, asks: true},
+		"SubagentStop":       {place: 13, subject: "agent_type", protects: true, resumes: true, asks: true},
 		"PreCompact":         {place: 14, subject: "trigger", protects: true},
 		"PostCompact":        {place: 15, subject: "trigger"},
 		"SessionEnd":         {place: 16, subject: "reason", limit: 1500 * time.Millisecond},
@@ -44,8 +45,8 @@ var events = sync.OnceValue(func() map[string]kind {
 		"Setup":               {place: 19, subject: "trigger", local: true},
 		"InstructionsLoaded":  {place: 20, subject: "load_reason"},
 		"TaskCreated":         {place: 21, protects: true, asks: true},
-		"TaskCompleted":       {place: 22, protects: true, asks: true},
-		"TeammateIdle":        {place: 23, protects: true, asks: true},
+		"TaskCompleted":       {place: 22, protects: true, resumes: true, asks: true},
+		"TeammateIdle":        {place: 23, protects: true, resumes: true, asks: true},
 		"Elicitation":         {place: 24, subject: "mcp_server_name", protects: true},
 		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true},
 		"WorktreeCreate":      {place: 26, protects: true},

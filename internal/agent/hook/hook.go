@@ -5,8 +5,8 @@
 // request or question; its subject is the word that matchers are compared with, such as the name of a tool.
 //
 // Promises: all handlers of an event run side by side, and the strictest result counts; a handler that fails, hangs or
-// prints nonsense is reported and decides nothing; a handler never lifts a deny rule or a guard; each run is in the log
-// with its input, output and time.
+// prints nonsense is reported and decides nothing, except that a callback of the host program refuses what it guards; a
+// handler never lifts a deny rule or a guard; each run is in the log with its input, output and time.
 package hook
 
 import (
@@ -242,7 +242,17 @@ func (r Run) blocked() (string, bool) {
 	case r.Exit == 2:
 		return cmp.Or(r.Output.Reason, r.Stderr, "a hook blocked it"), true
 	}
-	return "", false
+	return r.unanswered()
+}
+
+// unanswered reports a callback of the host program that failed where it could have refused something, and the reason to refuse it:
+// the host relies on its hook, unless it says onFailure: "continue" (HookCallbackMatcher in the Agent SDK's sdk.d.ts).
+func (r Run) unanswered() (string, bool) {
+	if r.Err == nil || r.Handler.Type != typeCallback || r.Handler.lenient {
+		return "", false
+	}
+	k := events()[r.Handler.Event]
+	return fmt.Sprintf("the host program's hook of %s gave no valid answer: %v", r.Handler.Event, r.Err), k.protects && !k.resumes
 }
 
 // stops reports a hook that ends the turn, and the reason.
@@ -329,7 +339,9 @@ func (h *Hooks) show(r Run) {
 	if t := terminalSequences(r.Output.Terminal); t != "" && h.s.Interactive {
 		h.s.Publish(event.Terminal{Sequence: t})
 	}
-	if r.Err != nil {
+	if why, ok := r.unanswered(); ok {
+		h.warn(why + "; what it guards is refused")
+	} else if r.Err != nil {
 		h.warn(fmt.Sprintf("the hook %s failed and decides nothing: %v", r.Handler.name(""), r.Err))
 	}
 }

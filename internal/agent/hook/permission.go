@@ -28,6 +28,9 @@ func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval, lasting
 	}
 	for _, r := range h.fire(ctx, occasion{event: "PermissionRequest", subject: a.Tool, fields: fields, call: &a.Call}) {
 		ans := r.Output.Specific.Decision
+		if why, ok := r.unanswered(); ok {
+			ans = &answer{Behavior: "deny", Message: why}
+		}
 		if ans == nil || ok && (out.Effect == permission.Deny || ans.Behavior == "allow") {
 			continue
 		}

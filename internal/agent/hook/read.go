@@ -64,6 +64,8 @@ type Handler struct {
 	place  Place
 	test   func(subject string) bool
 	call   Callback
+
+	lenient bool // a failure decides nothing, as the host program wants it (onFailure)
 }
 
 // The types of handlers.
@@ -106,6 +108,7 @@ func (t *table) add(g Group, once bool) {
 		Hooks   []json.RawMessage `json:"hooks"`
 		IDs     []string          `json:"hookCallbackIds"`
 		Timeout float64           `json:"timeout"`
+		Failure string            `json:"onFailure"`
 	}
 	if !t.known(g) {
 		return
@@ -124,7 +127,7 @@ func (t *table) add(g Group, once bool) {
 		return
 	}
 	for _, id := range group.IDs {
-		t.put(&Handler{Type: typeCallback, CallbackID: id, Timeout: group.Timeout, call: g.Call}, g, group.Matcher, test)
+		t.put(&Handler{Type: typeCallback, CallbackID: id, Timeout: group.Timeout, call: g.Call, lenient: group.Failure == "continue"}, g, group.Matcher, test)
 	}
 	for _, raw := range group.Hooks {
 		key := g.Event + "\x00" + group.Matcher + "\x00" + compact(raw)

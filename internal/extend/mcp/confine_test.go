@@ -37,7 +37,7 @@ func TestProgramsOfStrangersAreConfined(t *testing.T) {
 					return nil, nil, errors.New("no boundary today")
 				}
 			})
-			b.set.Wait(t.Context(), true)
+			b.start(t)
 			s := b.set.Status()[0]
 			if _, err := os.Stat(ran); err == nil || asked != "s" || s.State != mcp.Failed || !strings.Contains(s.Err, "no boundary today") {
 				t.Errorf("asked %q, ran: %v, %+v", asked, err == nil, s)
@@ -66,7 +66,7 @@ func TestAServerOfAPluginKnowsItsFoldersAndNoCredentials(t *testing.T) {
 	t.Setenv("GITHUB_TOKEN", "ghp_canary")
 	places := placesOf(t, true, self("official"))
 	b := newBench(t, nil, func(o *mcp.Options) { o.Places = func() entry.Places { return places } })
-	b.set.Wait(t.Context(), true)
+	b.start(t)
 	got := b.text(t, "mcp__s__env", `{"text":""}`)
 	if strings.Contains(got, "ghp_canary") || !strings.Contains(got, "CLAUDE_PLUGIN_ROOT=/plugin/root") || !strings.Contains(got, "CLAUDE_PLUGIN_DATA=/plugin/data") {
 		t.Errorf("%s", got)

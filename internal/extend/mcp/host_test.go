@@ -62,6 +62,24 @@ func TestAServerInTheHostsProcessIsUsed(t *testing.T) {
 	}
 }
 
+// Every host may call its server by the same name, so nothing is remembered of it: another run asks it first.
+func TestTheToolsOfAHostsServerAreNotRemembered(t *testing.T) {
+	servers := map[string]any{"mine": map[string]string{"type": "sdk", "name": "mine"}}
+	b := newBench(t, servers, func(o *mcp.Options) { o.Host = inProcess(t) })
+	b.start(t)
+	if len(b.tools(t)) == 0 {
+		t.Fatal("no tools")
+	}
+	b.open(t, servers, func(o *mcp.Options) { o.Host = inProcess(t) })
+	if tools := b.tools(t); len(tools) > 0 {
+		t.Errorf("%d tools of another host are offered", len(tools))
+	}
+	b.start(t)
+	if got := b.text(t, "mcp__mine__echo", `{"text":"again"}`); got != "echo: again" {
+		t.Errorf("%q", got)
+	}
+}
+
 func TestTheHostReplacesItsServersWhileTheSessionRuns(t *testing.T) {
 	b := newBench(t, map[string]any{"old": self("official")}, func(o *mcp.Options) { o.Places = func() entry.Places { return entry.Places{} } })
 	b.start(t)

@@ -5,7 +5,8 @@
 //
 // Promises:
 //
-//   - Nothing waits for a server: a known one starts with the first call of its tools, any other beside the first request.
+//   - A known server starts with the first call of its tools, and nothing waits for it before. Any other starts beside the first request; a run in
+//     which nobody could ask again later waits for it some seconds.
 //   - A server is a stranger. Its descriptions and results are bounded and never trusted; its tools ask like any that are not known; a tool whose
 //     description changed is withheld until the user accepts the change.
 //   - A call ends with a result, an error text or its context: a server that is dead, slow or mad costs no more. One that crashed starts again
@@ -72,6 +73,7 @@ type Set struct {
 	life      context.Context
 	end       context.CancelFunc
 	began     sync.Once
+	waited    sync.Once
 	told      atomic.Bool   // the faults were reported
 	gate      sync.RWMutex  // held while work may grow
 	asking    chan struct{} // holds a value while a question about an agent's server is open
@@ -173,7 +175,7 @@ func (s *Set) newServer(e entry.Entry) *server {
 	}
 	v.log.mask = v.hidden.mask
 	v.disabled = e.Disabled || s.o.Disabled != nil && s.o.Disabled(e.Name)
-	if s.o.StateHome != "" {
+	if s.o.StateHome != "" && e.Type != entry.SDK { // whose name alone does not say which server it is
 		v.file = filepath.Join(s.o.StateHome, "mcp", "tools", e.Sum()[:32]+".json")
 		v.remember()
 	}
@@ -221,21 +223,6 @@ func (s *Set) Begin() {
 			s.ask()
 		})
 	})
-}
-
-// Wait starts the servers whose tools are not known and waits for those that the command line named, each for its start-up timeout; with all, for
-// every one.
-func (s *Set) Wait(ctx context.Context, all bool) {
-	if s == nil || s.Load() != nil {
-		return
-	}
-	var wg sync.WaitGroup
-	for _, v := range s.list() {
-		if !v.isKnown() && (all || v.entry.Scope == entry.Flag) {
-			wg.Go(func() { _, _ = v.connect(ctx) })
-		}
-	}
-	wg.Wait()
 }
 
 // Status is a server as people see it. All texts are foreign.

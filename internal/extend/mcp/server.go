@@ -120,11 +120,7 @@ func (v *server) connect(ctx context.Context) (*client.Client, error) {
 
 // start runs one attempt; it belongs to the set and not to the call that wanted it.
 func (v *server) start(a *start) {
-	timeout := startTimeout
-	if ms, err := strconv.Atoi(v.set.variable("MCP_TIMEOUT")); err == nil && ms > 0 {
-		timeout = time.Duration(ms) * time.Millisecond
-	}
-	timeout = entry.Timeout(v.entry.StartMs, timeout)
+	timeout := v.limit(startTimeout)
 	ctx, cancel := context.WithTimeoutCause(v.set.life, timeout, fmt.Errorf("it did not answer within %s; MCP_TIMEOUT sets the time in milliseconds", timeout))
 	defer cancel()
 	v.mu.Lock()
@@ -330,7 +326,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	}
 	offered := v.offered(tool)
 	if offered == nil {
-		return nil, errors.New("the server offers it no more, or with another description that the user has not accepted")
+		return nil, v.notOffered(tool)
 	}
 	limit := 28 * time.Hour
 	if ms, err := strconv.Atoi(v.set.variable("MCP_TOOL_TIMEOUT")); err == nil && ms > 0 {

@@ -221,6 +221,24 @@ func (v *server) offered(tool string) *client.Tool {
 	return &v.listed[at].tool
 }
 
+// notOfferedError is why a tool of an earlier list cannot be called.
+type notOfferedError string
+
+func (e notOfferedError) Error() string { return string(e) }
+
+func (v *server) notOffered(tool string) error {
+	v.mu.Lock()
+	defer v.mu.Unlock()
+	if slices.ContainsFunc(v.proposed, func(t client.Tool) bool { return t.Name == tool }) {
+		return notOfferedError(fmt.Sprintf("The MCP server %s changed its tool %s, and the user has not accepted the change; lathe mcp get %s shows it.", v.entry.Name, tool, v.entry.ID()))
+	}
+	var names []string
+	for _, l := range v.listed {
+		names = append(names, l.tool.Name)
+	}
+	return notOfferedError(fmt.Sprintf("The MCP server %s has no tool %s any more. Its tools are: %s", v.entry.Name, tool, strings.Join(names, ", ")))
+}
+
 // Accept accepts the descriptions that a server changed.
 func (s *Set) Accept(name string) error {
 	v := s.find(name)

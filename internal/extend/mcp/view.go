@@ -3,6 +3,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"slices"
 	"sync"
@@ -22,7 +23,7 @@ type Seat struct {
 	Blob   func(ctx context.Context, name string, data []byte) (string, error) // keeps data with the session
 	Ask    func(ctx context.Context, q event.Question) (event.Answer, error)   // nil: nobody answers
 	Notice func(text string)                                                   // warns the user; foreign text. May be nil
-	Waits  bool                                                                // the first step waits for the servers of the command line
+	Waits  bool                                                                // the first step waits for servers that are not known
 
 	// Elicit lets hooks answer a question in the user's place, and Elicited replace the user's answer: an action, and the content with
 	// accept; ok is false where they do not. nil: there are no hooks.
@@ -178,7 +179,7 @@ func (w *View) plan(l *listed, c llm.ToolCall, in json.RawMessage) *agent.Plan {
 			defer w.serves(l.server)()
 			r, err := l.server.call(ctx, l.tool.Name, in, func(p jsonrpc.Progress) { agent.Output(ctx, progressLine(p)) })
 			if err != nil {
-				if ctx.Err() != nil {
+				if _, ok := errors.AsType[notOfferedError](err); ok || ctx.Err() != nil {
 					return nil, err
 				}
 				return nil, fmt.Errorf("The MCP server %s did not answer the call: %w", l.server.entry.Name, err)
@@ -226,8 +227,8 @@ func (w *View) clean(text string) string {
 	return w.seat.Clean(text)
 }
 
-// Hook is the loop's hook before each step. Before the first it waits where that is wanted: for the servers of the command line where nobody
-// could ask again later, and for all where MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
+// Hook is the loop's hook before each step. Before the first it waits where that is wanted: where nobody could ask again later, and where
+// MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
 func (w *View) Hook() agent.BeforeStep {
 	var once sync.Once
 	return agent.BeforeStep{Name: "MCP servers", Run: func(ctx context.Context) (_ []llm.Message, err error) {
@@ -237,8 +238,8 @@ func (w *View) Hook() agent.BeforeStep {
 			}
 			defer w.begin()
 			w.takeOwn(ctx)
-			if all := w.set.variable("MCP_CONNECTION_NONBLOCKING") == "0"; all || w.seat.Waits {
-				w.set.Wait(ctx, all)
+			if w.seat.Waits || w.set.variable("MCP_CONNECTION_NONBLOCKING") == "0" {
+				w.set.Wait(ctx, w.notice, w.notice)
 			}
 			if w.set.told.CompareAndSwap(false, true) && w.seat.Notice != nil {
 				for _, f := range w.set.Faults() {

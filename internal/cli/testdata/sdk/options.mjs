@@ -104,6 +104,16 @@ const noEffect = (options, more) => async () => {
 const write = cwd => call('Write', {file_path: join(cwd, 'made.txt'), content: 'x'});
 const results = r => JSON.stringify(r.messages.filter(m => m.type === 'user'));
 const stores = home => join(home, '.local/share/lathe/projects');
+const heron = async pluginDelivery => {
+  const at = place(), path = join(at.home, 'heron');
+  mkdirSync(join(path, '.claude-plugin'), {recursive: true});
+  mkdirSync(join(path, 'skills/fish'), {recursive: true});
+  writeFileSync(join(path, '.claude-plugin/plugin.json'), '{"name": "heron"}');
+  writeFileSync(join(path, 'skills/fish/SKILL.md'), '---\nname: fish\ndescription: Fishes\n---\nFish.');
+  const r = await run(at, {plugins: [{type: 'local', path}], pluginDelivery});
+  done(r);
+  must(r.init.slash_commands.includes('heron:fish'), r.init.slash_commands);
+};
 const resumed = async more => {
   const at = place(), first = await run(at, {}, {prompt: 'first words'});
   done(first);
@@ -405,7 +415,11 @@ const cases = {
     await controlServers();
     await remoteServers();
   },
-  mcpServersDelivery: refused({mcpServers: {x: {command: 'true'}}, mcpServersDelivery: 'initialize'}, 'initialize'),
+  mcpServersDelivery: async () => {
+    const r = await run(place(), {mcpServers: {x: {command: 'true'}}, mcpServersDelivery: 'initialize'});
+    done(r);
+    must(r.init.mcp_servers[0].name === 'x', r.init.mcp_servers);
+  },
   model: async () => {
     const r = await run(place(), {model: 'opus'});
     must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
@@ -442,17 +456,8 @@ const cases = {
     const r = await run(at, {permissionPrompts: 'none', canUseTool: async (_, input) => ({behavior: 'allow', updatedInput: input})}, {script: [[write(at.cwd)]]});
     must(r.result.permission_denials.length === 1 && !existsSync(join(at.cwd, 'made.txt')), 'somebody was asked');
   },
-  plugins: async () => {
-    const at = place(), path = join(at.home, 'heron');
-    mkdirSync(join(path, '.claude-plugin'), {recursive: true});
-    mkdirSync(join(path, 'skills/fish'), {recursive: true});
-    writeFileSync(join(path, '.claude-plugin/plugin.json'), '{"name": "heron"}');
-    writeFileSync(join(path, 'skills/fish/SKILL.md'), '---\nname: fish\ndescription: Fishes\n---\nFish.');
-    const r = await run(at, {plugins: [{type: 'local', path}]});
-    done(r);
-    must(r.init.slash_commands.includes('heron:fish'), r.init.slash_commands);
-  },
-  pluginDelivery: refused({plugins: [{type: 'local', path: root}], pluginDelivery: 'initialize'}, 'initialize'),
+  plugins: async () => heron('argv'),
+  pluginDelivery: async () => heron('initialize'),
   promptSuggestions: noEffect({promptSuggestions: true}),
   agentProgressSummaries: noEffect({agentProgressSummaries: true}),
   resume: async () => must((await resumed(f => ({resume: f.result.session_id}))).last.includes('first words'), 'the first prompt is missing'),
