@@ -146,7 +146,8 @@ func (e *Env) newSearch(in grepInput) (*search, error) {
 		return nil, errors.New("the pattern is empty; give a regular expression")
 	}
 	if s.mode == modeContent && !in.OnlyMatch {
-		s.before, s.after = min(max(0, in.Before, in.Around), grepContext), min(max(0, in.After, in.Around), grepContext)
+		s.before = min(max(0, in.Before, in.Around), grepContext)
+		s.after = min(max(0, in.After, in.Around), grepContext)
 	}
 	if in.Numbers != nil {
 		s.numbers = *in.Numbers
@@ -184,7 +185,7 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 		return nil, ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) && found != nil {
-		found.note = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path, glob or type.",
+		found.remark("The search was stopped after %s and is not complete; name a narrower path, glob or type.",
 			s.env.searchTime())
 		err = nil
 	}

@@ -7,7 +7,8 @@ import (
 )
 
 // fileTypes are the types of files, each with the globs of its base names: those of ripgrep --type-list but for
-// compressed files, and more names for some. Both engines use them, since ripgrep's own list differs from release to release.
+// compressed files, and more names for some. Both engines use them, since ripgrep's own list differs from release to
+// release.
 //
 //go:embed grep_types.txt
 var fileTypes string
