@@ -18,11 +18,11 @@ var startsOfPrograms = map[string][]string{
 // startersOfPrograms are the files, or folders, that start programs without sandbox.Runner, each with its reason. All else
 // goes through the Runner, which cleans the environment, ends the whole tree and confines.
 var startersOfPrograms = map[string]string{
-	"internal/sandbox/":        "it is the Runner, the boundary's first process, and the reaper",
-	"internal/tui/external.go": "the user's editor needs the terminal, which the Runner gives to no child",
-	"internal/cli/demo_tui.go": "lathe's own interface in the demo needs the terminal",
-	"internal/term/termtest/":  "the terminal of tests runs what a test names",
-	"tools/":                   "programs for development are not part of lathe",
+	"internal/machine/sandbox/":       "it is the Runner, the boundary's first process, and the reaper",
+	"internal/ui/tui/external.go":     "the user's editor needs the terminal, which the Runner gives to no child",
+	"internal/cli/demo_tui.go":        "lathe's own interface in the demo needs the terminal",
+	"internal/machine/term/termtest/": "the terminal of tests runs what a test names",
+	"tools/":                          "programs for development are not part of lathe",
 }
 
 func TestProgramsAreStartedByTheRunner(t *testing.T) {

@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // perform authorises, runs and records one prepared call. Its duration does not count the wait for an answer.

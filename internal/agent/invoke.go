@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 type runningKey struct{}

@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // Calls that a call makes have ids of their own, and a start and an end in the log and among the events. The

@@ -8,7 +8,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // A turn leaves the same conversation in a session on disk as in memory, and reopening it gives the same

@@ -5,7 +5,7 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // Memory is a Transcript that keeps nothing beyond the process: for single tool calls, judges and tests.

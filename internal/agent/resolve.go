@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/lathe-dev/lathe/internal/fuzzy"
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 

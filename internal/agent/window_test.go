@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 var errTooLong = &llm.Error{Kind: llm.KindTooLarge, Message: "prompt is too long: 210000 tokens > 200000 maximum"}

@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // fullDisk is a session whose writes fail from the given one on, until it is mended.

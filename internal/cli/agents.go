@@ -9,14 +9,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/subagent"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // agentNames describes the kinds of subagents that a session with these tools can start.
-func agentNames(inst *app.Instance, tools []string) []Described {
+func agentNames(inst *conversation.Instance, tools []string) []Described {
 	if !slices.Contains(tools, tool.TaskName) {
 		return nil
 	}

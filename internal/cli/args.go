@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lathe-dev/lathe/internal/fuzzy"
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 )
 
 // invocation is a command line after the reading that pflag cannot do: which words are the prompt, whether

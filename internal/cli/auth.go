@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/provider"
 )
@@ -30,7 +30,7 @@ func authLogin(p *program, o *Options) *cobra.Command {
 		Long: "Ask for the API key of a provider, which is not shown, and keep it; with another program's output as its input, the first line is the key. " +
 			"github-copilot logs in by a code that you type at GitHub. The accounts of ChatGPT and of Claude Pro or Max are for their makers' own programs, so lathe takes API keys of OpenAI and Anthropic only.",
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withInstance(c, o, func(ctx context.Context, inst *app.Instance) error { return p.login(ctx, o, inst, args[0]) })
+			return p.withInstance(c, o, func(ctx context.Context, inst *conversation.Instance) error { return p.login(ctx, o, inst, args[0]) })
 		},
 	}
 }
@@ -39,7 +39,7 @@ func authLogout(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "logout PROVIDER", Short: "Remove the key that is kept of a provider", Args: oneProvider,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withInstance(c, o, func(_ context.Context, inst *app.Instance) error {
+			return p.withInstance(c, o, func(_ context.Context, inst *conversation.Instance) error {
 				if err := inst.Logout(args[0]); err != nil {
 					return err
 				}
@@ -55,7 +55,9 @@ func authStatus(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "status", Short: "List the providers that have a key, and where it is", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.withInstance(c, o, func(_ context.Context, inst *app.Instance) error { return p.authStatus(inst.KeyStates(), asJSON) })
+			return p.withInstance(c, o, func(_ context.Context, inst *conversation.Instance) error {
+				return p.authStatus(inst.KeyStates(), asJSON)
+			})
 		},
 	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print a JSON array")
@@ -104,7 +106,7 @@ func oneProvider(c *cobra.Command, args []string) error {
 }
 
 // login keeps the key of a provider.
-func (p *program) login(ctx context.Context, o *Options, inst *app.Instance, name string) error {
+func (p *program) login(ctx context.Context, o *Options, inst *conversation.Instance, name string) error {
 	if err := inst.KnownProvider(name); err != nil {
 		return err
 	}

@@ -6,10 +6,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -17,7 +17,7 @@ import (
 // of the run they are waited for as long as the settings say; those that still run are named.
 
 // hear turns the starts and ends of a session's tasks into events. Ends wake the conversation where it takes more messages.
-func (l *local) hear(s *app.Session) {
+func (l *local) hear(s *conversation.Session) {
 	s.Env().Background.Notify(func(now tool.BackgroundShell) {
 		l.heard(s, now.Task(), now.Status == tool.ShellCompleted || now.Status == tool.ShellFailed)
 	})
@@ -26,7 +26,7 @@ func (l *local) hear(s *app.Session) {
 	})
 }
 
-func (l *local) heard(s *app.Session, now event.BackgroundTask, ended bool) {
+func (l *local) heard(s *conversation.Session, now event.BackgroundTask, ended bool) {
 	l.bus.Publish(s.ID(), nil, event.Background{Task: now, Running: s.Env().InBackground()})
 	l.mu.Lock()
 	wake := l.wake

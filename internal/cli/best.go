@@ -14,14 +14,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/best"
-	"github.com/lathe-dev/lathe/internal/eval"
-	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/agent/best"
+	"github.com/lathe-dev/lathe/internal/agent/eval"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/machine/git"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/subagent"
-	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // bestFlags are the flags of lathe best.
@@ -78,7 +78,7 @@ func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt 
 	if repo, ok := git.Find(inst.Dir()); !ok || repo.Head == "" {
 		return errors.Join(usage("make one with git init and a commit", "lathe best needs a git repository with a commit"), inst.Close())
 	}
-	s, err := inst.NewSession(ctx, app.SessionOptions{})
+	s, err := inst.NewSession(ctx, conversation.SessionOptions{})
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}
@@ -92,7 +92,7 @@ func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt 
 	return p.endBest(ctx, o, b, r.Store, c)
 }
 
-func newContest(p *program, inst *app.Instance, s *app.Session, b *bestFlags, prompt string) *best.Contest {
+func newContest(p *program, inst *conversation.Instance, s *conversation.Session, b *bestFlags, prompt string) *best.Contest {
 	c := &best.Contest{
 		ID: p.now().UTC().Format("20060102-150405") + "-" + p.uuid()[:4], Prompt: prompt, Dir: inst.Dir(), Session: s.ID(), Created: p.now().Round(time.Second),
 		Command: cmp.Or(b.check, inst.Extensions().Eval().Command),
@@ -110,7 +110,7 @@ func newContest(p *program, inst *app.Instance, s *app.Session, b *bestFlags, pr
 	return c
 }
 
-func (p *program) bestRunner(inst *app.Instance, s *app.Session, b *bestFlags) *best.Runner {
+func (p *program) bestRunner(inst *conversation.Instance, s *conversation.Session, b *bestFlags) *best.Runner {
 	judges, notes := inst.Extensions().Judges()
 	for _, n := range notes {
 		fmt.Fprintln(p.err, "lathe: warning: "+term.EscapeLine(n))
@@ -135,7 +135,7 @@ func (p *program) bestRunner(inst *app.Instance, s *app.Session, b *bestFlags) *
 }
 
 // contests is the folder of the project's contests.
-func contests(inst *app.Instance) string {
+func contests(inst *conversation.Instance) string {
 	return filepath.Join(inst.Store().ProjectDir(cmp.Or(inst.Config().Paths().Root, inst.Dir())), "best")
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
+	"github.com/lathe-dev/lathe/internal/extend/lsp/lsptest"
 )
 
 var update = flag.Bool("update", false, "write what was found into the expected files")

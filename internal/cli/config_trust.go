@@ -7,7 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 func configTrustCommand(p *program, o *Options) *cobra.Command {

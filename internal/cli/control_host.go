@@ -8,7 +8,7 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/agent/hook"
 )
 
 // Requests to the host beside questions for permission: hooks that it runs.

@@ -7,7 +7,7 @@ import (
 	"fmt"
 
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/mcp"
+	"github.com/lathe-dev/lathe/internal/extend/mcp"
 )
 
 // MCP over the control protocol: servers in the host's process, and the host's hold on all servers.

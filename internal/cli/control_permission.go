@@ -7,8 +7,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/hook"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 

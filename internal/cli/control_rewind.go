@@ -6,8 +6,8 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/checkpoint"
-	"github.com/lathe-dev/lathe/internal/snapshot"
+	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
+	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
 
 // rewindFiles takes back what was done to files since a message of the user, or reports only what would change. Files that

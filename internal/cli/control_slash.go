@@ -3,9 +3,9 @@ package cli
 import (
 	"context"
 
-	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
 // slash reads a message as a slash command. It is one only by itself, as a text.

@@ -16,14 +16,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
 // demoFiles are two small projects with a failing test each, and the scripted model's replies about them:
@@ -216,14 +216,14 @@ func (d *demo) work(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	inst, err := app.Open(app.Options{
+	inst, err := conversation.Open(conversation.Options{
 		Config: cfg, Dir: d.dir, Environ: env, Version: build, Mode: permission.AcceptEdits, Allowed: []string{d.kind.allow},
 	})
 	if err != nil {
 		return err
 	}
 	defer inst.Close()
-	s, err := inst.NewSession(ctx, app.SessionOptions{})
+	s, err := inst.NewSession(ctx, conversation.SessionOptions{})
 	if err != nil {
 		return err
 	}

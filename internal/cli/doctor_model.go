@@ -17,11 +17,11 @@ import (
 
 	xterm "golang.org/x/term"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 // depth is how many colours stdout shows.
@@ -112,14 +112,14 @@ func placesOnly(environ []string) []string {
 func (d *doctor) model(ctx context.Context, cfg *config.Config) {
 	dir, err := filepath.Abs(d.o.Dir)
 	if err == nil {
-		var inst *app.Instance
-		if inst, err = app.Open(app.Options{Config: cfg, Dir: dir}); err == nil {
+		var inst *conversation.Instance
+		if inst, err = conversation.Open(conversation.Options{Config: cfg, Dir: dir}); err == nil {
 			defer inst.Close()
 			err = d.choice(ctx, cfg, inst)
 		}
 	}
 	switch {
-	case errors.Is(err, app.ErrNoKey):
+	case errors.Is(err, conversation.ErrNoKey):
 		d.add("key", statusWarn, hosts.KeyHint()+"; lathe demo needs none",
 			"there is none, so no model can be called")
 	case err != nil:
@@ -132,7 +132,7 @@ func (d *doctor) model(ctx context.Context, cfg *config.Config) {
 }
 
 // choice reports key, model and server.
-func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Instance) error {
+func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *conversation.Instance) error {
 	m, err := inst.Model(ctx, "")
 	if err != nil {
 		return err
@@ -151,7 +151,7 @@ func (d *doctor) choice(ctx context.Context, cfg *config.Config, inst *app.Insta
 }
 
 // key reports the masked key of a provider and its origin.
-func (d *doctor) key(cfg *config.Config, provider, base string, inst *app.Instance) {
+func (d *doctor) key(cfg *config.Config, provider, base string, inst *conversation.Instance) {
 	for _, name := range []string{"apiKey", "authToken"} {
 		if value, from, err := cfg.Show(`providers["` + provider + `"].` + name); err == nil {
 			d.ok("key", "%s, from %s", plainValue(value), from)

@@ -7,9 +7,9 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/agent/hook"
+	"github.com/lathe-dev/lathe/internal/agent/replay"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/replay"
 )
 
 // Options is a parsed command line, as plain data.

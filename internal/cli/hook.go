@@ -11,10 +11,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/frontmatter"
-	"github.com/lathe-dev/lathe/internal/hook"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/agent/hook"
+	"github.com/lathe-dev/lathe/internal/base/frontmatter"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 func hookCommand(p *program, o *Options) *cobra.Command {
@@ -134,7 +134,7 @@ func (p *program) testHooks(ctx context.Context, o *Options, name string, fields
 	if err != nil {
 		return err
 	}
-	s, err := inst.NewSession(ctx, app.SessionOptions{Detached: true})
+	s, err := inst.NewSession(ctx, conversation.SessionOptions{Detached: true})
 	if err != nil {
 		return joinErrors(err, inst.Close())
 	}

@@ -12,8 +12,8 @@ import (
 
 	"github.com/rogpeppe/go-internal/txtar"
 
-	"github.com/lathe-dev/lathe/internal/frontmatter"
-	"github.com/lathe-dev/lathe/internal/hook"
+	"github.com/lathe-dev/lathe/internal/agent/hook"
+	"github.com/lathe-dev/lathe/internal/base/frontmatter"
 )
 
 // hookOutputs are the fields of the output that have a meaning for an event, beside those that mean the same for all. "exit 2" is the exit code,
@@ -53,7 +53,7 @@ MessageDisplay      displayContent exit 2
 
 // hookElsewhere are events that no conversation without a person has, with the tests that have them.
 func hookElsewhere() map[string]string {
-	return map[string]string{"ConfigChange": "../app/watch_test.go"}
+	return map[string]string{"ConfigChange": "../conversation/watch_test.go"}
 }
 
 // Every event and every field of its output is in a conversation, and every field that a conversation uses is in the table above.

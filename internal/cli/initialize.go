@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/command"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/extend/style"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/style"
-	"github.com/lathe-dev/lathe/internal/subagent"
+	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
 // initializing has the options that a host may set before the first message.

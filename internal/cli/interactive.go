@@ -10,12 +10,12 @@ import (
 
 	xterm "golang.org/x/term"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/console"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/repl"
-	"github.com/lathe-dev/lathe/internal/tui"
+	"github.com/lathe-dev/lathe/internal/ui/console"
+	"github.com/lathe-dev/lathe/internal/ui/repl"
+	"github.com/lathe-dev/lathe/internal/ui/tui"
 )
 
 // interactive reports whether a user converses: on a terminal, without a flag that asks for one answer.
@@ -40,7 +40,7 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 		return err
 	}
 	c, err := p.console(ctx, o, inst, true, "")
-	if errors.Is(err, app.ErrNoKey) && p.inTTY && p.outTTY {
+	if errors.Is(err, conversation.ErrNoKey) && p.inTTY && p.outTTY {
 		var outcome string
 		outcome, err = p.setUp(ctx, o)
 		if o.Plain || dumb() { // its lines stay in view
@@ -68,8 +68,8 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 }
 
 // console opens the session that the options ask for. The note is shown in it.
-func (p *program) console(ctx context.Context, o *Options, inst *app.Instance, interactive bool, note string) (*console.Console, error) {
-	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
+func (p *program) console(ctx context.Context, o *Options, inst *conversation.Instance, interactive bool, note string) (*console.Console, error) {
+	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func (p *program) doctorText(o *Options) func(context.Context) (string, error) {
 }
 
 // front shows the conversation until the user leaves.
-func (p *program) front(ctx context.Context, o *Options, c *console.Console, inst *app.Instance, text string) error {
+func (p *program) front(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance, text string) error {
 	var first llm.Message
 	if text != "" {
 		first = llm.UserText(text)
@@ -121,7 +121,7 @@ func (p *program) front(ctx context.Context, o *Options, c *console.Console, ins
 }
 
 // screen opens the terminal interface.
-func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *app.Instance, first llm.Message) error {
+func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance, first llm.Message) error {
 	set := inst.Config().Settings
 	v, _ := currentVersion()
 	l := &looks{inst: inst}
@@ -131,7 +131,7 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 		Initial: first, Version: v, Earlier: c.History,
 		Login: func(ctx context.Context) (string, error) {
 			outcome, err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
-			if errors.Is(err, app.ErrNoKey) {
+			if errors.Is(err, conversation.ErrNoKey) {
 				return "", errors.New("nothing was changed")
 			}
 			return outcome, err

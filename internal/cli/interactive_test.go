@@ -11,7 +11,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
-	"github.com/lathe-dev/lathe/internal/term/termtest"
+	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
 )
 
 // converse starts lathe on a terminal of 90 columns, with a scripted model and an empty home.

@@ -8,7 +8,7 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 // The lines of stream-json, in Claude Code's shapes (its SDK's published types; claude_code_version is

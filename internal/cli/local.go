@@ -11,29 +11,29 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/checkpoint"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/console"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/mcp/serverset"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/subagent"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/tool"
+	"github.com/lathe-dev/lathe/internal/ui/console"
 )
 
 // local is a conversation on this machine.
 type local struct {
-	inst     *app.Instance
+	inst     *conversation.Instance
 	bus      *event.Bus        // shared by the sessions that commands put in front
 	commands *console.Commands // nil where no command can come
 	known    []Described       // the slash commands
 
 	mu      sync.Mutex
-	session *app.Session
+	session *conversation.Session
 
 	wake   func() // is called when a task has ended in the background; nil: nothing waits for it
 	events *event.Subscription
@@ -42,7 +42,7 @@ type local struct {
 }
 
 // front is the session in front, which a slash command may have changed.
-func (l *local) front() *app.Session {
+func (l *local) front() *conversation.Session {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.session
@@ -79,8 +79,8 @@ func startError(err error) error {
 	return &Error{Code: exitUsage, Err: err}
 }
 
-func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, error) {
-	so := app.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.asksHost()}
+func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (*local, error) {
+	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.asksHost()}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
@@ -118,7 +118,7 @@ func openSession(ctx context.Context, inst *app.Instance, o *Options) (*local, e
 }
 
 // offerFiles announces the files of a branch that the conversation just left.
-func (l *local) offerFiles(s *app.Session) {
+func (l *local) offerFiles(s *conversation.Session) {
 	history, err := l.inst.Checkpoints().History(s.Log())
 	if err != nil {
 		return // none are kept
@@ -129,7 +129,7 @@ func (l *local) offerFiles(s *app.Session) {
 }
 
 // nameSession gives the session the title of --name.
-func nameSession(ctx context.Context, s *app.Session, o *Options) error {
+func nameSession(ctx context.Context, s *conversation.Session, o *Options) error {
 	if o.Name == "" || s.Log() == nil {
 		return nil
 	}
@@ -139,7 +139,7 @@ func nameSession(ctx context.Context, s *app.Session, o *Options) error {
 // checkDamage refuses to continue a damaged session where no one would see the warning: the model would get a
 // conversation with holes. A session that was named and is empty is refused too: its log was lost. One that /retry or
 // /rewind took back to its beginning has its first prompt still.
-func checkDamage(s *app.Session, o *Options, so app.SessionOptions) error {
+func checkDamage(s *conversation.Session, o *Options, so conversation.SessionOptions) error {
 	if so.Resume == "" || so.Fork {
 		return nil
 	}
@@ -173,7 +173,7 @@ func (l *local) background(ctx context.Context, o *Options) {
 }
 
 // chooseSession finds the session that --resume or --continue mean.
-func chooseSession(inst *app.Instance, o *Options, so *app.SessionOptions) (err error) {
+func chooseSession(inst *conversation.Instance, o *Options, so *conversation.SessionOptions) (err error) {
 	var info session.Info
 	switch {
 	case o.Resume != "":
@@ -293,7 +293,7 @@ func settingSources(o *Options) ([]config.Layer, error) {
 }
 
 // instance builds lathe for the folder and the flags.
-func (p *program) instance(o *Options) (*app.Instance, error) {
+func (p *program) instance(o *Options) (*conversation.Instance, error) {
 	cfg, dir, err := loadConfig(o)
 	if err != nil {
 		return nil, err
@@ -324,7 +324,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, &Error{Code: exitUsage, Msg: "--agents", Err: err}
 	}
 	v, _ := currentVersion()
-	opts := app.Options{
+	opts := conversation.Options{
 		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, PluginDirs: o.pluginDirs(dir), Allowed: allowed, Disallowed: disallowed,
 		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, PlanGuide: o.PlanGuide, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
@@ -340,7 +340,7 @@ func (p *program) instance(o *Options) (*app.Instance, error) {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	p.boundaryOpen = opts.Boundary
-	inst, err := app.Open(opts)
+	inst, err := conversation.Open(opts)
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
@@ -401,7 +401,7 @@ func (l *local) About() About {
 	}
 }
 
-func (l *local) parts(s *app.Session) Parts {
+func (l *local) parts(s *conversation.Session) Parts {
 	files, tools := l.inst.Extensions().Skills.Catalog().All(), s.Tools()
 	return Parts{
 		Tools: tools, Commands: l.slashCommands(files), Skills: skillNames(files), Agents: agentNames(l.inst, tools),
@@ -435,7 +435,7 @@ func (l *local) Prompt(ctx context.Context, m llm.Message) error {
 	}
 	_, err := l.front().Prompt(ctx, m)
 	switch {
-	case errors.Is(err, app.ErrBusy):
+	case errors.Is(err, conversation.ErrBusy):
 		return fmt.Errorf("%w: %w", ErrNotStarted, err)
 	case errors.Is(err, tool.ErrNoStructuredOutput):
 		return ErrNoAnswer

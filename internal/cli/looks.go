@@ -9,15 +9,15 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/tui"
-	"github.com/lathe-dev/lathe/internal/tui/theme"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/ui/tui"
+	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 
 // looks finds the themes and the bindings of keys beside those of the settings: in the user's folders and in plugins. It is asked at each
 // key, so it reads a file again only when that has changed.
 type looks struct {
-	inst  *app.Instance
+	inst  *conversation.Instance
 	files map[string]*lookFile
 }
 

@@ -6,9 +6,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/tui/keys"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/ui/tui/keys"
 )
 
 // Files in the user's folders and in plugins are found while lathe runs, and read again when they have changed.
@@ -33,7 +33,7 @@ func TestThemesAndKeysAreFoundWhileItRuns(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst, err := app.Open(app.Options{Config: cfg, Dir: dir, Environ: env, PluginDirs: []string{demo}})
+	inst, err := conversation.Open(conversation.Options{Config: cfg, Dir: dir, Environ: env, PluginDirs: []string{demo}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/lsp"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/extend/lsp"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 func lspCommand(p *program, o *Options) *cobra.Command {
@@ -30,7 +30,7 @@ func lspCommand(p *program, o *Options) *cobra.Command {
 }
 
 // withLanguage opens an instance for a subcommand.
-func (p *program) withLanguage(c *cobra.Command, o *Options, f func(inst *app.Instance, dir string) error) error {
+func (p *program) withLanguage(c *cobra.Command, o *Options, f func(inst *conversation.Instance, dir string) error) error {
 	o.set = c.Flags().Changed
 	inst, err := p.instance(o)
 	if err != nil {
@@ -56,7 +56,7 @@ func lspListCommand(p *program, o *Options) *cobra.Command {
 		Use: "list", Short: "List the known language servers", Args: noArgs,
 		Long: "List the language servers that lathe knows, built in and of the settings, with their programs where they are installed.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.withLanguage(c, o, func(inst *app.Instance, dir string) error {
+			return p.withLanguage(c, o, func(inst *conversation.Instance, dir string) error {
 				all := inst.Code.Pool().Known(dir)
 				if asJSON {
 					out := make([]serverJSON, len(all))
@@ -84,7 +84,7 @@ func lspInstallCommand(p *program, o *Options) *cobra.Command {
 		Use: "install NAME", Short: "Print the command that installs a server", Args: exactly("NAME"),
 		Long: "Print the command that installs a language server. Nothing is run.",
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withLanguage(c, o, func(inst *app.Instance, dir string) error {
+			return p.withLanguage(c, o, func(inst *conversation.Instance, dir string) error {
 				for _, s := range inst.Code.Pool().Known(dir) {
 					if s.Name != args[0] {
 						continue
@@ -106,7 +106,7 @@ func lspCheckCommand(p *program, o *Options) *cobra.Command {
 		Use: "check", Short: "Start the servers of this folder and say how they are", Args: noArgs,
 		Long: "Start the installed language servers for the files of this folder, wait until they have read it, and print their states. The exit code is 1 if one does not start.",
 		RunE: func(c *cobra.Command, _ []string) error {
-			return p.withLanguage(c, o, func(inst *app.Instance, dir string) error {
+			return p.withLanguage(c, o, func(inst *conversation.Instance, dir string) error {
 				pool := inst.Code.Pool()
 				list, err := projectFiles(c.Context(), dir)
 				if err != nil {
@@ -176,7 +176,7 @@ func lspDiagnosticsCommand(p *program, o *Options) *cobra.Command {
 		Long: `Start the language servers of a file, or of the files below a folder (this one without a PATH), and print their diagnostics,
 one a line: PATH:LINE:COLUMN SEVERITY: MESSAGE. The exit code is 1 when there are errors.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withLanguage(c, o, func(inst *app.Instance, dir string) error {
+			return p.withLanguage(c, o, func(inst *conversation.Instance, dir string) error {
 				return p.printDiagnostics(c.Context(), inst, dir, strings.Join(args, ""), asJSON)
 			})
 		},
@@ -185,7 +185,7 @@ one a line: PATH:LINE:COLUMN SEVERITY: MESSAGE. The exit code is 1 when there ar
 	return c
 }
 
-func (p *program) printDiagnostics(ctx context.Context, inst *app.Instance, dir, path string, asJSON bool) error {
+func (p *program) printDiagnostics(ctx context.Context, inst *conversation.Instance, dir, path string, asJSON bool) error {
 	pool := inst.Code.Pool()
 	list, more, err := diagnosed(ctx, pool, dir, path)
 	if err != nil {

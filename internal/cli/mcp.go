@@ -14,12 +14,12 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/mcp"
-	"github.com/lathe-dev/lathe/internal/mcp/entry"
-	"github.com/lathe-dev/lathe/internal/mcp/serverset"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/extend/mcp"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/serverset"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 func mcpCommand(p *program, o *Options) *cobra.Command {
@@ -32,10 +32,10 @@ func mcpCommand(p *program, o *Options) *cobra.Command {
 
 // withServers runs f with the set of servers of the folder.
 func (p *program) withServers(c *cobra.Command, o *Options, f func(ctx context.Context, s *mcp.Set) error) error {
-	return p.withInstance(c, o, func(ctx context.Context, inst *app.Instance) error { return f(ctx, inst.Servers()) })
+	return p.withInstance(c, o, func(ctx context.Context, inst *conversation.Instance) error { return f(ctx, inst.Servers()) })
 }
 
-func (p *program) withInstance(c *cobra.Command, o *Options, f func(ctx context.Context, inst *app.Instance) error) error {
+func (p *program) withInstance(c *cobra.Command, o *Options, f func(ctx context.Context, inst *conversation.Instance) error) error {
 	o.set = c.Flags().Changed
 	inst, err := p.instance(o)
 	if err != nil {

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
 )
 
 // Every entry of docs/mcp.md is one that lathe reads.

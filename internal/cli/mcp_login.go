@@ -13,10 +13,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/mcp"
-	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/extend/mcp"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -30,7 +30,7 @@ func mcpLoginCommand(p *program, o *Options) *cobra.Command {
 		Long: `The address to log in at is printed, and opened in the browser. The browser may be on another machine: it then ends at an
 address of localhost that cannot be shown; paste that address here.`,
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withInstance(c, o, func(ctx context.Context, inst *app.Instance) error {
+			return p.withInstance(c, o, func(ctx context.Context, inst *conversation.Instance) error {
 				if _, err := serverNamed(inst.Servers(), args[0]); err != nil {
 					return err
 				}
@@ -42,7 +42,7 @@ address of localhost that cannot be shown; paste that address here.`,
 	return c
 }
 
-func (p *program) mcpLogin(ctx context.Context, inst *app.Instance, name string, noBrowser bool) error {
+func (p *program) mcpLogin(ctx context.Context, inst *conversation.Instance, name string, noBrowser bool) error {
 	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("nobody logged in within %s", loginWait))
 	defer cancel()
 	b := mcp.Browser{Pasted: p.pasted(), Open: func(ctx context.Context, address string) error {
@@ -72,7 +72,7 @@ func canBrowse(env []string) bool {
 }
 
 // browse opens an address in the user's browser. That it failed needs no word: the address is on the screen.
-func browse(ctx context.Context, inst *app.Instance, env []string, address string) {
+func browse(ctx context.Context, inst *conversation.Instance, env []string, address string) {
 	_, _ = inst.Runner().Run(ctx, sandbox.Spec{Argv: append(tool.Opener(runtime.GOOS), address), Dir: inst.Dir(), Env: env})
 }
 

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/term/termtest"
+	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
 )
 
 func TestALoginInTheTerminal(t *testing.T) {

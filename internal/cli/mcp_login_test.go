@@ -13,7 +13,7 @@ import (
 
 	sdk "github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/lathe-dev/lathe/internal/mcp/oauth/oauthtest"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/oauth/oauthtest"
 )
 
 // docExample are the lines of a section's first indented block.

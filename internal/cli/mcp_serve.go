@@ -10,8 +10,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/mcp/client"
-	"github.com/lathe-dev/lathe/internal/mcp/serve"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/serve"
 )
 
 func mcpServeCommand(p *program, o *Options) *cobra.Command {

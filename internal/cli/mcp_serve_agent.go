@@ -12,11 +12,11 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/serve"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/mcp/client"
-	"github.com/lathe-dev/lathe/internal/mcp/serve"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // maxServed is how many conversations of clients are open at one time; those that are idle make room.

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/serve"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/mcp/client"
-	"github.com/lathe-dev/lathe/internal/mcp/serve"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 // servedNames are the tools that make sense without a conversation.
@@ -25,7 +25,7 @@ var onlyReading = []string{"Read", "Glob", "Grep", "BashOutput", "WebFetch", "We
 
 // servedBox runs the tools for clients, one call after another.
 type servedBox struct {
-	session *app.Session
+	session *conversation.Session
 	turn    chan struct{} // has a place for the call that runs
 
 	mu   sync.Mutex
@@ -40,7 +40,7 @@ func (p *program) servedTools(ctx context.Context, o *Options) ([]serve.Tool, fu
 	if err != nil {
 		return nil, nil, err
 	}
-	s, err := inst.NewSession(ctx, app.SessionOptions{Detached: true, Interactive: true})
+	s, err := inst.NewSession(ctx, conversation.SessionOptions{Detached: true, Interactive: true})
 	if err != nil {
 		return nil, nil, startError(joinErrors(err, inst.Close()))
 	}

@@ -8,9 +8,9 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 func modelsCommand(p *program, o *Options) *cobra.Command {
@@ -45,7 +45,7 @@ type modelJSON struct {
 	Price         *llm.Price `json:"price,omitempty"` // US dollars per million tokens; absent: not known
 }
 
-func (p *program) listModels(ctx context.Context, inst *app.Instance, o *Options, asJSON bool) error {
+func (p *program) listModels(ctx context.Context, inst *conversation.Instance, o *Options, asJSON bool) error {
 	name := ""
 	if o.set("provider") {
 		name = o.Provider

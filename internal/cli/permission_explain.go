@@ -8,8 +8,8 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // explain prints a command's effects here and the decision on it.

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/await"
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
-	"github.com/lathe-dev/lathe/internal/term/termtest"
+	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
 )
 
 // seated is lathe on a terminal, with a scripted model behind HTTP.

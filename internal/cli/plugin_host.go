@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"path/filepath"
 
-	"github.com/lathe-dev/lathe/internal/plugin"
+	"github.com/lathe-dev/lathe/internal/extend/plugin"
 )
 
 // pluginLine is a plugin as stream-json names it.

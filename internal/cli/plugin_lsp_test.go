@@ -8,8 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/extend/lsp/lsptest"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
-	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
 )
 
 // lspPlugin makes a home with a project and a plugin that has a language server for its files. The server's answers are in the project, which it sees.

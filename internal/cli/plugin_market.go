@@ -8,8 +8,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/plugin"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/extend/plugin"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 func marketCommand(p *program, o *Options) *cobra.Command {

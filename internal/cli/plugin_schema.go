@@ -5,7 +5,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/plugin/process"
+	"github.com/lathe-dev/lathe/internal/extend/plugin/process"
 )
 
 func pluginSchemaCommand(p *program) *cobra.Command {

@@ -10,7 +10,7 @@ import (
 	"github.com/aymanbagabas/go-udiff"
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/prompt"
 )
@@ -57,7 +57,7 @@ type promptPart struct {
 	prompt.Section
 }
 
-func (p *program) showPrompt(ctx context.Context, s *app.Session, tokens, diff bool) error {
+func (p *program) showPrompt(ctx context.Context, s *conversation.Session, tokens, diff bool) error {
 	opening := s.Opening(ctx)
 	if diff {
 		return p.diffPrompt(opening)
@@ -78,7 +78,7 @@ func (p *program) showPrompt(ctx context.Context, s *app.Session, tokens, diff b
 }
 
 // promptParts lists the parts in the order in which they are sent.
-func promptParts(o app.Opening) (out []promptPart, err error) {
+func promptParts(o conversation.Opening) (out []promptPart, err error) {
 	for _, s := range o.System {
 		out = append(out, promptPart{"system", s.Text, s})
 	}
@@ -120,7 +120,7 @@ func (p *program) promptTexts(parts []promptPart) error {
 }
 
 // diffPrompt compares the system prompt with the one without settings and flags.
-func (p *program) diffPrompt(o app.Opening) error {
+func (p *program) diffPrompt(o conversation.Opening) error {
 	text := func(sections []prompt.Section) string {
 		var all []string
 		for _, s := range sections {

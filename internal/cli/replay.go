@@ -5,9 +5,9 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/agent/replay"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/provider"
-	"github.com/lathe-dev/lathe/internal/replay"
 )
 
 // openRecording reads the recording of --replay. The provider and the model are those of the recorded run, unless flags name others.
@@ -32,7 +32,7 @@ func openRecording(o *Options) error {
 }
 
 // replays has the recording answer in place of the models.
-func replays(inst *app.Instance, o *Options, secrets []string) {
+func replays(inst *conversation.Instance, o *Options, secrets []string) {
 	if o.recording != nil {
 		o.recording.Mask(secrets...)
 		inst.Replay(o.recording)

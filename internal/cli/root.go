@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/lathe-dev/lathe/internal/fuzzy"
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 )
 
 // commandNames are the words that are subcommands when they come first.

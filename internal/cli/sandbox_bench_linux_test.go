@@ -5,8 +5,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
 // BenchmarkSandboxStart runs /bin/true plainly and confined in turn. Its figures are the shortest of all runs, in

@@ -11,11 +11,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/netproxy"
-	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/netproxy"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
 func sandboxCommand(p *program, o *Options) *cobra.Command {

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
 // sandboxed runs a subcommand of lathe in the folder of d.

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
 // reaches is what a command of the model tries in the project's folder; its arguments are a port outside and a Unix socket there.

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
 // settings writes the user's own settings.

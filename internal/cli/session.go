@@ -13,8 +13,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // sessionCommand has the subcommands for stored sessions. None but diff, rewind and switch read settings: sessions can be

@@ -5,8 +5,8 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // sessionAgent is the session of a subagent, with those below it.

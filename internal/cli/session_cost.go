@@ -6,8 +6,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/cost"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/cost"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 func sessionCostCommand(p *program, o *Options) *cobra.Command {

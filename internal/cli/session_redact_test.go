@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 func TestSessionRedactMasksTheSubagentsToo(t *testing.T) {

@@ -15,11 +15,11 @@ import (
 
 	xterm "golang.org/x/term"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 // offer is a choice in the list of providers: a host, or the user's own server with the same API.
@@ -90,7 +90,7 @@ func (s *setup) line(question string) (string, error) {
 	s.say("%s ", question)
 	text, err := s.lines.ReadString('\n')
 	if err != nil || s.ctx.Err() != nil {
-		return "", app.ErrNoKey
+		return "", conversation.ErrNoKey
 	}
 	return strings.TrimSpace(text), nil
 }
@@ -111,7 +111,7 @@ func (s *setup) secret(question string) (string, error) {
 	err = xterm.Restore(int(f.Fd()), state)
 	s.say("\n")
 	if !ok || err != nil || s.ctx.Err() != nil {
-		return "", app.ErrNoKey
+		return "", conversation.ErrNoKey
 	}
 	return strings.TrimSpace(text), nil
 }

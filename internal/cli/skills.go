@@ -3,13 +3,13 @@ package cli
 import (
 	"path/filepath"
 
-	"github.com/lathe-dev/lathe/internal/command"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/extension"
-	"github.com/lathe-dev/lathe/internal/plugin"
-	"github.com/lathe-dev/lathe/internal/skill"
-	"github.com/lathe-dev/lathe/internal/skill/locate"
-	"github.com/lathe-dev/lathe/internal/style"
+	"github.com/lathe-dev/lathe/internal/conversation/extension"
+	"github.com/lathe-dev/lathe/internal/extend/plugin"
+	"github.com/lathe-dev/lathe/internal/extend/skill"
+	"github.com/lathe-dev/lathe/internal/extend/skill/locate"
+	"github.com/lathe-dev/lathe/internal/extend/style"
+	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
 // isFileCommand reports whether a prompt that begins with /name invokes a skill or a command from a file, which the

@@ -7,12 +7,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/command"
-	"github.com/lathe-dev/lathe/internal/console"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/mcp"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/mcp"
+	"github.com/lathe-dev/lathe/internal/ui/command"
+	"github.com/lathe-dev/lathe/internal/ui/console"
 )
 
 // runSlash runs a slash command in place of a prompt: lathe -c -p "/cost". If it yields a prompt (as
@@ -77,7 +77,7 @@ func compactionsOf(ctx context.Context, c *console.Console, stats *resultStats) 
 	return func() []event.Compacted { return <-done }
 }
 
-func (p *program) slashAbout(c *console.Console, inst *app.Instance) About {
+func (p *program) slashAbout(c *console.Console, inst *conversation.Instance) About {
 	s := c.Status()
 	return About{
 		Session: s.Session, Dir: s.Dir, Model: s.Model, Mode: s.Mode, KeySource: inst.KeySource(),

@@ -9,8 +9,8 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/snapshot"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
+	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
 
 func snapshotCommand(p *program, o *Options) *cobra.Command {

@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/cost"
+	"github.com/lathe-dev/lathe/internal/store/cost"
 )
 
 func statsCommand(p *program, o *Options) *cobra.Command {

@@ -4,12 +4,12 @@ import (
 	"cmp"
 	"errors"
 
+	"github.com/lathe-dev/lathe/internal/conversation/resume"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/style"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/resume"
-	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/style"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // printer shows a conversation in one of the output formats.

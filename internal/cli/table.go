@@ -6,7 +6,7 @@ import (
 
 	xterm "golang.org/x/term"
 
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 // width is how many cells a line of stdout has; 0 where it is no terminal, and lines may be of any length.

@@ -12,11 +12,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/conversation/team"
+	"github.com/lathe-dev/lathe/internal/conversation/team/start"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/team"
-	"github.com/lathe-dev/lathe/internal/team/start"
-	"github.com/lathe-dev/lathe/internal/term"
 )
 
 // teamFlags are the flags of lathe team.
@@ -82,7 +82,7 @@ func (p *program) runTeam(ctx context.Context, o *Options, t *teamFlags, goal, i
 	return errors.Join(p.teamWorks(ctx, inst, t, goal, id), inst.Close())
 }
 
-func (p *program) teamWorks(ctx context.Context, inst *app.Instance, t *teamFlags, goal, id string) error {
+func (p *program) teamWorks(ctx context.Context, inst *conversation.Instance, t *teamFlags, goal, id string) error {
 	board, s, err := p.openBoard(ctx, inst, goal, id)
 	if err != nil {
 		return err
@@ -147,15 +147,15 @@ func (t *teamFlags) end(p *program, s team.State) error {
 }
 
 // session is the session that the team's agents are below: a new one, or that of a team that goes on.
-func (t *teamFlags) session(s team.State) app.SessionOptions {
+func (t *teamFlags) session(s team.State) conversation.SessionOptions {
 	if s.Session != "" && !t.joins {
-		return app.SessionOptions{Resume: s.Session}
+		return conversation.SessionOptions{Resume: s.Session}
 	}
-	return app.SessionOptions{}
+	return conversation.SessionOptions{}
 }
 
 // openBoard makes a team, or finds one.
-func (p *program) openBoard(ctx context.Context, inst *app.Instance, goal, id string) (*team.Board, team.State, error) {
+func (p *program) openBoard(ctx context.Context, inst *conversation.Instance, goal, id string) (*team.Board, team.State, error) {
 	if goal == "" {
 		board, s, err := start.Boards(inst).Find(id)
 		if err != nil {

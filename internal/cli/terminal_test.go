@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/term/termtest"
+	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // onTerminal runs lathe on a terminal of 60 columns, types when it is asked something, and returns all that

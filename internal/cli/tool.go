@@ -14,11 +14,11 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
@@ -32,13 +32,13 @@ func toolCommand(p *program, o *Options) *cobra.Command {
 }
 
 // detached opens a conversation that keeps nothing and needs no model.
-func (p *program) detached(ctx context.Context, o *Options) (*app.Session, func() error, error) {
+func (p *program) detached(ctx context.Context, o *Options) (*conversation.Session, func() error, error) {
 	inst, err := p.instance(o)
 	if err != nil {
 		return nil, nil, err
 	}
 	p.kids.add(inst.Close)
-	s, err := inst.NewSession(ctx, app.SessionOptions{Detached: true})
+	s, err := inst.NewSession(ctx, conversation.SessionOptions{Detached: true})
 	if err != nil {
 		return nil, nil, startError(joinErrors(err, inst.Close()))
 	}
@@ -246,7 +246,7 @@ func checkObject(raw []byte) error {
 
 // toolRun calls tools of one conversation and prints their results.
 type toolRun struct {
-	session *app.Session
+	session *conversation.Session
 	out     io.Writer
 	asJSON  bool
 	n       int

@@ -8,10 +8,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/app"
-	"github.com/lathe-dev/lathe/internal/customtool"
-	"github.com/lathe-dev/lathe/internal/registry"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/conversation/registry"
+	"github.com/lathe-dev/lathe/internal/extend/customtool"
+	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
 // originJSON is a tool with the place that it comes from.
@@ -22,7 +22,7 @@ type originJSON struct {
 }
 
 // listOrigins prints where each tool comes from, and whether requests have its schema.
-func (p *program) listOrigins(ctx context.Context, s *app.Session, asJSON bool) error {
+func (p *program) listOrigins(ctx context.Context, s *conversation.Session, asJSON bool) error {
 	notes := s.Registry().Retry(ctx)
 	entries := s.Registry().Entries(ctx)
 	if asJSON {

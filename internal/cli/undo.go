@@ -10,10 +10,10 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/lathe-dev/lathe/internal/checkpoint"
-	"github.com/lathe-dev/lathe/internal/session"
-	"github.com/lathe-dev/lathe/internal/snapshot"
-	"github.com/lathe-dev/lathe/internal/term"
+	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
+	"github.com/lathe-dev/lathe/internal/machine/term"
+	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
 
 // snapshots opens the project's store of snapshots.

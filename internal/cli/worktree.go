@@ -9,8 +9,8 @@ import (
 	"regexp"
 	"sync"
 
-	"github.com/lathe-dev/lathe/internal/git"
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/git"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // newWorktree is pflag's value of --worktree without one.

@@ -6,12 +6,12 @@ import (
 	"io"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/app"
+	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/hook"
-	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/worktree"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/store/worktree"
 )
 
 // enterHooked has the hooks of WorktreeCreate make the folder of the run; ok is false where there are none.
@@ -64,7 +64,7 @@ func (w worktreeHooks) with(ctx context.Context, f func(*hook.Hooks)) error {
 	if err != nil {
 		return err
 	}
-	s, err := inst.NewSession(ctx, app.SessionOptions{Detached: true})
+	s, err := inst.NewSession(ctx, conversation.SessionOptions{Detached: true})
 	if err != nil {
 		return joinErrors(err, inst.Close())
 	}

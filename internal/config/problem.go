@@ -4,7 +4,7 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/fuzzy"
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 )
 
 // Error is one mistake in the configuration. Its text is one line: the place, the key, the value found, the

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/files/watch"
+	"github.com/lathe-dev/lathe/internal/machine/files/watch"
 )
 
 // Change is one difference between two configurations, or the reason why reloading failed.

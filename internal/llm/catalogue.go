@@ -10,7 +10,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lathe-dev/lathe/internal/fuzzy"
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 )
 
 //go:generate go run ./gen -in $MODELS_DEV_JSON -out catalogue.tsv

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"unicode"
 
-	"github.com/lathe-dev/lathe/internal/glob"
+	"github.com/lathe-dev/lathe/internal/base/glob"
 )
 
 // doubt finds a deny rule that may match the call, where nobody can know before it runs. Then a person

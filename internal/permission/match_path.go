@@ -5,7 +5,7 @@ import (
 	"path/filepath"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/glob"
+	"github.com/lathe-dev/lathe/internal/base/glob"
 )
 
 // matchPath holds a path rule against an access. A write is covered by Edit rules; a read by Read rules,

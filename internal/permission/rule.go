@@ -6,7 +6,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/glob"
+	"github.com/lathe-dev/lathe/internal/base/glob"
 )
 
 // Source is where rules came from.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // Command is a command of the settings whose output is a section of the context.

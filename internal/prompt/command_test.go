@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 func TestCommandsOfTheSettingsBecomeSections(t *testing.T) {

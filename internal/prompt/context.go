@@ -10,9 +10,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/git"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // ContextOptions are the sources of the context.

@@ -12,7 +12,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/glob"
+	"github.com/lathe-dev/lathe/internal/base/glob"
 )
 
 // Bounds of memory. Characters are bytes here.

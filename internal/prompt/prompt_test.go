@@ -15,9 +15,9 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"go.uber.org/goleak"
 
-	"github.com/lathe-dev/lathe/internal/git"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/git"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

@@ -7,8 +7,8 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/frontmatter"
-	"github.com/lathe-dev/lathe/internal/glob"
+	"github.com/lathe-dev/lathe/internal/base/frontmatter"
+	"github.com/lathe-dev/lathe/internal/base/glob"
 )
 
 // ruleFolders hold memory in files of its own: for everything below the folder that they are in, or, with paths:

@@ -8,7 +8,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 const (

@@ -10,9 +10,9 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/keyring"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/cloud"
+	"github.com/lathe-dev/lathe/internal/store/keyring"
 )
 
 // keyService is the service of the providers' keys in the keyring.

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/keyring"
+	"github.com/lathe-dev/lathe/internal/store/keyring"
 )
 
 // keyed is clouded with a place for keys.

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/websearch"
+	"github.com/lathe-dev/lathe/internal/tool/websearch"
 )
 
 // answerMax is how many tokens an answer about a page has at most.

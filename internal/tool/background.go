@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // Bounds of the background commands of one session.

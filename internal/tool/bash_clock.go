@@ -5,8 +5,8 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/boundary"
-	"github.com/lathe-dev/lathe/internal/netproxy"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/netproxy"
 )
 
 // commandClock is the timeout of a command. It stands while a person is asked about a host that the command waits for.

@@ -6,8 +6,8 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/boundary"
-	"github.com/lathe-dev/lathe/internal/netproxy"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/netproxy"
 )
 
 func TestTheTimeoutStandsWhileAHostIsAskedAbout(t *testing.T) {

@@ -10,10 +10,10 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/boundary"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/netproxy"
-	"github.com/lathe-dev/lathe/internal/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/netproxy"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 

@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // Values of the setting bash.profile.

@@ -11,7 +11,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
 )
 
 // shellProgram is a program that runs commands.

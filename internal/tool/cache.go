@@ -13,8 +13,8 @@ import (
 	lru "github.com/hashicorp/golang-lru/v2/simplelru"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // The cache holds 200 results; those of Glob and Grep are good for 30 seconds.

@@ -17,13 +17,13 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/consult"
+	"github.com/lathe-dev/lathe/internal/agent/consult"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/memory"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/subagent"
 	"github.com/lathe-dev/lathe/internal/tool"
+	"github.com/lathe-dev/lathe/internal/tool/memory"
 )
 
 // tree is every file below a folder with its content and mode.

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/machine/git"
 )
 
 // gitLook asks git for the losses.

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // runningProcesses reads /proc (proc_pid_stat(5)).

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/patch"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/tool/patch"
 )
 
 // guess is a place that old_string may mean where it is not in the file exactly.

@@ -8,7 +8,7 @@ import (
 	"github.com/aymanbagabas/go-udiff/myers"
 
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // Bounds of a diff: above diffLines changed lines it is not worth finding which of them are alike, and

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/files/transact"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/files/transact"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 

@@ -8,7 +8,7 @@ import (
 	"unicode"
 
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/patch"
+	"github.com/lathe-dev/lathe/internal/tool/patch"
 )
 
 // missLines bounds the search for the lines that a missing old_string may have meant.

@@ -4,8 +4,8 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/patch"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/tool/patch"
 )
 
 // within finds the one place where old_string is a part of the text that differs only by spaces at line ends, or also by typographic

@@ -43,12 +43,16 @@ func TestALineOfManyMegabytesIsSearched(t *testing.T) {
 		{in{"pattern": "needle1"}, []string{"long.txt"}},
 		{in{"pattern": "needle2", "output_mode": "content"}, []string{"2:…", "words; ", "needle2"}},
 		{in{"pattern": `needle\d`, "output_mode": "count"}, []string{"long.txt:2"}},
-		{in{"pattern": `needle\d`, "output_mode": "content", "-o": true},
-			[]string{"2:needle0\n2:needle1\n2:needle2\n2:needle3\n3:needle4\n"}},
+		{
+			in{"pattern": `needle\d`, "output_mode": "content", "-o": true},
+			[]string{"2:needle0\n2:needle1\n2:needle2\n2:needle3\n3:needle4\n"},
+		},
 		{in{"pattern": `^needle\d`, "output_mode": "content", "-o": true}, []string{"2:needle0\n"}},
 		{in{"pattern": `needle\d$`, "output_mode": "content", "-o": true}, []string{"2:needle3\n3:needle4\n"}},
-		{in{"pattern": `(?i)NEEDLE3|needle4`, "output_mode": "content", "-C": 1},
-			[]string{"1-first\n2:…", "needle3\n3:last needle4\n"}},
+		{
+			in{"pattern": `(?i)NEEDLE3|needle4`, "output_mode": "content", "-C": 1},
+			[]string{"1-first\n2:…", "needle3\n3:last needle4\n"},
+		},
 		{in{"pattern": `absent`}, []string{"No matches."}},
 	} {
 		tt.in["path"] = "long.txt"

@@ -8,7 +8,7 @@ import (
 	"iter"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 const (

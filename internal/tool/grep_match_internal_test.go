@@ -19,7 +19,8 @@ func TestASearchFindsTheLinesThatTheirExpressionMatches(t *testing.T) {
 	}
 	words := []string{
 		"foo", "bar", "FOO_1", "BAR_22", "a", "b", "c", "x", "y", " ", "\t", ".", "ä", "\u212a",
-		"k", "K", "_", "12", "345", "\n", "\n", "\r\n", "baz", "qux", "abc"}
+		"k", "K", "_", "12", "345", "\n", "\n", "\r\n", "baz", "qux", "abc",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := rapid.SampledFrom(patterns).Draw(t, "pattern")
 		text := strings.Join(rapid.SliceOfN(rapid.SampledFrom(words), 0, 60).Draw(t, "text"), "")

@@ -11,7 +11,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // The engine in this process: one goroutine walks and opens files, a few search them.

@@ -13,8 +13,8 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/sandbox"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
 // ripgrep is the path of ripgrep on the clean PATH, or "": searching asks for no permission, so it must not

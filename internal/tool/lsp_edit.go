@@ -7,7 +7,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/lsp"
+	"github.com/lathe-dev/lathe/internal/extend/lsp"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/files/transact"
+	"github.com/lathe-dev/lathe/internal/extend/lsp/lsptest"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
+	"github.com/lathe-dev/lathe/internal/machine/files/transact"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 

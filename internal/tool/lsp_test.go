@@ -7,7 +7,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
+	"github.com/lathe-dev/lathe/internal/extend/lsp/lsptest"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 

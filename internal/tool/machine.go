@@ -8,10 +8,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/machine/git"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/sandbox"
 )
 
 // Machine is the machine as the analysis of one call sees it ([permission.World]). It starts no process, and

@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/git"
+	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 

@@ -4,7 +4,7 @@ import (
 	"os"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/lsp/lsptest"
+	"github.com/lathe-dev/lathe/internal/extend/lsp/lsptest"
 )
 
 // TestMain is also the language server of the tests of LSP.

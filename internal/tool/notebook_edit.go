@@ -10,11 +10,11 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/files"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/notebook"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/tool/notebook"
 )
 
 //go:embed notebook_edit.md

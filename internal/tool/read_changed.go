@@ -7,7 +7,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // ChangedFile is a file that differs from its text in the conversation.

@@ -10,7 +10,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // fullText is a text of a file that results in the conversation show in full: the base that a later Read of the

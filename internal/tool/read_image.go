@@ -6,7 +6,7 @@ import (
 	"image"
 	"io"
 
-	"github.com/lathe-dev/lathe/internal/document" // has the readers of image.Decode
+	"github.com/lathe-dev/lathe/internal/tool/document" // has the readers of image.Decode
 )
 
 // decodedMax is how many pixels of an image are decoded to see whether it is whole.

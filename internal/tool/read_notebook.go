@@ -15,10 +15,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/document"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/notebook"
+	"github.com/lathe-dev/lathe/internal/tool/document"
+	"github.com/lathe-dev/lathe/internal/tool/notebook"
 )
 
 // The limits of a notebook in one Read.

@@ -5,7 +5,7 @@ import (
 	"context"
 	"errors"
 
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
 // Reformat replaces the content of a file that the model has changed by the result of format, and returns the difference as a unified diff,

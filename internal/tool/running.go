@@ -1,8 +1,8 @@
 package tool
 
 import (
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/subagent"
 )
 
 // InBackground lists the commands and agents that work in the background, those of all agents of the conversation.

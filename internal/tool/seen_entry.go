@@ -3,7 +3,7 @@ package tool
 import (
 	"encoding/hex"
 
-	"github.com/lathe-dev/lathe/internal/session"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // Entry is the record of the model's knowledge of a file.

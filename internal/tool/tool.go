@@ -24,19 +24,19 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/boundary"
-	"github.com/lathe-dev/lathe/internal/consult"
+	"github.com/lathe-dev/lathe/internal/agent/consult"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/files"
+	"github.com/lathe-dev/lathe/internal/extend/lsp"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/lsp"
-	"github.com/lathe-dev/lathe/internal/memory"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
-	"github.com/lathe-dev/lathe/internal/sandbox"
-	"github.com/lathe-dev/lathe/internal/subagent"
-	"github.com/lathe-dev/lathe/internal/web"
-	"github.com/lathe-dev/lathe/internal/websearch"
+	"github.com/lathe-dev/lathe/internal/tool/memory"
+	"github.com/lathe-dev/lathe/internal/tool/web"
+	"github.com/lathe-dev/lathe/internal/tool/websearch"
 )
 
 // Env is shared by the tools of one session.

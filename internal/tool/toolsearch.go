@@ -9,11 +9,11 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
+	"github.com/lathe-dev/lathe/internal/base/rank"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
-	"github.com/lathe-dev/lathe/internal/rank"
 )
 
 //go:embed toolsearch.md

@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
-	"github.com/lathe-dev/lathe/internal/web"
+	"github.com/lathe-dev/lathe/internal/tool/web"
 )
 
 //go:embed webfetch.md

@@ -10,9 +10,9 @@ import (
 	"unicode"
 	"unicode/utf8"
 
-	"github.com/lathe-dev/lathe/internal/document"
-	"github.com/lathe-dev/lathe/internal/files"
-	"github.com/lathe-dev/lathe/internal/web"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/tool/document"
+	"github.com/lathe-dev/lathe/internal/tool/web"
 )
 
 // How many characters the small model gets of a page, and how many are read of a PDF.

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/document/pdftest"
+	"github.com/lathe-dev/lathe/internal/tool/document/pdftest"
 )
 
 // serve answers each request with one body.

@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission/call"
-	"github.com/lathe-dev/lathe/internal/websearch"
+	"github.com/lathe-dev/lathe/internal/tool/websearch"
 )
 
 //go:embed websearch.md

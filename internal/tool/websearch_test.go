@@ -9,7 +9,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/tool"
-	"github.com/lathe-dev/lathe/internal/websearch"
+	"github.com/lathe-dev/lathe/internal/tool/websearch"
 )
 
 // searching gives an environment a search engine on this machine.

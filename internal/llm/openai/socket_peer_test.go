@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/await"
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )

@@ -7,7 +7,7 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/lathe-dev/lathe/internal/fuzzy"
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 

@@ -1,0 +1,35 @@
+package attach_test
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/conversation/attach"
+)
+
+func TestMentionsAreFound(t *testing.T) {
+	there := []string{"a.go", "docs/", "my notes.txt", "odd,", "@scope/x", "v1.2", "c#Lisp"}
+	exists := func(p string) bool { return slices.Contains(there, p) }
+	for _, tt := range []struct {
+		text string
+		want []attach.Mention
+	}{
+		{"@a.go", []attach.Mention{{Path: "a.go"}}},
+		{"fix @a.go, then (@docs/).", []attach.Mention{{Path: "a.go"}, {Path: "docs/"}}},
+		{"line\n@a.go\n@a.go", []attach.Mention{{Path: "a.go"}}},
+		{`see @"my notes.txt" please`, []attach.Mention{{Path: "my notes.txt"}}},
+		{`see @"my notes.txt"#L3-4.`, []attach.Mention{{Path: "my notes.txt", First: 3, Last: 4}}},
+		{"@a.go#L10-20 @a.go#L5 @a.go#L7-L9", []attach.Mention{{"a.go", 10, 20}, {"a.go", 5, 5}, {"a.go", 7, 9}}},
+		{"@a.go#L20-10 @a.go#L0 @a.go#Lx", nil},
+		{"@a.go#L99999999999999999999", nil},
+		{"@odd, and @v1.2.", []attach.Mention{{Path: "odd,"}, {Path: "v1.2"}}},
+		{"@@scope/x", []attach.Mention{{Path: "@scope/x"}}},
+		{"@c#Lisp", []attach.Mention{{Path: "c#Lisp"}}},
+		{"me@a.go, @missing, @ and @\"", nil},
+		{"@\"a\n.go\" @a.go", []attach.Mention{{Path: "a.go"}}},
+	} {
+		if got := attach.Mentions(tt.text, exists); !slices.Equal(got, tt.want) {
+			t.Errorf("%q: %v, want %v", tt.text, got, tt.want)
+		}
+	}
+}

@@ -1,0 +1,22 @@
+package registry
+
+import (
+	"context"
+
+	"github.com/lathe-dev/lathe/internal/extend/customtool"
+	"github.com/lathe-dev/lathe/internal/extend/plugin/process"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// Processes is the source of the tools of plugin processes.
+func Processes(set *process.Set, env *tool.Env, session string) Source {
+	return Source{
+		Version: set.Version, Notes: set.Notes, Retry: func() {},
+		Tools: func(ctx context.Context) (out []Offer) {
+			for _, t := range set.Tools(ctx, customtool.Seat{Place: env.Here, Session: session}) {
+				out = append(out, Offer{Tool: t.Tool, Origin: t.Origin, Sent: t.Always})
+			}
+			return out
+		},
+	}
+}

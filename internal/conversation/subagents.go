@@ -1,0 +1,84 @@
+package conversation
+
+import (
+	"context"
+	"slices"
+
+	"github.com/lathe-dev/lathe/internal/agent/eval"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/conversation/extension"
+	"github.com/lathe-dev/lathe/internal/conversation/resume"
+	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// newAgents makes the starter of this session's subagents.
+func (s *Session) newAgents() *subagent.Agents {
+	return subagent.New(subagent.Host{
+		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents, NewID: session.NewID,
+		Note:  func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
+		Trees: s.inst.trees, Hooks: s.hooks, Dir: s.inst.opts.Dir, Tree: s.tree,
+		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
+	})
+}
+
+// openAgent opens the session of a subagent, with this session's permissions.
+func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
+	if err := s.kind.Kind().MayStart(k.Name); err != nil {
+		return nil, err
+	}
+	kind, err := s.inst.extensions.AgentKind(k, s.tree.At())
+	if err != nil {
+		return nil, err
+	}
+	s.Policy().AddKind(kind)
+	return s.inst.NewSession(ctx, SessionOptions{
+		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k, Resume: r.Resume,
+		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
+	})
+}
+
+// newGate makes the gate that judges the work before a turn ends.
+func (s *Session) newGate() *eval.Gate {
+	return eval.New(eval.Config{
+		Models:  eval.Models{Get: s.BesideNamed("eval", s.inst.Model), Count: s.CountRequest, Explore: s.env.Agents.Explore},
+		Journal: s.Journal, Judges: s.inst.extensions.Judges, Settings: s.inst.extensions.Eval, Invoke: s.Invoke,
+		On: func() bool {
+			return s.kind.Kind().Judged() || s.parent == nil && (s.inst.opts.Eval || s.inst.settings().Eval.Enabled)
+		},
+		Diff: func(limit int) string {
+			if s.tree != nil {
+				return s.tree.Diff(s.life, limit)
+			}
+			return s.inst.checkpoints.TurnDiff(s.outermost().Log(), limit)
+		},
+	})
+}
+
+// Env is what the session's tools share.
+func (s *Session) Env() *tool.Env { return s.env }
+
+// Used returns the steps of the present turn and the cost in US dollars of all, those of the agents below included.
+func (s *Session) Used() (steps int, usd float64) { return s.agent.Used() }
+
+// Agent names the kind of the session's agent; "" is lathe's own.
+func (s *Session) Agent() string { return s.kind.Name() }
+
+// SetAgent makes the main agent one of another kind, by name, from the next turn on; "default" is lathe's own.
+func (s *Session) SetAgent(ctx context.Context, name string) error {
+	if !s.turn.TryLock() {
+		return ErrBusy
+	}
+	defer s.turn.Unlock()
+	err := s.kind.Become(ctx, name, s.main())
+	s.notes = append(s.notes, s.kind.Notes()...)
+	return err
+}
+
+// main is the session as a main conversation whose agent becomes one of another kind.
+func (s *Session) main() extension.Conversation {
+	return extension.Conversation{
+		SetModel: s.SetModel, SetEffort: s.SetEffort, SetMode: s.Authority.Set, SetMaxSteps: s.agent.SetMaxSteps, SetTools: s.Authority.SetAgent,
+		Log: s.Journal, Begun: &s.begun, FlagSteps: s.inst.opts.MaxTurns, KeepMode: s.inst.opts.Mode != "",
+	}
+}

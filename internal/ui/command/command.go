@@ -1,0 +1,324 @@
+// Package command implements the slash commands for all front ends: the terminal, plain lines, `-p "/x"` and
+// chat.
+//
+// A [Command] has a name, aliases and arguments; it acts on a [Host]: lathe with one session in front, behind
+// small interfaces. Its result is an event.Output: text, a list to choose from, a prompt to send, text for
+// the editor. A command draws nothing and asks nothing: where it needs a choice it returns a Pick whose items
+// are arguments of a command, so a front end without lists can ask for a number.
+//
+// Promises: every listed command works; a wrong name or argument is one error that names the right ones;
+// anything a command removes can be restored with the command that its output names.
+package command
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/lsp"
+	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/store/snapshot"
+)
+
+// Host is lathe as the commands see it.
+type Host interface {
+	Conversation() Conversation
+	Sessions() Sessions
+	Rules() Rules
+	Setup() Setup
+	Settings() Settings
+	Workspace() Workspace
+	Extensions() Extensions
+	Memory() Memory
+}
+
+// Conversation is the conversation in front.
+type Conversation interface {
+	Status() event.Status
+	Log() *session.Session
+	// Checkout moves the head to an entry, or with "" before the first, and replays the conversation.
+	Checkout(ctx context.Context, entry string) error
+	SetModel(ctx context.Context, id string) error
+	SetEffort(ctx context.Context, level string) error
+	SetMode(ctx context.Context, mode string) error
+	Window(ctx context.Context) (Window, error)
+	// Compact replaces the conversation so far with a summary, written to the instructions.
+	Compact(ctx context.Context, instructions string) error
+}
+
+// Window is the content of the context window. All tokens are estimated.
+type Window struct {
+	Shares []Share
+	Mark   int     // of tokens, from which a compaction comes by itself; 0: none does
+	Freed  []Share // by each level of a compaction, with those before it
+}
+
+// Share is one part of the context window's content.
+type Share struct {
+	Name   string
+	Tokens int
+	Parts  []Share // of it, the largest first
+}
+
+// Sessions is the list of saved sessions.
+type Sessions interface {
+	Store() *session.Store
+	Dir() string // the folder whose sessions come first
+	New(ctx context.Context) error
+	Open(ctx context.Context, id string) error
+	Fork(ctx context.Context) error // continue in a copy of the session in front
+}
+
+// Rules holds the permission rules and modes.
+type Rules interface {
+	List() []Rule
+	Add(ctx context.Context, r Rule) error
+	Remove(ctx context.Context, r Rule) error
+	Modes() []string
+	Sandbox() string // a description of what confines commands, in Markdown
+}
+
+// Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;
+// Source names the place the rule comes from, for people.
+type Rule struct {
+	Effect string // allow, ask, deny
+	Text   string
+	Scope  string
+	Source string
+}
+
+// Setup gives access to models, settings and lathe itself.
+type Setup interface {
+	Models() []Model // to choose from
+	SmallModel() string
+	SetSmallModel(ctx context.Context, id string) error
+	Reload(ctx context.Context) (changed []string, err error)
+	Doctor(ctx context.Context) (string, error)
+	Cache() Cache
+	Themes() []string // the first is the one in use
+	SetTheme(ctx context.Context, name string) error
+}
+
+// Model is one model to choose.
+type Model struct {
+	ID      string
+	Detail  string
+	Efforts []string // levels it takes, lowest first
+	Current bool
+}
+
+// Cache holds counters of the explore cache.
+type Cache struct {
+	Enabled               bool
+	Hits, Misses, Entries int
+	BytesSaved            int64
+}
+
+// Workspace is the working folder.
+type Workspace interface {
+	AddDir(ctx context.Context, dir string) (string, error)
+	Changes(ctx context.Context) ([]event.Diff, error) // the session's own edits
+	Diff(ctx context.Context) (string, error)          // from the last commit, as a unified diff
+	History() (snapshot.History, error)                // the states of files on the branch in front
+	Stashes() Stashes
+	Tasks() Tasks
+	Team() Team
+	Language() *lsp.Pool // the language servers
+}
+
+// Tasks are the commands in the background and the agents.
+type Tasks interface {
+	List() []Task // running ones, and those that ended lately
+	End(ctx context.Context, id string) (Task, error)
+	Tell(ctx context.Context, id, text string) error // hands a message to an agent that works
+}
+
+// Stashes is git's stash.
+type Stashes interface {
+	Stash(ctx context.Context) (Stash, error)   // lists the changes that Put would stash
+	Put(ctx context.Context) (Stash, error)     // put uncommitted changes into git's stash
+	Restore(ctx context.Context) (Stash, error) // apply the changes that Put stashed last
+}
+
+// Task runs in the background.
+type Task struct {
+	ID      string
+	Title   string
+	State   string // in words
+	Running bool
+	Output  string // a file with its output, once it has ended
+	Agent   bool
+	Detail  string // of an agent: its last calls, or its answer
+}
+
+// Stash is uncommitted changes of a repository.
+type Stash struct {
+	Root  string
+	Files []string // at most a few, as git writes them
+	Total int
+	Ref   string // the commit that holds them, once stashed
+}
+
+// Command is one slash command.
+type Command struct {
+	Name     string
+	Aliases  []string
+	Args     string // hint: "[name]"
+	Help     string // one line
+	Doc      string // more, for docs/commands.md
+	Group    string
+	Hidden   bool // for front ends and lists, not for typing
+	Alone    bool // not during a turn
+	Needs    bool // needs an argument where the front end shows no list
+	Complete func(ctx context.Context, h Host, text string) []event.Candidate
+	Run      func(ctx context.Context, h Host, args string) (event.Output, error)
+}
+
+// The groups, in the order of help.
+const (
+	groupConversation = "Conversation"
+	groupSessions     = "Sessions"
+	groupModel        = "Model and cost"
+	groupRules        = "Permissions and files"
+	groupLathe        = "lathe"
+	groupSkills       = "Skills and commands from files"
+)
+
+// All lists every command in the order of help, hidden ones too.
+func All() []Command {
+	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands(), []Command{mcpCommand(), pluginCommand(), teamCommand()})
+}
+
+// Find returns the command of a name or an alias.
+func Find(name string) (Command, bool) {
+	name = strings.ToLower(strings.TrimPrefix(name, "/"))
+	for _, c := range All() {
+		if c.Name == name || slices.Contains(c.Aliases, name) {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+// Parse splits "/model opus" into its name and arguments. It is a command only if the first word is a
+// slash and a name, so that a prompt may begin with a path.
+func Parse(text string) (name, args string, ok bool) {
+	text = strings.TrimSpace(text)
+	rest, ok := strings.CutPrefix(text, "/")
+	if !ok {
+		return "", "", false
+	}
+	name, args = rest, ""
+	if i := strings.IndexFunc(rest, func(r rune) bool { return r == ' ' || r == '\n' || r == '\t' }); i >= 0 {
+		name, args = rest[:i], strings.TrimSpace(rest[i:])
+	}
+	if name == "" || strings.ContainsFunc(name, func(r rune) bool {
+		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == ':')
+	}) {
+		return "", "", false
+	}
+	return name, args, true
+}
+
+// Run runs a command by name.
+func Run(ctx context.Context, h Host, name, args string) (event.Output, error) {
+	c, ok := Find(name)
+	if !ok {
+		return event.Output{}, Unknown(name, h.Extensions().Skills()...)
+	}
+	return c.Run(ctx, h, strings.TrimSpace(args))
+}
+
+// Unknown is the error for a name that no command has.
+func Unknown(name string, more ...Skill) error {
+	near := Complete(name, more, nil, 3)
+	if len(near) == 0 {
+		return fmt.Errorf("there is no command /%s; /help lists them", name)
+	}
+	var names []string
+	for _, c := range near {
+		names = append(names, "/"+c.Text)
+	}
+	return fmt.Errorf("there is no command /%s; did you mean %s? /help lists them all", name, strings.Join(names, " or "))
+}
+
+func text(format string, args ...any) event.Output {
+	return event.Output{Text: fmt.Sprintf(format, args...)}
+}
+
+// code formats foreign text as Markdown code, unchanged.
+func code(s string) string {
+	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")
+	if s == "" {
+		return "(none)"
+	}
+	fence := "`"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	if strings.HasPrefix(s, "`") || strings.HasSuffix(s, "`") {
+		s = " " + s + " "
+	}
+	return fence + s + fence
+}
+
+// fenced formats foreign text as a Markdown code block.
+func fenced(language, s string) string {
+	fence := "```"
+	for strings.Contains(s, fence) {
+		fence += "`"
+	}
+	return fence + language + "\n" + strings.TrimRight(s, "\n") + "\n" + fence
+}
+
+// short shortens a text to n characters on one line.
+func short(s string, n int) string {
+	s = strings.Join(strings.Fields(s), " ")
+	if r := []rune(s); len(r) > n {
+		return string(r[:n-1]) + "…"
+	}
+	return s
+}
+
+// age is the time since t, in words.
+func age(t time.Time) string {
+	switch d := time.Since(t); {
+	case t.IsZero():
+		return ""
+	case d < time.Minute:
+		return "just now"
+	case d < time.Hour:
+		return fmt.Sprintf("%d min ago", int(d.Minutes()))
+	case d < 24*time.Hour:
+		return fmt.Sprintf("%d h ago", int(d.Hours()))
+	case d < 7*24*time.Hour:
+		return fmt.Sprintf("%d days ago", int(d.Hours()/24)+1)
+	}
+	return t.Local().Format("2006-01-02")
+}
+
+func plural(n int, thing string) string {
+	if n == 1 {
+		return "1 " + thing
+	}
+	return fmt.Sprintf("%d %ss", n, thing)
+}
+
+// grouped writes a number with commas, since 200000 and 2000000 look alike.
+func grouped(n int) string {
+	s := fmt.Sprint(n)
+	for i := len(s) - 3; i > 0 && s[i-1] != '-'; i -= 3 {
+		s = s[:i] + "," + s[i:]
+	}
+	return s
+}
+
+func dollars(usd float64) string {
+	if usd > 0 && usd < 0.01 {
+		return fmt.Sprintf("$%.4f", usd)
+	}
+	return fmt.Sprintf("$%.2f", usd)
+}

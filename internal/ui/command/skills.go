@@ -1,0 +1,185 @@
+package command
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/lathe-dev/lathe/internal/agent/hook"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// Extensions are lathe's additions from files: skills, commands and output styles.
+type Extensions interface {
+	Skills() []Skill
+	Notes() []string // files that were left out, and why
+	Agents() *subagent.Catalog
+	Agent() string // the kind of the conversation in front; "": lathe's own
+	SetAgent(ctx context.Context, name string) error
+	Styles() Styles
+	Servers() Servers
+	Hooks() *hook.Hooks
+}
+
+// Styles are the output styles.
+type Styles interface {
+	All() []Style // the default one first
+	// Set chooses the output style of new conversations, and saves it for this project.
+	Set(ctx context.Context, name string) error
+}
+
+// Skill is a skill, or a command from a file.
+type Skill struct {
+	Name   string
+	Args   string // hint
+	Help   string
+	Source string // in words: user, project
+	Path   string
+	Limits []string // who cannot invoke it, or when, and the fields of its file that are not obeyed
+	Typed  bool     // a person can invoke it
+}
+
+// Style is an output style.
+type Style struct {
+	Name, Help, Source string
+	Current            bool // of this conversation
+	Next               bool // of new ones
+}
+
+func skillCommands() []Command {
+	return []Command{
+		{
+			Name: "skills", Group: groupLathe, Args: "[name]", Help: "List the skills and commands from files",
+			Doc:      "Each with its origin, and why it cannot be invoked where that is so; also files that were left out. docs/skills.md has more.",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate { return skillNames(h, typed) }, Run: listSkills,
+		},
+		{
+			Name: "hooks", Group: groupLathe, Args: "[on|off|try event [json]]", Help: "List the hooks, try those of an event, or switch them off until lathe ends",
+			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be switched off. `try PreToolUse {\"tool_name\":\"Bash\"}` runs those of an event with an input and shows their decisions. docs/hooks.md has more.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}, {Text: "try"}})
+			},
+			Run: hooks,
+		},
+		{
+			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or start them anew",
+			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md has more.",
+			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+				return choices(typed, []event.Candidate{{Text: "restart"}})
+			},
+			Run: languageServers,
+		},
+		{
+			Name: "output-style", Group: groupLathe, Args: "[name]", Help: "Choose how the model answers",
+			Doc: "A style is part of the system prompt, so it counts from the next conversation (`/new`). The choice is saved for you in this project.",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+				var out []event.Candidate
+				for _, s := range h.Extensions().Styles().All() {
+					out = append(out, event.Candidate{Text: s.Name, Help: s.Help})
+				}
+				return choices(typed, out)
+			},
+			Run: outputStyle,
+		},
+	}
+}
+
+// fromFiles are the skills that a person can type, as commands. Those with the name of a built-in one are none.
+func fromFiles(skills []Skill) []Command {
+	var out []Command
+	for _, s := range skills {
+		if _, taken := Find(s.Name); s.Typed && !taken {
+			out = append(out, Command{Name: s.Name, Args: s.Args, Help: short(s.Help, 120), Doc: "From " + s.Path + ".", Group: groupSkills})
+		}
+	}
+	return out
+}
+
+func findFile(skills []Skill, name string) (Command, bool) {
+	name = strings.TrimPrefix(name, "/")
+	for _, c := range fromFiles(skills) {
+		if strings.EqualFold(c.Name, name) {
+			return c, true
+		}
+	}
+	return Command{}, false
+}
+
+func skillNames(h Host, typed string) []event.Candidate {
+	var out []event.Candidate
+	for _, s := range h.Extensions().Skills() {
+		out = append(out, event.Candidate{Text: s.Name, Help: short(s.Help, 120)})
+	}
+	return choices(typed, out)
+}
+
+func listSkills(_ context.Context, h Host, name string) (event.Output, error) {
+	skills := h.Extensions().Skills()
+	if name = strings.TrimPrefix(name, "/"); name != "" {
+		i := slices.IndexFunc(skills, func(s Skill) bool { return strings.EqualFold(s.Name, name) })
+		if i < 0 {
+			return event.Output{}, fmt.Errorf("there is no skill %q; /skills lists them", name)
+		}
+		return event.Output{Text: skills[i].describe()}, nil
+	}
+	var b strings.Builder
+	for _, s := range skills {
+		b.WriteString("- " + s.line() + "\n")
+	}
+	if len(skills) == 0 {
+		b.WriteString("There are no skills. A folder with a SKILL.md in `.lathe/skills` or `.claude/skills`, of the project or yours, is one.\n")
+	}
+	if notes := h.Extensions().Notes(); len(notes) > 0 {
+		b.WriteString("\nLeft out:\n\n")
+		for _, n := range notes {
+			b.WriteString("- " + code(n) + "\n")
+		}
+	}
+	return event.Output{Text: b.String()}, nil
+}
+
+func (s Skill) line() string {
+	out := code("/"+strings.TrimSpace(s.Name+" "+s.Args)) + " (" + s.Source + ") " + code(short(s.Help, 160))
+	for _, l := range s.Limits {
+		out += "; " + l
+	}
+	return out
+}
+
+func (s Skill) describe() string {
+	out := s.line() + "\n\n" + code(s.Path) + "\n"
+	return out
+}
+
+func outputStyle(ctx context.Context, h Host, name string) (event.Output, error) {
+	styles := h.Extensions().Styles().All()
+	if name == "" {
+		p := &event.Pick{Title: "Output style of new conversations", Command: "output-style"}
+		for _, s := range styles {
+			p.Items = append(p.Items, event.PickItem{ID: s.Name, Label: s.Name, Detail: s.Help, Current: s.Next})
+		}
+		return event.Output{Pick: p}, nil
+	}
+	i := slices.IndexFunc(styles, func(s Style) bool { return strings.EqualFold(s.Name, name) })
+	if i < 0 {
+		var names []string
+		for _, s := range styles {
+			names = append(names, s.Name)
+		}
+		return event.Output{}, fmt.Errorf("there is no output style %q; the styles are %s", name, strings.Join(names, ", "))
+	}
+	chosen := styles[i]
+	if err := h.Extensions().Styles().Set(ctx, chosen.Name); err != nil {
+		return event.Output{}, err
+	}
+	now := "default"
+	for _, s := range styles {
+		if s.Current {
+			now = cmp.Or(s.Name, now)
+		}
+	}
+	return text("Output style %s, from the next conversation on (`/new`); this one keeps %s.", code(chosen.Name), code(now)), nil
+}

@@ -1,0 +1,449 @@
+// Package console is the API for interactive front ends: one session in front, which can be switched, with
+// one stream of events across sessions; the queue of messages; slash commands, completion, prompt history;
+// user commands (!) and notes to memory (#).
+//
+// Terms: the front is the session that receives prompts; a switch replaces it; a message is steered
+// (delivered at the next step of the running turn) or queued (delivered after the turn).
+//
+// Promises: no method but Prompt blocks on the model; the stream begins with Opened and Status, and a switch
+// publishes them again; every change of the status is followed by a Status, at most ten times a second; a
+// queued or steered message either enters the conversation or is returned by Unqueue; failures beside the
+// conversation (a title, a status line, the history file) never end it.
+package console
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/ui/command"
+)
+
+// Options configure a Console.
+type Options struct {
+	Instance *conversation.Instance
+	Session  conversation.SessionOptions // the first session; its Bus becomes the console's
+	Version  string
+
+	Doctor   func(ctx context.Context) (string, error) // nil: there is none
+	Boundary *boundary.Boundary                        // the instance's; nil: no sandbox
+	Themes   func() []string                           // names the front end knows; nil: none
+	Browse   func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
+
+	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
+	History int
+
+	Note string // for the user, shown in the first session; "" is none
+
+	Forget bool // on Close, remove the sessions that were created here
+
+	// KeepModel and KeepMode: the command line set them, so a resumed session does not restore its own.
+	KeepModel, KeepMode bool
+}
+
+// ErrBusy is returned while a turn runs: no other can begin, and the front cannot be switched.
+var ErrBusy = errors.New("a turn is running; wait until it ends, or interrupt it")
+
+// errClosed is returned by methods after Close.
+var errClosed = errors.New("the console is closed")
+
+// Console is lathe with one session in front. It is safe for concurrent use; Next is for one goroutine.
+type Console struct {
+	inst   *conversation.Instance
+	opts   Options
+	bus    *event.Bus
+	events *Reader // of the front end that opened the console
+
+	ctx   context.Context // ends with the console
+	stop  context.CancelFunc
+	works sync.WaitGroup
+
+	dirty   chan struct{} // signals that the status changed
+	turning sync.Mutex    // held while the front changes and readers are notified
+
+	mu      sync.Mutex
+	front   *conversation.Session
+	busy    bool // a turn runs, or the front is being changed
+	own     bool // the turn was not asked for: it has news from the background
+	woken   bool // something ended in the background while it was busy
+	closed  bool
+	queue   []waiting
+	stamps  int        // counts messages that were steered or queued
+	steered int        // the stamp of the newest steered one
+	pending []llm.Part // output of user commands, for the next message
+	shell   map[string]context.CancelFunc
+	trust   string         // the id of the open question whether to trust the folder
+	held    *config.Config // the configuration whose values that question shows
+	seen    statusValues
+	line    string        // output of the statusLine command
+	looked  lookedAt      // the plugin that was shown before it is installed
+	redraw  chan struct{} // signals that the statusLine command should run
+	model   string        // chosen, but not yet in the journal
+	mode    permission.Mode
+	index   *files.Index // of the session in front
+	prompts *promptHistory
+	used    *usage
+	titled  bool                   // a title was asked for
+	made    []string               // sessions that were created here
+	logins  map[string]chan string // logins to MCP servers that wait for an address, by server
+	team    teamwork
+}
+
+// waiting is a message that waits for the turn's end.
+type waiting struct {
+	stamp int
+	msg   llm.Message
+}
+
+// Open opens the first session. Following the settings and publishing the status go on until Close.
+func Open(ctx context.Context, o Options) (*Console, error) {
+	bus := event.NewBus()
+	c := &Console{inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}}
+	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.events = &Reader{c: c, limit: o.History, sub: bus.Subscribe(c.ctx, event.Options{})}
+	state := o.Instance.Config().Paths().StateHome
+	c.prompts = newPromptHistory(state, o.Instance.Dir())
+	c.used = newUsage(state)
+	watched := bus.Subscribe(c.ctx, event.Options{NoDeltas: true})
+	o.Session.Bus = bus
+	if o.Session.Resume != "" {
+		defer collectOften()()
+	}
+	s, err := o.Instance.NewSession(ctx, o.Session)
+	if err != nil {
+		c.stop()
+		bus.Close()
+		return nil, err
+	}
+	c.put(ctx, s, o.Session.Resume != "")
+	c.note(o.Session, s)
+	if o.Note != "" {
+		c.notice("info", "%s", o.Note)
+	}
+	if err := llm.CatalogueFault(); err != nil { // a model was looked up for the session
+		c.notice("warning", "%v; %s", err, llm.CatalogueRemedy)
+	}
+	c.works.Go(func() { c.follow(watched) })
+	c.works.Go(c.publishStatus)
+	c.inst.Extensions().Processes.OnStatus(c.touch)
+	c.works.Go(c.drawLines)
+	c.works.Go(c.watchSettings)
+	c.works.Go(c.emptyTrash)
+	c.askTrust()
+	return c, nil
+}
+
+// trashDays is how long deleted sessions can be restored.
+const trashDays = 30
+
+// emptyTrash removes sessions that were deleted long ago. Failures are retried at the next start.
+func (c *Console) emptyTrash() {
+	_, _ = c.inst.Store().EmptyTrash(time.Now().AddDate(0, 0, -trashDays))
+}
+
+// watchSettings follows the settings files; a change is announced by a Notice, and a changed statusLine shows at
+// once.
+func (c *Console) watchSettings() {
+	if err := c.inst.Watch(c.ctx, c.refreshLine); err != nil && c.ctx.Err() == nil {
+		c.notice("warning", "%v", err)
+	}
+}
+
+// Close interrupts the turn, waits for it, ends all background work and closes the session. The instance
+// stays open.
+func (c *Console) Close() error {
+	c.mu.Lock()
+	closed := c.closed
+	c.closed = true
+	s := c.front
+	for _, end := range c.shell {
+		end()
+	}
+	c.mu.Unlock()
+	if closed {
+		return nil
+	}
+	s.Hooks().Ends("prompt_input_exit")
+	c.team.leave(s)
+	err := errors.Join(s.Close(), c.index.Close())
+	c.stop()
+	c.works.Wait()
+	c.bus.Close()
+	if c.opts.Forget {
+		err = errors.Join(err, c.forget())
+	}
+	c.looked.keep(nil, false)
+	return errors.Join(err, c.used.save())
+}
+
+// forget removes the sessions that were created here. Those without a message are gone already.
+func (c *Console) forget() error {
+	var errs []error
+	for _, id := range c.made {
+		if err := c.inst.Store().Remove(id); !errors.Is(err, fs.ErrNotExist) {
+			errs = append(errs, err)
+		}
+	}
+	return errors.Join(errs...)
+}
+
+// Farewell returns the id for resuming the session in front; empty when it has no message yet.
+func (c *Console) Farewell() string {
+	if log := c.session().Log(); log != nil && len(log.Messages()) > 0 {
+		return log.ID()
+	}
+	return ""
+}
+
+func (c *Console) session() *conversation.Session {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.front
+}
+
+// publish publishes an event of the session in front.
+func (c *Console) publish(b event.Body) { c.bus.Publish(c.session().ID(), nil, b) }
+
+func (c *Console) notice(level, format string, args ...any) {
+	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
+}
+
+// Next returns the next event of the console's own reader, which gets complete histories; see [Reader.Next].
+// Attach adds further readers.
+func (c *Console) Next(ctx context.Context) (event.Event, error) { return c.events.Next(ctx) }
+
+// acquire reserves the console for a turn or a switch, until release.
+func (c *Console) acquire() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return errClosed
+	case c.busy:
+		return ErrBusy
+	}
+	c.busy = true
+	return nil
+}
+
+func (c *Console) release() {
+	c.mu.Lock()
+	c.busy = false
+	c.mu.Unlock()
+}
+
+// Prompt runs a turn, then one for each queued message, and returns when they are over. A failed turn is
+// reported by its TurnEnd and is not an error here.
+func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
+	if err := c.acquire(); err != nil {
+		if errors.Is(err, ErrBusy) && c.ownTurn() && c.Steer(m, false) {
+			return nil
+		}
+		return err
+	}
+	c.remember(m)
+	s := c.session()
+	c.recordChoices(ctx, s)
+	return c.turns(ctx, s, m)
+}
+
+// ownTurn reports that the running turn was not asked for.
+func (c *Console) ownTurn() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.own
+}
+
+// turns runs a turn, then one for each queued message. The console is busy.
+func (c *Console) turns(ctx context.Context, s *conversation.Session, m llm.Message) error {
+	m = c.withPending(m)
+	for {
+		end, err := s.Prompt(ctx, m)
+		next := c.afterTurn(s, end.Reason == event.EndCompleted)
+		if end.Reason == "" && err != nil { // there was no turn
+			return err
+		}
+		if next == nil {
+			return nil
+		}
+		m = c.withPending(*next)
+	}
+}
+
+// afterTurn takes the next queued message, or ends the work. After a turn that did not complete nothing is
+// sent automatically: messages stay in the queue, steered ones first.
+func (c *Console) afterTurn(s *conversation.Session, completed bool) *llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.touch()
+	if completed && len(c.queue) > 0 && !c.closed {
+		m := c.queue[0].msg
+		c.queue = c.queue[1:]
+		return &m
+	}
+	woken := c.woken
+	if c.woken = false; completed && woken && !c.closed {
+		if m, ok := c.news(s); ok {
+			return &m
+		}
+	}
+	c.busy, c.own = false, false
+	var back []waiting
+	for _, m := range s.TakeSteers() {
+		back = append(back, waiting{c.steered, m})
+	}
+	c.queue = append(back, c.queue...)
+	if n := len(c.queue); n > 0 && !c.closed {
+		text := "1 message was not sent; Up takes it back, and it is sent after the next turn"
+		if n > 1 {
+			text = fmt.Sprintf("%d messages were not sent; Up takes them back, and they are sent after the next turn", n)
+		}
+		c.bus.Publish(s.ID(), nil, event.Notice{Level: "info", Text: text})
+	}
+	return nil
+}
+
+// withPending puts the output of user commands before a message.
+func (c *Console) withPending(m llm.Message) llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending) > 0 {
+		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], m.Parts...)
+		c.pending = nil
+	}
+	return m
+}
+
+// Steer hands a message to the running turn: for its next step, or with after, for its end. It returns false
+// when no turn is running.
+func (c *Console) Steer(m llm.Message, after bool) bool {
+	if !c.steer(m, after) {
+		return false
+	}
+	c.remember(m)
+	return true
+}
+
+// remember adds a prompt to the history, and the files it named to the frequently used ones, which come first
+// in completion.
+func (c *Console) remember(m llm.Message) {
+	text := m.PlainText()
+	c.prompts.add(text)
+	c.mu.Lock()
+	index := c.index
+	c.mu.Unlock()
+	for word := range strings.FieldsSeq(text) {
+		if path, ok := strings.CutPrefix(word, "@"); ok && path != "" {
+			index.Used(strings.TrimRight(path, ".,;:!?)"))
+		}
+	}
+}
+
+func (c *Console) steer(m llm.Message, after bool) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.busy || c.closed {
+		return false
+	}
+	c.stamps++
+	if !after {
+		parts := m.Parts
+		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], parts...)
+		if c.front.Steer(m) {
+			c.pending, c.steered = nil, c.stamps
+			return true
+		}
+		m.Parts = parts // the turn is just ending
+	}
+	c.queue = append(c.queue, waiting{c.stamps, m})
+	c.touch()
+	return true
+}
+
+// Unqueue takes back the newest undelivered message.
+func (c *Console) Unqueue() (llm.Message, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := len(c.queue)
+	if n == 0 || c.queue[n-1].stamp < c.steered {
+		if m, ok := c.front.Unsteer(); ok {
+			return m, true
+		}
+	}
+	if n == 0 {
+		return llm.Message{}, false
+	}
+	m := c.queue[n-1].msg
+	c.queue = c.queue[:n-1]
+	c.touch()
+	return m, true
+}
+
+// Interrupt ends the running turn and the running user commands.
+func (c *Console) Interrupt() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, end := range c.shell {
+		end()
+	}
+	c.front.Interrupt()
+}
+
+// Answer answers an open question of any session; the first answer counts, and every reader sees it as
+// Answered. Answering a question that is not open in that session is an error.
+func (c *Console) Answer(session, id string, a event.Answer) error {
+	if _, err := c.bus.FindQuestion(session, id); err != nil {
+		return err
+	}
+	if c.answerTrust(id, a) {
+		return nil
+	}
+	return c.inst.Answer(session, id, a)
+}
+
+// Questions lists the open questions of all sessions and agents, oldest first: events whose body is Asked.
+func (c *Console) Questions() []event.Event { return c.bus.Questions() }
+
+// Command runs a slash command by its name, or one of the other forms of a prompt line: "!" runs args as a
+// user command, "#" adds args to the memory file, "background" moves running commands to the background.
+func (c *Console) Command(ctx context.Context, name, args string) (event.Output, error) {
+	switch name {
+	case "!":
+		c.prompts.add("!" + args)
+		return event.Output{}, c.runShell(ctx, args)
+	case "#":
+		c.prompts.add("#" + args)
+		return c.addMemory(args)
+	case "background":
+		return c.background()
+	}
+	if first, rest, ok := strings.Cut(name, " "); ok { // a whole line, as in lists
+		name, args = first, strings.TrimSpace(rest+" "+args)
+	}
+	cmd, ok := command.Find(name)
+	if !ok {
+		return c.fileCommand(ctx, name, args)
+	}
+	if !cmd.Hidden {
+		c.used.note(cmd.Name)
+	}
+	if cmd.Alone {
+		if err := c.acquire(); err != nil {
+			return event.Output{}, fmt.Errorf("/%s: %w", cmd.Name, err)
+		}
+		defer c.release()
+	}
+	defer c.touch()
+	return command.Run(ctx, host{c}, cmd.Name, args)
+}

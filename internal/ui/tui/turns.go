@@ -1,0 +1,210 @@
+package tui
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
+)
+
+// hintTime is how long a hint stays.
+const hintTime = 3 * time.Second
+
+// spinTime is how long a picture of the spinner stays.
+const spinTime = 120 * time.Millisecond
+
+// busy reports that a turn runs or is about to.
+func (m *model) busy() bool { return m.turn.active || m.turn.running > 0 }
+
+// runs reports that something runs that can be interrupted: a turn, or a command of the user.
+func (m *model) runs() bool { return m.busy() || m.anyCall() || m.lingers() }
+
+// send gives the session a message: as the prompt of a turn, or, while one runs, into it.
+func (m *model) send(msg llm.Message, after bool) {
+	m.log.end()
+	if m.busy() {
+		if !after {
+			m.steered = append(m.steered, firstLine(msg.PlainText()))
+		}
+		m.spawn(func() any {
+			if m.session.Steer(msg, after) {
+				return nil
+			}
+			return unsteeredMsg{msg}
+		})
+		return
+	}
+	m.prompt(msg)
+}
+
+// waiting reports that messages were not delivered yet.
+func (m *model) waiting() bool { return len(m.steered) > 0 || len(m.state.Queued) > 0 }
+
+// unqueue takes the newest message that was not delivered back into the editor.
+func (m *model) unqueue() {
+	m.spawn(func() any {
+		msg, ok := m.session.Unqueue()
+		if !ok {
+			return tellMsg{}
+		}
+		return unqueuedMsg{msg}
+	})
+}
+
+type unqueuedMsg struct{ message llm.Message }
+
+// taken forgets a steered message that was delivered or taken back.
+func (m *model) taken(msg llm.Message) {
+	if i := slices.Index(m.steered, firstLine(msg.PlainText())); i >= 0 {
+		m.steered = slices.Delete(m.steered, i, i+1)
+	}
+}
+
+// calling reports that a call of the agent runs in the foreground.
+func (m *model) calling() bool { return m.busy() && m.anyCall() }
+
+// anyCall reports that a call of the agent or a command of the user runs in the foreground.
+func (m *model) anyCall() bool {
+	for _, it := range m.parts {
+		if it.tool != nil && it.tool.state == theme.Running {
+			return true
+		}
+	}
+	return false
+}
+
+// unsteeredMsg brings back a message that came too late for its turn.
+type unsteeredMsg struct{ message llm.Message }
+
+// prompt runs a turn with a message.
+func (m *model) prompt(msg llm.Message) {
+	m.turn.running++
+	m.turns++
+	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, retry{}
+	m.startSpin()
+	m.spawn(func() any { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
+}
+
+// prompted handles the end of a turn. A message that did not even start one goes back into the editor.
+func (m *model) prompted(msg promptMsg) {
+	m.turn.running--
+	if err := msg.err; err != nil && m.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
+		m.tell("error", err.Error())
+		if !m.turn.started && m.edit.Empty() {
+			m.edit.SetMessage(msg.message)
+		}
+	}
+	m.release()
+}
+
+// release sends the messages that came too late for their turn, when that is over.
+func (m *model) release() {
+	if m.busy() {
+		return
+	}
+	m.stopped()
+	if len(m.held) > 0 {
+		next := m.held[0]
+		m.held = m.held[1:]
+		m.taken(next)
+		m.prompt(next)
+	}
+}
+
+// stopped forgets an interrupt when nothing runs any more.
+func (m *model) stopped() {
+	if !m.runs() {
+		m.turn.stopping = time.Time{}
+	}
+}
+
+// interrupt ends the running turn, and commands of the user. The screen changes at once, whatever the session does.
+func (m *model) interrupt() {
+	if !m.runs() {
+		return
+	}
+	if m.turn.stopping.IsZero() {
+		m.turn.stopping = m.now()
+	}
+	if m.lingers() {
+		m.slow.end()
+	}
+	m.spawn(func() any { m.session.Interrupt(); return nil })
+}
+
+// tell adds a notice to the transcript.
+func (m *model) tell(level, text string) {
+	if text == "" {
+		return
+	}
+	m.log.add(&item{kind: noticeItem, look: &m.look, level: level, text: text})
+}
+
+// startSpin keeps pictures moving while something runs.
+func (m *model) startSpin() {
+	if !m.turn.spinning {
+		m.turn.spinning = true
+		m.later(m.spinTime(), spinMsg{})
+	}
+}
+
+func (m *model) spinTime() time.Duration {
+	if m.look.reduced {
+		return time.Second // the seconds still count
+	}
+	return spinTime
+}
+
+func (m *model) spin() {
+	m.turn.spinning = false
+	if !m.runs() {
+		return
+	}
+	m.look.spin++
+	for _, it := range m.parts {
+		if it.tool != nil {
+			it.touch()
+		}
+	}
+	m.startSpin()
+}
+
+// resize takes the new size. Inline, the next frame does.
+func (m *model) resize() {
+	if !m.options.Inline {
+		m.setSize(m.term.size())
+	}
+}
+
+// suspend stops the process as ctrl+z does in a shell, and resumes when it is continued.
+func (m *model) suspend() {
+	if !canSuspend || m.away.Load() {
+		return
+	}
+	m.term.drain()
+	m.awaitReports()
+	m.term.stopReading()
+	m.term.leave("")
+	m.stopSignals()
+	stopSelf()
+	m.watchSignals()
+	m.comeBack()
+}
+
+// comeBack takes the terminal again after somebody else had it.
+func (m *model) comeBack() {
+	if err := m.term.enter(); err != nil {
+		m.cancel(err)
+		return
+	}
+	if err := m.read(); err != nil {
+		m.cancel(err)
+		return
+	}
+	m.setSize(m.term.size())
+	m.query.w, m.query.h = m.w, m.h
+	m.screen.forget()
+}
