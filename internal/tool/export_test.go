@@ -19,9 +19,8 @@ import (
 const (
 	BashKept       = bashKept
 	ChunkSize      = chunkSize
+	LineLimit      = lineLimit
 	LivePause      = livePause
-	LongLine       = longLine
-	Overlap        = overlap
 	MostBackground = mostBackground
 	ReadImageMax   = readImageMax
 	ReadWhole      = readWhole
@@ -120,11 +119,11 @@ func NewEngines(env *Env, in GrepInput) (*Engines, error) {
 }
 
 // Native searches in this process.
-func (e *Engines) Native() (*Hits, error) { return e.s.native(context.Background(), e.m, 0) }
+func (e *Engines) Native() (*Hits, error) { return e.s.native(context.Background(), e.m, false) }
 
 // Late searches in this process with a time limit that passes after the search has looked at it a number of times.
 func (e *Engines) Late(looks int) (*Hits, error) {
-	return e.s.native(&lateContext{context.Background(), &looks}, e.m, 0)
+	return e.s.native(&lateContext{context.Background(), &looks}, e.m, false)
 }
 
 type lateContext struct {

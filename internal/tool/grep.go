@@ -1,11 +1,13 @@
 package tool
 
 import (
+	"cmp"
 	"context"
 	_ "embed"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -81,9 +83,12 @@ type search struct {
 type grepper struct{ env *Env }
 
 var grepTool = call.Declaration{
-	Name:    "Grep",
-	Aliases: []string{"grep_search", "grep_files", "search", "search_files", "search_file_content", "ripgrep", "rg", "code_search", "search_dir", "search_file"},
-	Schema:  json.RawMessage(grepSchema),
+	Name: "Grep",
+	Aliases: []string{
+		"grep_search", "grep_files", "search", "search_files", "search_file_content", "ripgrep", "rg", "code_search",
+		"search_dir", "search_file",
+	},
+	Schema: json.RawMessage(grepSchema),
 	Params: map[string]string{
 		"pattern":     "regex query search search_pattern",
 		"path":        folderAliases,
@@ -136,24 +141,18 @@ func (t *grepper) prepare(ctx context.Context, _ llm.ToolCall, in grepInput) (*a
 }
 
 func (e *Env) newSearch(in grepInput) (*search, error) {
-	s := &search{env: e, in: in, mode: in.OutputMode, before: in.Before, after: in.After, numbers: true, offset: max(0, in.Offset)}
+	s := &search{env: e, in: in, mode: cmp.Or(in.OutputMode, modeFiles), numbers: true, offset: max(0, in.Offset)}
 	if in.Pattern == "" {
 		return nil, errors.New("the pattern is empty; give a regular expression")
 	}
-	if s.mode == "" {
-		s.mode = modeFiles
-	}
-	s.before, s.after = min(max(0, s.before, in.Around), grepContext), min(max(0, s.after, in.Around), grepContext)
-	if in.OnlyMatch || s.mode != modeContent {
-		s.before, s.after = 0, 0
+	if s.mode == modeContent && !in.OnlyMatch {
+		s.before = min(max(0, in.Before, in.Around), grepContext)
+		s.after = min(max(0, in.After, in.Around), grepContext)
 	}
 	if in.Numbers != nil {
 		s.numbers = *in.Numbers
 	}
-	s.limit = grepResults
-	if e.Limits.GrepResults > 0 {
-		s.limit = e.Limits.GrepResults
-	}
+	s.limit = cmp.Or(max(0, e.Limits.GrepResults), grepResults)
 	if in.HeadLimit != nil {
 		s.limit = max(0, *in.HeadLimit)
 	}
@@ -186,14 +185,15 @@ func (s *search) run(ctx context.Context) (*agent.Result, error) {
 		return nil, ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) && found != nil {
-		found.note = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path, glob or type.", s.env.searchTime())
+		found.remark("The search was stopped after %s and is not complete; name a narrower path, glob or type.",
+			s.env.searchTime())
 		err = nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	if left := s.leftOut(); left != "" {
-		found.note = strings.TrimSpace(found.note + " " + left)
+	if left := leftOut(s.left); left != "" {
+		found.remark("%s", left)
 	}
 	r := s.result(found)
 	if found.note == "" {
@@ -220,11 +220,7 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 		}
 		return s.ripgrep(ctx, rg) // it knows more syntax and more types
 	}
-	budget := 0
-	if rg != "" {
-		budget = smallTree
-	}
-	found, err := s.native(ctx, m, budget)
+	found, err := s.native(ctx, m, rg != "")
 	if !errors.Is(err, errLargeTree) {
 		return found, err
 	}
@@ -232,7 +228,7 @@ func (s *search) find(ctx context.Context) (*hits, error) {
 	found, err = s.ripgrep(ctx, rg)
 	if errors.Is(err, errFrequent) || errors.Is(err, errNoRipgrep) {
 		s.left = nil
-		return s.native(ctx, m, 0) // it goes in order and stops when it has enough
+		return s.native(ctx, m, false) // it goes in order and stops when it has enough
 	}
 	return found, err
 }
@@ -253,12 +249,34 @@ type fileHits struct {
 	count int       // matching lines; of -o and multiline, matches
 }
 
-// hitLine is one line of output. A gap before it is shown as "--".
+// hitLine is one line of output.
 type hitLine struct {
 	num   int
 	text  string
 	match bool
-	gap   bool
+}
+
+// order puts the files into the order in which they are shown, paths alone the newest first, and cuts lines beyond
+// those that are needed: which files a search in parallel had come to by then is chance.
+func (s *search) order(h *hits) {
+	slices.SortFunc(h.files, func(a, b fileHits) int {
+		if s.mode == modeFiles && !a.mtime.Equal(b.mtime) {
+			return b.mtime.Compare(a.mtime)
+		}
+		return walkOrder(a.rel, b.rel)
+	})
+	if s.mode != modeContent {
+		return
+	}
+	left := s.need()
+	for i := range h.files {
+		f := &h.files[i]
+		if left -= len(f.lines); left <= 0 {
+			f.lines = f.lines[:len(f.lines)+left]
+			h.files, h.more = h.files[:i+1], true
+			return
+		}
+	}
 }
 
 // empty reports whether a file has nothing to show: with -o, matches of nothing.

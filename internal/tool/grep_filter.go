@@ -34,7 +34,8 @@ func newFileGlob(text string) (fileGlob, error) {
 		return fileGlob{}, glob.ErrMalformed
 	}
 	file, err := newNameGlob(text)
-	folder, _ := newNameGlob(strings.TrimSuffix(strings.TrimSuffix(text, "/**"), "/")) // no folder where nothing is left that can match
+	// no folder where nothing is left that can match
+	folder, _ := newNameGlob(strings.TrimSuffix(strings.TrimSuffix(text, "/**"), "/"))
 	return fileGlob{text, file, folder}, err
 }
 
@@ -59,7 +60,8 @@ func newFileFilter(globs, typ string) (*fileFilter, error) {
 		}
 		compiled, err := newFileGlob(g)
 		if err != nil {
-			return nil, fmt.Errorf("the glob %.200q is malformed: %w; give one such as *.go or src/**/*.{ts,tsx}", globs, err)
+			return nil, fmt.Errorf("the glob %.200q is malformed: %w; give one such as *.go or src/**/*.{ts,tsx}",
+				globs, err)
 		}
 		*list = append(*list, compiled)
 	}
@@ -73,35 +75,26 @@ func newFileFilter(globs, typ string) (*fileFilter, error) {
 func (f *fileFilter) unknown() error {
 	if f.typ != "" && f.types == nil {
 		const frequent = "c cpp css go html java js json md php python ruby rust sh sql ts yaml"
-		return fmt.Errorf("the type %.40q is not known; use glob instead (such as *.%.40s), or a type such as: %s", f.typ, strings.TrimLeft(f.typ, "*."), frequent)
+		return fmt.Errorf("the type %.40q is not known; use glob instead (such as *.%.40s), or a type such as: %s",
+			f.typ, strings.TrimLeft(f.typ, "*."), frequent)
 	}
 	return nil
 }
 
 // splitGlobs splits at spaces and at commas outside braces.
 func splitGlobs(s string) []string {
-	var out []string
-	depth, from := 0, 0
-	for i := 0; i <= len(s); i++ {
-		if i < len(s) {
-			switch c := s[i]; {
-			case c == '{':
-				depth++
-				continue
-			case c == '}':
-				depth--
-				continue
-			case c == ' ', c == ',' && depth <= 0:
-			default:
-				continue
-			}
+	depth := 0
+	return strings.Fields(strings.Map(func(c rune) rune {
+		switch {
+		case c == '{':
+			depth++
+		case c == '}':
+			depth--
+		case c == ',' && depth <= 0:
+			return ' '
 		}
-		if i > from {
-			out = append(out, s[from:i])
-		}
-		from = i + 1
-	}
-	return out
+		return c
+	}, s))
 }
 
 // match reports whether a file is to be searched. Like ripgrep, a glob that names a file beats the

@@ -31,13 +31,8 @@ func (s *search) mayShow(path string) bool {
 // maxLeft is how many of the files that were left out are named.
 const maxLeft = 3
 
-// leftOut names the files that were not searched. Of a large tree that ripgrep searched it names only those in
-// the part that was searched before.
-func (s *search) leftOut() string {
-	return leftOut(s.left)
-}
-
-// leftOut names files that a search passed over.
+// leftOut names files that a search passed over. Of a large tree that ripgrep searched they are only those in the part
+// that was searched before.
 func leftOut(left []string) string {
 	if len(left) == 0 {
 		return ""

@@ -27,12 +27,12 @@ func TestASearchOfOneFileThatRunsOutOfTimeKeepsItsMatches(t *testing.T) {
 	}
 }
 
-// A line of 18 MB with marks at both ends, and where pieces of the search end.
-func TestALineOfManyMegabytesIsSearchedInPieces(t *testing.T) {
+// A line of 18 MB with marks at both ends, and about the size of the buffer.
+func TestALineOfManyMegabytesIsSearched(t *testing.T) {
 	b := newBench(t)
 	b.env.Limits.SearchTime = 10 * time.Minute // the race detector is slow
 	long := []byte(strings.Repeat("some words; ", 18<<20/12))
-	for i, at := range []int{0, tool.LongLine - 3, 2*tool.LongLine - tool.Overlap - 2, len(long) - 7} {
+	for i, at := range []int{0, tool.ChunkSize - 9, 2*tool.ChunkSize - 2, len(long) - 7} {
 		copy(long[at:], fmt.Sprintf("needle%d", i))
 	}
 	b.put("long.txt", "first\n"+string(long)+"\nlast needle4\n")
@@ -41,16 +41,27 @@ func TestALineOfManyMegabytesIsSearchedInPieces(t *testing.T) {
 		want []string
 	}{
 		{in{"pattern": "needle1"}, []string{"long.txt"}},
-		{in{"pattern": "needle2", "output_mode": "content"}, []string{"2:…", "words; ", "needle2", "searched in pieces"}},
+		{in{"pattern": "needle2", "output_mode": "content"}, []string{"2:…", "words; ", "needle2"}},
 		{in{"pattern": `needle\d`, "output_mode": "count"}, []string{"long.txt:2"}},
-		{in{"pattern": `needle\d`, "output_mode": "content", "-o": true}, []string{"2:needle0\n2:needle1\n2:needle2\n2:needle3\n3:needle4\n"}},
-		{in{"pattern": `^needle\d`, "output_mode": "content", "-o": true}, []string{"2:needle0\n["}},
+		{
+			in{"pattern": `needle\d`, "output_mode": "content", "-o": true},
+			[]string{"2:needle0\n2:needle1\n2:needle2\n2:needle3\n3:needle4\n"},
+		},
+		{in{"pattern": `^needle\d`, "output_mode": "content", "-o": true}, []string{"2:needle0\n"}},
 		{in{"pattern": `needle\d$`, "output_mode": "content", "-o": true}, []string{"2:needle3\n3:needle4\n"}},
-		{in{"pattern": `\bneedle\d\b`, "output_mode": "content", "-o": true}, []string{"2:needle3\n3:needle4\n"}},
-		{in{"pattern": `(?i)NEEDLE3|needle4`, "output_mode": "content", "-C": 1}, []string{"1-first\n2:…", "needle3\n3:last needle4\n"}},
-		{in{"pattern": `absent`}, []string{"No matches.", "searched in pieces"}},
+		{
+			in{"pattern": `(?i)NEEDLE3|needle4`, "output_mode": "content", "-C": 1},
+			[]string{"1-first\n2:…", "needle3\n3:last needle4\n"},
+		},
+		{in{"pattern": `absent`}, []string{"No matches."}},
 	} {
 		tt.in["path"] = "long.txt"
 		wantIn(t, b.must("Grep", tt.in), tt.want...)
 	}
+}
+
+func TestALineThatIsTooLongIsNamed(t *testing.T) {
+	b := newBench(t)
+	b.put("long.txt", "needle"+strings.Repeat("x", tool.LineLimit+tool.ChunkSize))
+	b.fails("Grep", in{"pattern": "needle", "path": "long.txt"}, "a line of more than", "Bash")
 }

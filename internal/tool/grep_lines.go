@@ -2,285 +2,219 @@ package tool
 
 import (
 	"bytes"
+	"errors"
+	"fmt"
 	"io"
+	"iter"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
-// lineSearch searches a file line by line, a chunk at a time.
+const (
+	chunkSize    = 256 << 10
+	lineLimit    = 64 << 20 // bytes of a line
+	multilineMax = 32 << 20 // bytes of a file that is searched across lines
+)
+
+// errBinary says that a file is not text.
+var errBinary = errors.New("binary file")
+
+// scanner searches one file after the other with the same buffers.
+type scanner struct {
+	s        *search
+	m        *matcher
+	buf, low []byte
+}
+
+// file searches one file.
+func (sc *scanner) file(f io.Reader) (fileHits, error) {
+	if sc.buf == nil {
+		sc.buf = make([]byte, chunkSize)
+	}
+	l := &lineSearch{scanner: sc, num: 1}
+	n, err := io.ReadFull(f, sc.buf)
+	if err != nil && !errors.Is(err, io.ErrUnexpectedEOF) && !errors.Is(err, io.EOF) {
+		return l.hits, err
+	}
+	head, end := sc.buf[:n], err != nil
+	utf16 := bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF})
+	if !utf16 && bytes.IndexByte(head, 0) >= 0 {
+		return l.hits, errBinary
+	}
+	if sc.m.multiline || utf16 {
+		err = l.whole(f, head, utf16)
+	} else {
+		err = l.chunks(f, bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")), end)
+	}
+	return l.hits, err
+}
+
+// lineSearch collects the matches of one file.
 type lineSearch struct {
 	*scanner
 	hits  fileHits
-	num   int // number of the first line not searched yet
+	num   int // of the first line not dealt with yet
 	after int // lines still to be shown after a match
-	last  int // number of the last line shown
-	tail  []heldLine
 }
 
-// heldLine is a line kept for context from the chunk before.
-type heldLine struct {
-	num  int
-	text []byte
+// whole searches a file that must be in memory at once.
+func (l *lineSearch) whole(f io.Reader, head []byte, utf16 bool) error {
+	rest, err := io.ReadAll(io.LimitReader(f, multilineMax))
+	if err != nil {
+		return err
+	}
+	if len(rest) >= multilineMax {
+		return fmt.Errorf("it has more than %s, which is too much to search across lines; leave multiline out",
+			size(multilineMax))
+	}
+	text := append(bytes.Clone(head), rest...)
+	if utf16 {
+		text = []byte(files.Decode(text).View)
+	} else if bytes.IndexByte(rest, 0) >= 0 {
+		return errBinary
+	}
+	if !l.m.multiline {
+		l.take(text, 0, l.inLines(text, 0))
+		return nil
+	}
+	if !strings.Contains(l.s.in.Pattern, `\r`) {
+		text = bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")) // so that $ and \n match these line ends too
+	}
+	l.take(text, 0, l.across(text))
+	return nil
 }
 
-// run searches head and the rest of f. end says that head is all.
-func (l *lineSearch) run(f io.Reader, head []byte, end bool) (fileHits, error) {
-	l.num = 1
-	buf := head
-	for {
-		part := buf
+// chunks searches buf and the rest of f, a few lines at a time. end says that buf is all.
+func (l *lineSearch) chunks(f io.Reader, buf []byte, end bool) error {
+	for from := 0; ; {
+		stop := len(buf)
 		if !end {
-			part = buf[:bytes.LastIndexByte(buf, '\n')+1]
+			stop = lineFirst(buf, stop)
 		}
-		if len(part) > 0 && l.chunk(part) {
-			return l.hits, nil
+		if stop > from && l.take(buf[:stop], from, l.inLines(buf[:stop], from)) || end {
+			return nil
 		}
-		if end {
-			return l.hits, nil
-		}
-		if err := l.ctx.Err(); err != nil {
-			return l.hits, err
-		}
+		keep := linesBack(buf, stop, l.s.before) // they may stand before a match in the next chunk
+		from = stop - keep
 		var err error
-		if rest := buf[len(part):]; len(rest) >= longLine {
-			var done bool
-			if buf, end, done, err = l.long(f, rest); done || err != nil {
-				return l.hits, err
-			}
-			continue
-		}
-		if buf, end, err = l.refill(f, buf[len(part):]); err != nil {
-			return l.hits, err
+		if buf, end, err = l.refill(f, buf[keep:]); err != nil {
+			return err
 		}
 	}
 }
 
-// refill moves the unfinished line to the front of the buffer and reads on, making room for long lines.
-func (l *lineSearch) refill(f io.Reader, rest []byte) ([]byte, bool, error) {
-	if len(rest) >= len(l.scanner.buf)/2 && len(l.scanner.buf) < 2*longLine {
-		bigger := make([]byte, 2*len(l.scanner.buf))
-		copy(bigger, rest)
-		l.scanner.buf, rest = bigger, bigger[:len(rest)]
+// refill moves what is left to the front of the buffer and reads on, making room for long lines.
+func (l *lineSearch) refill(f io.Reader, left []byte) (buf []byte, end bool, err error) {
+	if len(left) >= lineLimit {
+		return nil, false, fmt.Errorf("it has a line of more than %s; search it with a program in Bash", size(lineLimit))
 	}
-	return l.more(f, rest, len(l.scanner.buf))
+	room := l.buf
+	if len(left) > len(room)/2 {
+		room = make([]byte, 2*len(room))
+	}
+	copy(room, left)
+	l.buf = room
+	n, err := io.ReadFull(f, room[len(left):])
+	end = errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)
+	if err != nil && !end {
+		return nil, false, err
+	}
+	if bytes.IndexByte(room[len(left):len(left)+n], 0) >= 0 {
+		return nil, false, errBinary
+	}
+	return room[:len(left)+n], end, nil
 }
 
-// chunk searches whole lines. It reports that enough was found.
-func (l *lineSearch) chunk(buf []byte) (done bool) {
-	crs := l.m.ends && bytes.IndexByte(buf, '\r') >= 0
-	l.choices.literals = l.m.choices
-	l.choices.reset()
-	at := 0 // start of the first line not dealt with
-	for {
-		hit := l.m.next(buf, at, crs, &l.choices, l.dfa)
-		if hit < 0 {
-			break
-		}
-		start := at + bytes.LastIndexByte(buf[at:hit], '\n') + 1
-		end := lineStop(buf, hit)
-		line := trimLine(buf[start:end])
-		var loc []int
-		if hit-start <= len(line) && l.mayMatch(buf[start:end]) {
-			loc = l.m.in(line, hit-start)
-		}
-		if loc == nil {
-			l.pass(buf, at, end)
-			at = end
-			continue
-		}
-		l.pass(buf, at, start)
-		l.before(buf, start)
-		if l.match(line, loc) {
+// take notes the matches in the lines from a place on. It reports that enough was found.
+func (l *lineSearch) take(text []byte, from int, matches iter.Seq[[]int]) (done bool) {
+	for loc := range matches {
+		l.hits.count++
+		if l.s.mode == modeFiles {
 			return true
 		}
-		l.num++
-		at = end
+		if l.s.mode == modeContent {
+			from = l.match(text, from, loc)
+			if len(l.hits.lines) >= l.s.need() {
+				return true
+			}
+		}
 	}
-	l.pass(buf, at, len(buf))
-	l.hold(buf)
+	l.pass(text[from:])
 	return false
 }
 
-// mayMatch rules a line out, its end included, at a fraction of what the regexp costs.
-func (l *lineSearch) mayMatch(line []byte) bool {
-	return l.m.dfaFirst || l.dfa == nil || l.dfa.worn() || l.dfa.find(line, 0) >= 0
+// match shows a match, and the lines around it that were not shown yet. It returns the begin of the line to go on with.
+func (l *lineSearch) match(text []byte, from int, loc []int) int {
+	start := lineFirst(text, loc[0])
+	if start < from { // a match before it ends on this line, which is shown
+		return from
+	}
+	l.pass(text[from:start])
+	if l.s.in.OnlyMatch {
+		l.hits.add(l.num, text[loc[0]:loc[1]], true, 0, 0)
+		return start
+	}
+	before := text[linesBack(text, start, min(l.s.before, l.num-1-l.hits.last())):start]
+	l.hits.add(l.num-bytes.Count(before, []byte("\n")), before, false, 0, 0)
+	stop := lineStop(text, max(loc[0], loc[1]-1))
+	l.num = l.hits.add(l.num, text[start:stop], true, loc[0]-start, loc[1]-start)
+	l.after = l.s.after
+	return stop
 }
 
-// lineStop is the end of the line at i, after its newline.
-func lineStop(buf []byte, i int) int {
-	if n := bytes.IndexByte(buf[i:], '\n'); n >= 0 {
-		return i + n + 1
+// pass goes over lines that do not match, and shows those that follow a match.
+func (l *lineSearch) pass(lines []byte) {
+	shown := 0
+	for ; l.after > 0 && shown < len(lines); l.after-- {
+		stop := lineStop(lines, shown)
+		l.num = l.hits.add(l.num, lines[shown:stop], false, 0, 0)
+		shown = stop
 	}
-	return len(buf)
+	l.num += bytes.Count(lines[shown:], []byte("\n"))
+}
+
+// add shows the lines of a text, the first of which has the number num. It returns the number of the line after them.
+// start and end are the place of a match in the text.
+func (f *fileHits) add(num int, text []byte, match bool, start, end int) int {
+	if len(text) == 0 {
+		return num
+	}
+	for line := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
+		line = trimLine(line)
+		shown := clipLine(line, min(start, len(line)), min(end, len(line)))
+		f.lines = append(f.lines, hitLine{num: num, text: shown, match: match})
+		num, start, end = num+1, 0, 0
+	}
+	return num
+}
+
+// last is the number of the last line that is shown, or 0.
+func (f *fileHits) last() int {
+	if len(f.lines) == 0 {
+		return 0
+	}
+	return f.lines[len(f.lines)-1].num
+}
+
+// lineFirst is the begin of the line at a place, lineStop its end, after the newline.
+func lineFirst(text []byte, at int) int { return bytes.LastIndexByte(text[:at], '\n') + 1 }
+
+func lineStop(text []byte, at int) int {
+	if n := bytes.IndexByte(text[at:], '\n'); n >= 0 {
+		return at + n + 1
+	}
+	return len(text)
+}
+
+// linesBack is the begin of the n-th line before the line that begins at a place.
+func linesBack(text []byte, at, n int) int {
+	for ; n > 0 && at > 0; n-- {
+		at = lineFirst(text, at-1)
+	}
+	return at
 }
 
 func trimLine(line []byte) []byte {
 	return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r"))
-}
-
-// pass counts the lines from start to end, which do not match, and shows those that follow a match.
-func (l *lineSearch) pass(buf []byte, start, end int) {
-	for l.after > 0 && start < end {
-		stop := lineStop(buf[:end], start)
-		line := trimLine(buf[start:stop])
-		l.show(hitLine{num: l.num, text: clipLine(line, 0, 0)})
-		l.after--
-		l.num++
-		start = stop
-	}
-	if start < end {
-		l.num += bytes.Count(buf[start:end], []byte("\n"))
-		if buf[end-1] != '\n' {
-			l.num++
-		}
-	}
-}
-
-// before shows the lines before the match at start that were not shown yet.
-func (l *lineSearch) before(buf []byte, start int) {
-	want := min(l.s.before, l.num-1-l.last)
-	if want <= 0 {
-		return
-	}
-	var lines []hitLine
-	num := l.num
-	for at := start; at > 0 && len(lines) < want; {
-		prev := bytes.LastIndexByte(buf[:at-1], '\n') + 1
-		num--
-		lines = append(lines, hitLine{num: num, text: clipLine(trimLine(buf[prev:at]), 0, 0)})
-		at = prev
-	}
-	for i := len(l.tail) - 1; i >= 0 && len(lines) < want; i-- {
-		if l.tail[i].num < num {
-			num = l.tail[i].num
-			lines = append(lines, hitLine{num: num, text: clipLine(l.tail[i].text, 0, 0)})
-		}
-	}
-	for i := len(lines) - 1; i >= 0; i-- {
-		l.show(lines[i])
-	}
-}
-
-// show adds a line, with a gap if it does not follow the last one.
-func (l *lineSearch) show(h hitLine) {
-	h.gap = len(l.hits.lines) > 0 && h.num > l.last+1 && !l.s.in.OnlyMatch
-	l.hits.lines = append(l.hits.lines, h)
-	l.last = h.num
-}
-
-// match notes a matching line. It reports that enough was found.
-func (l *lineSearch) match(line []byte, loc []int) (done bool) {
-	switch {
-	case l.s.mode == modeFiles:
-		l.hits.count = 1
-		return true
-	case l.s.in.OnlyMatch:
-		for _, m := range l.m.re.FindAllIndex(line, -1) {
-			l.hits.count++
-			if l.s.mode == modeContent && m[0] < m[1] {
-				l.show(hitLine{num: l.num, text: clipLine(line[m[0]:m[1]], 0, 0), match: true})
-			}
-		}
-	default:
-		l.hits.count++
-		if l.s.mode == modeContent {
-			l.show(hitLine{num: l.num, text: clipLine(line, loc[0], loc[1]), match: true})
-			l.after = l.s.after
-		}
-	}
-	if l.s.mode == modeContent && len(l.hits.lines) >= l.s.need() {
-		l.stopped = true
-		return true
-	}
-	return false
-}
-
-// hold keeps the last lines of a chunk, which may stand before a match in the next.
-func (l *lineSearch) hold(buf []byte) {
-	if l.s.before == 0 {
-		return
-	}
-	var fresh []heldLine
-	num := l.num
-	for at := len(buf); at > 0 && len(fresh) < l.s.before; {
-		prev := bytes.LastIndexByte(buf[:at-1], '\n') + 1
-		num--
-		fresh = append(fresh, heldLine{num, bytes.Clone(trimLine(buf[prev:at]))})
-		at = prev
-	}
-	tail := l.tail[max(0, len(l.tail)-(l.s.before-len(fresh))):]
-	tail = append([]heldLine(nil), tail...)
-	for i := len(fresh) - 1; i >= 0; i-- {
-		tail = append(tail, fresh[i])
-	}
-	l.tail = tail
-}
-
-// across searches a whole text with matches that may span lines.
-func (sc *scanner) across(data []byte) fileHits {
-	var fh fileHits
-	if sc.m.absent(data) {
-		return fh
-	}
-	if sc.dfa != nil && !sc.dfa.worn() {
-		may, sure := sc.dfa.decide(data)
-		if !may {
-			return fh
-		}
-		if sure && sc.s.mode == modeFiles {
-			fh.count = 1
-			return fh
-		}
-	}
-	l := &lineSearch{scanner: sc, num: 1}
-	at := 0
-	most := -1
-	if sc.s.mode == modeFiles {
-		most = 1
-	}
-	for _, m := range sc.m.re.FindAllIndex(data, most) {
-		if m[0] == len(data) && (m[0] == 0 || data[m[0]-1] == '\n') {
-			break // an empty match after the last line is on no line
-		}
-		fh.count++
-		if sc.s.mode != modeContent || sc.s.in.OnlyMatch && m[0] == m[1] {
-			continue
-		}
-		if sc.s.in.OnlyMatch {
-			l.num += bytes.Count(data[at:m[0]], []byte("\n"))
-			at = m[0]
-			l.span(data[m[0]:m[1]], true)
-		} else if start := lineFirst(data, m[0]); start >= at {
-			l.pass(data, at, start)
-			l.before(data, start)
-			at = lineStop(data, max(m[0], m[1]-1))
-			l.span(data[start:at], false)
-			l.num = l.last + 1
-			l.after = sc.s.after
-		}
-		if len(l.hits.lines) >= sc.s.need() {
-			sc.stopped = true
-			break
-		}
-	}
-	if sc.s.mode == modeContent && !sc.s.in.OnlyMatch && !sc.stopped {
-		l.pass(data, at, len(data))
-	}
-	fh.lines = l.hits.lines
-	return fh
-}
-
-func lineFirst(data []byte, i int) int { return bytes.LastIndexByte(data[:i], '\n') + 1 }
-
-// span shows the lines of one match.
-func (l *lineSearch) span(text []byte, only bool) {
-	num := l.num
-	for line := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
-		h := hitLine{num: num, text: clipLine(trimLine(line), 0, 0), match: true}
-		if only {
-			h.text = files.Decode(trimLine(line)).View
-		}
-		l.show(h)
-		num++
-	}
 }

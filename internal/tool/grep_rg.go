@@ -10,7 +10,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -27,7 +26,8 @@ func (e *Env) ripgrep() string { return e.Machine().Program("rg", e.Dir.Get()) }
 // run no other program (--pre) and follow no link.
 func (s *search) rgArgs() []string {
 	args := []string{
-		"--no-config", "--no-messages", "--color=never", "--hidden", "--no-require-git", "--no-ignore-global", "--no-follow", "--crlf",
+		"--no-config", "--no-messages", "--color=never", "--hidden", "--no-require-git", "--no-ignore-global",
+		"--no-follow", "--crlf",
 	}
 	if files.Excluded(s.start.Real) {
 		args = append(args, "--no-ignore-parent")
@@ -59,17 +59,16 @@ func (s *search) rgArgs() []string {
 	if s.in.Multiline {
 		args = append(args, "--multiline", "--multiline-dotall")
 	}
-	switch s.mode {
-	case modeFiles:
+	switch {
+	case s.mode == modeFiles:
 		args = append(args, "--files-with-matches", "--null")
-	case modeCount:
-		if s.in.OnlyMatch || s.in.Multiline {
-			args = append(args, "--count-matches", "--null")
-		} else {
-			args = append(args, "--count", "--null")
-		}
+	case s.mode == modeContent:
+		args = append(args, "--json", "--max-count="+strconv.Itoa(s.need()),
+			"--before-context="+strconv.Itoa(s.before), "--after-context="+strconv.Itoa(s.after))
+	case s.in.OnlyMatch || s.in.Multiline:
+		args = append(args, "--count-matches", "--null")
 	default:
-		args = append(args, "--json", "--max-count="+strconv.Itoa(s.need()), "--before-context="+strconv.Itoa(s.before), "--after-context="+strconv.Itoa(s.after))
+		args = append(args, "--count", "--null")
 	}
 	return append(args, "--", s.in.Pattern, "./")
 }
@@ -83,8 +82,10 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	s.below = strings.TrimSuffix(s.start.Real, string(filepath.Separator)) + string(filepath.Separator)
 	spec := sandbox.Spec{
 		Argv: append([]string{rg}, s.rgArgs()...), Dir: s.start.Real,
-		Env:    sandbox.CleanEnv(s.env.environ(), sandbox.Options{Drop: []string{"RIPGREP_CONFIG_PATH"}, ScrubCredentials: true}),
-		Stdout: in, Stderr: &limitedWriter{w: &complaint, left: 4096}, Reads: true,
+		Env: sandbox.CleanEnv(s.env.environ(), sandbox.Options{
+			Drop: []string{"RIPGREP_CONFIG_PATH"}, ScrubCredentials: true,
+		}),
+		Stdout: in, Stderr: &complaint, Reads: true,
 	}
 	var exit sandbox.Exit
 	var err error
@@ -108,37 +109,20 @@ func (s *search) ripgrep(ctx context.Context, rg string) (*hits, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%w: %w", errNoRipgrep, err)
 	case exit.Code > 1 && len(h.files) == 0:
-		return nil, fmt.Errorf("ripgrep cannot search for this: %s. Simplify the pattern, or escape its special characters", strings.TrimSpace(complaint.String()))
+		return nil, fmt.Errorf("ripgrep cannot search for this: %.4000s. "+
+			"Simplify the pattern, or escape its special characters", bytes.TrimSpace(complaint.Bytes()))
 	}
 	return h, nil
-}
-
-// limitedWriter keeps the first bytes and drops the rest.
-type limitedWriter struct {
-	w    io.Writer
-	left int
-}
-
-func (l *limitedWriter) Write(p []byte) (int, error) {
-	keep := p[:min(len(p), l.left)]
-	l.left -= len(keep)
-	if _, err := l.w.Write(keep); err != nil {
-		return 0, err
-	}
-	return len(p), nil
 }
 
 func (s *search) readRipgrep(out io.Reader) (*hits, error) {
 	h := &hits{}
 	r := bufio.NewReaderSize(out, 64<<10)
 	var err error
-	switch s.mode {
-	case modeFiles:
-		err = s.readFiles(r, h)
-	case modeCount:
-		err = s.readCounts(r, h)
-	default:
+	if s.mode == modeContent {
 		err = s.readLines(r, h)
+	} else {
+		err = s.readCounts(r, h)
 	}
 	s.order(h)
 	return h, err
@@ -154,14 +138,6 @@ func (s *search) add(h *hits, f fileHits) bool {
 	return true
 }
 
-// order puts the files into the order in which they are shown and drops lines beyond those that are needed.
-func (s *search) order(h *hits) {
-	if s.mode != modeFiles {
-		slices.SortFunc(h.files, func(a, b fileHits) int { return walkOrder(a.rel, b.rel) })
-	}
-	s.trim(h)
-}
-
 // place fills in where a path that rg printed is.
 func (s *search) place(path string) fileHits {
 	rel := strings.TrimPrefix(filepath.ToSlash(path), "./")
@@ -174,32 +150,18 @@ func (s *search) place(path string) fileHits {
 	return f
 }
 
-func (s *search) readFiles(r *bufio.Reader, h *hits) error {
-	for {
-		path, err := r.ReadString(0)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return err
-		}
-		f := s.place(strings.TrimSuffix(path, "\x00"))
-		f.count = 1
-		s.add(h, f)
-	}
-}
-
+// readCounts reads paths, each with its number of matches where they are counted.
 func (s *search) readCounts(r *bufio.Reader, h *hits) error {
 	for {
 		path, err := r.ReadString(0)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
-		if err != nil {
-			return err
+		n := "1"
+		if err == nil && s.mode == modeCount {
+			n, err = r.ReadString('\n')
 		}
-		n, err := r.ReadString('\n')
-		if err != nil && !errors.Is(err, io.EOF) {
+		if err != nil {
 			return err
 		}
 		f := s.place(strings.TrimSuffix(path, "\x00"))
@@ -227,15 +189,17 @@ func (t rgText) raw() []byte {
 type rgMessage struct {
 	Type string `json:"type"`
 	Data struct {
-		Path       rgText `json:"path"`
-		Lines      rgText `json:"lines"`
-		LineNumber int    `json:"line_number"`
-		Submatches []struct {
-			Start int `json:"start"`
-			End   int `json:"end"`
-		} `json:"submatches"`
-		BinaryOffset *int64 `json:"binary_offset"`
+		Path         rgText   `json:"path"`
+		Lines        rgText   `json:"lines"`
+		LineNumber   int      `json:"line_number"`
+		Submatches   []rgSpan `json:"submatches"`
+		BinaryOffset *int64   `json:"binary_offset"`
 	} `json:"data"`
+}
+
+type rgSpan struct {
+	Start int `json:"start"`
+	End   int `json:"end"`
 }
 
 // errNoRipgrep says that ripgrep is there and cannot be started.
@@ -284,35 +248,16 @@ func (s *search) readLines(r *bufio.Reader, h *hits) error {
 
 // addLines adds the lines of one message: one line, or the lines of a match that spans several.
 func (s *search) addLines(f *fileHits, m *rgMessage) {
-	match := m.Type == "match"
-	text := m.Data.Lines.raw()
-	num := m.Data.LineNumber
+	match, text, num := m.Type == "match", m.Data.Lines.raw(), m.Data.LineNumber
 	if match {
 		f.count++
 	}
-	if match && s.in.OnlyMatch {
-		for _, sub := range m.Data.Submatches {
-			if sub.Start == sub.End {
-				continue
-			}
-			at := num + bytes.Count(text[:sub.Start], []byte("\n"))
-			for part := range bytes.SplitSeq(bytes.TrimSuffix(text[sub.Start:sub.End], []byte("\n")), []byte("\n")) {
-				f.lines = append(f.lines, hitLine{num: at, text: clipLine(trimLine(part), 0, 0), match: true})
-				at++
-			}
-		}
+	if !match || !s.in.OnlyMatch {
+		first := append(m.Data.Submatches, rgSpan{})[0]
+		f.add(num, text, match, first.Start, first.End)
 		return
 	}
-	start, end := 0, 0
-	if len(m.Data.Submatches) > 0 {
-		start, end = m.Data.Submatches[0].Start, m.Data.Submatches[0].End
-	}
-	for line := range bytes.SplitSeq(bytes.TrimSuffix(text, []byte("\n")), []byte("\n")) {
-		line = trimLine(line)
-		h := hitLine{num: num, match: match, text: clipLine(line, min(start, len(line)), min(end, len(line)))}
-		h.gap = len(f.lines) > 0 && num > f.lines[len(f.lines)-1].num+1
-		f.lines = append(f.lines, h)
-		num++
-		start, end = 0, 0
+	for _, sub := range m.Data.Submatches {
+		f.add(num+bytes.Count(text[:sub.Start], []byte("\n")), text[sub.Start:sub.End], true, 0, 0)
 	}
 }

@@ -11,49 +11,73 @@ import (
 
 // result shows the matches: the same for both engines.
 func (s *search) result(h *hits) *agent.Result {
-	var r *agent.Result
+	names, all, sum := []string{}, []string{}, 0
+	for i, f := range h.files {
+		names = append(names, s.env.showPath(f.path))
+		sum += f.count
+		switch s.mode {
+		case modeContent:
+			all = append(all, s.lines(names[i], f, i == 0)...)
+		case modeCount:
+			all = append(all, names[i]+":"+strconv.Itoa(f.count))
+		}
+	}
+	if s.mode == modeFiles {
+		all = names
+	}
+	items := s.cut(all)
+	text := s.finish(items, len(all), h)
+	if s.mode == modeCount && len(all) > 0 {
+		text += fmt.Sprintf("Total: %d in %d files.\n", sum, len(all))
+	}
+	r := agent.TextResult(text)
+	r.Title = s.in.Pattern
+	r.View = event.Listing{
+		Title: s.in.Pattern, Items: items, Total: len(all), Truncated: len(items) < len(all) || h.more,
+	}
+	if s.mode == modeContent {
+		summary := count(len(items), "line", "lines") + " in " + count(len(names), "file", "files")
+		r.View = event.TextView{Text: strings.Join(items, "\n"), Summary: summary}
+	}
+	r.Meta = s.meta(items, names, sum)
+	return r
+}
+
+// meta is the result in Claude Code's form.
+func (s *search) meta(items, names []string, sum int) map[string]any {
+	meta := map[string]any{"mode": s.mode, "numFiles": len(names), "filenames": names}
 	switch s.mode {
 	case modeContent:
-		r = s.showContent(h)
+		meta["content"], meta["numLines"] = strings.Join(items, "\n"), len(items)
 	case modeCount:
-		r = s.showCount(h)
+		meta["filenames"], meta["content"], meta["numMatches"] = s.cut(names), strings.Join(items, "\n"), sum
 	default:
-		r = s.showFiles(h)
+		meta["filenames"] = items
 	}
-	r.Title = s.in.Pattern
-	r.Meta["mode"] = s.mode
 	if s.limit > 0 {
-		r.Meta["appliedLimit"] = s.limit
+		meta["appliedLimit"] = s.limit
 	}
 	if s.offset > 0 {
-		r.Meta["appliedOffset"] = s.offset
+		meta["appliedOffset"] = s.offset
 	}
-	return r
+	return meta
 }
 
 // cut takes the asked part of all items.
 func (s *search) cut(items []string) []string {
-	from, to := s.page(len(items))
-	return items[from:to]
-}
-
-// page is the part of n items that is shown.
-func (s *search) page(n int) (from, to int) {
-	from, to = min(s.offset, n), n
+	items = items[min(s.offset, len(items)):]
 	if s.limit > 0 {
-		to = min(n, from+s.limit)
+		items = items[:min(s.limit, len(items))]
 	}
-	return from, to
+	return items
 }
-
-const noMatches = "No matches."
 
 // finish adds a note on matches that are not shown, or that there are none.
-func (s *search) finish(items []string, all int, h *hits, nothing string) string {
+func (s *search) finish(items []string, all int, h *hits) string {
 	var notes []string
 	switch {
 	case len(items) == 0 && all == 0:
-		notes = append(notes, nothing)
+		notes = append(notes, "No matches.")
 	case len(items) == 0:
 		notes = append(notes, fmt.Sprintf("There are only %d; offset %d is past the end.", all, s.offset))
 	case all > s.offset+len(items) || h.more:
@@ -77,67 +101,17 @@ func (s *search) finish(items []string, all int, h *hits, nothing string) string
 	return text
 }
 
-// showFiles lists paths.
-func (s *search) showFiles(h *hits) *agent.Result {
-	from, to := s.page(len(h.files))
-	items := make([]string, 0, to-from)
-	for _, f := range h.files[from:to] {
-		items = append(items, s.env.showPath(f.path))
-	}
-	all := len(h.files)
-	r := agent.TextResult(s.finish(items, all, h, noMatches))
-	r.View = event.Listing{Title: s.in.Pattern, Items: items, Total: all, Truncated: len(items) < all || h.more}
-	r.Meta = map[string]any{"numFiles": all, "filenames": items}
-	return r
-}
-
-// showCount lists paths with their numbers of matches, and the sum.
-func (s *search) showCount(h *hits) *agent.Result {
-	all := make([]string, len(h.files))
-	names := make([]string, len(h.files))
-	sum := 0
-	for i, f := range h.files {
-		names[i] = s.env.showPath(f.path)
-		all[i] = names[i] + ":" + strconv.Itoa(f.count)
-		sum += f.count
-	}
-	items := s.cut(all)
-	text := s.finish(items, len(all), h, noMatches)
-	if len(all) > 0 {
-		text += fmt.Sprintf("Total: %d in %d files.\n", sum, len(all))
-	}
-	r := agent.TextResult(text)
-	r.View = event.Listing{Title: s.in.Pattern, Items: items, Total: len(all), Truncated: len(items) < len(all) || h.more}
-	r.Meta = map[string]any{
-		"numFiles": len(all), "filenames": s.cut(names), "numMatches": sum, "content": strings.Join(items, "\n"),
-	}
-	return r
-}
-
-// showContent lists lines as ripgrep does: path:number:text, with - for lines around a match. The path is left out
-// where the call names the one file.
-func (s *search) showContent(h *hits) *agent.Result {
-	var all, names []string
-	for i, f := range h.files {
-		name := s.env.showPath(f.path)
-		names = append(names, name)
-		for j, l := range f.lines {
-			if (l.gap || j == 0 && i > 0) && s.before+s.after > 0 {
-				all = append(all, "--")
-			}
-			all = append(all, s.line(name, l))
+// lines lists the lines of a file as ripgrep does: path:number:text, with - for lines around a match. The path is left
+// out where the call names the one file.
+func (s *search) lines(name string, f fileHits, first bool) (out []string) {
+	for i, l := range f.lines {
+		gap := i == 0 && !first || i > 0 && l.num > f.lines[i-1].num+1
+		if gap && s.before+s.after > 0 {
+			out = append(out, "--")
 		}
+		out = append(out, s.line(name, l))
 	}
-	items := s.cut(all)
-	r := agent.TextResult(s.finish(items, len(all), h, noMatches))
-	r.View = event.TextView{Text: strings.Join(items, "\n"), Summary: count(len(items), "line", "lines") + " in " + count(len(names), "file", "files")}
-	if names == nil {
-		names = []string{}
-	}
-	r.Meta = map[string]any{
-		"numFiles": len(names), "filenames": names, "content": strings.Join(items, "\n"), "numLines": len(items),
-	}
-	return r
+	return out
 }
 
 func (s *search) line(name string, l hitLine) string {

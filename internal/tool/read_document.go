@@ -35,8 +35,10 @@ func (e *Env) document(ctx context.Context, f *os.File, r document.Request) (*do
 }
 
 // image shows an image as it is, or a smaller one where it is more than a model takes.
-func (c *readCall) image(ctx context.Context, file *os.File, f io.ReadSeeker, info fs.FileInfo, head []byte, mime string) (*agent.Result, *Seen, error) {
-	config, err := document.Config(mime, io.MultiReader(bytes.NewReader(head), f))
+func (c *readCall) image(
+	ctx context.Context, file *os.File, f io.ReadSeeker, info fs.FileInfo, head []byte, mime string,
+) (*agent.Result, *Seen, error) {
+	config, err := document.Config(io.MultiReader(bytes.NewReader(head), f))
 	if err != nil {
 		return nil, nil, damagedImage(err)
 	}
@@ -61,10 +63,13 @@ func (c *readCall) image(ctx context.Context, file *os.File, f io.ReadSeeker, in
 	return c.showImage(info, mime, mime, data, ""), &Seen{State: StateOf(info, HashOf(data))}, nil
 }
 
-func (c *readCall) smaller(ctx context.Context, file *os.File, info fs.FileInfo, mime string) (*agent.Result, *Seen, error) {
+func (c *readCall) smaller(
+	ctx context.Context, file *os.File, info fs.FileInfo, mime string,
+) (*agent.Result, *Seen, error) {
 	a, err := c.env.document(ctx, file, document.Request{Kind: "image", Edge: readEdge, Bytes: readImageMax})
 	if err != nil {
-		return nil, nil, fmt.Errorf("it cannot be shown: %w; look at it with file in Bash, or make it smaller with a program", err)
+		return nil, nil, fmt.Errorf("it cannot be shown: %w; look at it with file in Bash, "+
+			"or make it smaller with a program", err)
 	}
 	note := fmt.Sprintf(", %d x %d pixels, shown with %d x %d", a.Width, a.Height, a.W, a.H)
 	return c.showImage(info, mime, a.MIME, a.Data, note), &Seen{State: StateOf(info, [sha256.Size]byte{})}, nil
@@ -74,7 +79,10 @@ func (c *readCall) smaller(ctx context.Context, file *os.File, info fs.FileInfo,
 func (c *readCall) showImage(info fs.FileInfo, mime, shown string, data []byte, note string) *agent.Result {
 	name := c.env.Rel(c.path.Lexical)
 	return &agent.Result{
-		Parts: []llm.Part{llm.Text{Text: fmt.Sprintf("[Image %s, %s%s]", mime, size(info.Size()), note)}, llm.Media{MIME: shown, Data: data, Name: name}},
+		Parts: []llm.Part{
+			llm.Text{Text: fmt.Sprintf("[Image %s, %s%s]", mime, size(info.Size()), note)},
+			llm.Media{MIME: shown, Data: data, Name: name},
+		},
 		Title: name,
 		View:  event.Image{MIME: shown, Data: data, Name: name},
 		Meta: map[string]any{"type": "image", "file": map[string]any{
@@ -99,11 +107,13 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 		return nil, nil, fmt.Errorf("%w; try pdftotext in Bash", err)
 	}
 	if first > a.Pages {
-		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end. Give pages up to that number", count(a.Pages, "page", "pages"), first)
+		return nil, nil, fmt.Errorf("the PDF has %s; page %d is past its end. Give pages up to that number",
+			count(a.Pages, "page", "pages"), first)
 	}
 	fits := a.Pages <= documentPages && info.Size() <= documentBytes
 	if whole && !fits {
-		return nil, nil, fmt.Errorf("the document has %s and %s; up to %d pages and %s are given as they are. Read it by pages, such as \"1-5\"", count(a.Pages, "page", "pages"), size(info.Size()), documentPages, size(documentBytes))
+		return nil, nil, fmt.Errorf("the document has %s and %s; up to %d pages and %s are given as they are. "+
+			"Read it by pages, such as \"1-5\"", count(a.Pages, "page", "pages"), size(info.Size()), documentPages, size(documentBytes))
 	}
 	text := pagesText(a, last)
 	more, note, err := c.seenPages(ctx, file, info, a, whole, fits && asked == "")
@@ -125,30 +135,35 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 }
 
 // noText is the note on pages without text.
-const noText = "\n[The pages have no text; they may be scans. Make images of them (pdftoppm -png -r 100 in Bash) and Read those.]\n"
+const noText = "\n[The pages have no text; they may be scans. " +
+	"Make images of them (pdftoppm -png -r 100 in Bash) and Read those.]\n"
 
 // wholeDocument as pages asks for the document itself.
 const wholeDocument = "document"
 
-// The largest document that is given to the model as it is: providers take 100 pages, and the request must stay within their limits. Of scanned
-// pages a call shows a few as images.
+// The largest document that is given to the model as it is: providers take 100 pages, and the request must stay within
+// their limits. Of scanned pages a call shows a few as images.
 const (
 	documentPages = 20
 	documentBytes = 8 << 20
 	pageImages    = 4
 )
 
-// seenPages are what the model can look at beside the text: the document itself where it was asked for, or has no text and no
-// page was named; else the pictures of scanned pages.
-func (c *readCall) seenPages(ctx context.Context, file *os.File, info fs.FileInfo, a *document.Answer, whole, small bool) ([]llm.Part, string, error) {
+// seenPages are what the model can look at beside the text: the document itself where it was asked for, or has no text
+// and no page was named; else the pictures of scanned pages.
+func (c *readCall) seenPages(
+	ctx context.Context, file *os.File, info fs.FileInfo, a *document.Answer, whole, small bool,
+) ([]llm.Part, string, error) {
 	blank := len(a.Text) > 0 && !slices.ContainsFunc(a.Text, func(p document.Page) bool { return p.Text != "" })
 	switch {
 	case whole:
 		doc, err := c.attached(file, info)
-		return doc, "The document itself is attached. If you cannot see it, make images of its pages (pdftoppm -png -r 100 in Bash) and Read those.", err
+		return doc, "The document itself is attached. If you cannot see it, " +
+			"make images of its pages (pdftoppm -png -r 100 in Bash) and Read those.", err
 	case blank && small:
 		doc, err := c.attached(file, info)
-		return doc, "The pages have no text; the document itself is attached. If you cannot see it, Read one page (pages=\"1\"), which shows a scan as an image.", err
+		return doc, "The pages have no text; the document itself is attached. If you cannot see it, " +
+			"Read one page (pages=\"1\"), which shows a scan as an image.", err
 	case blank:
 		parts, note := c.pictures(ctx, file, a)
 		return parts, note, nil
@@ -158,7 +173,8 @@ func (c *readCall) seenPages(ctx context.Context, file *os.File, info fs.FileInf
 	return nil, "", nil
 }
 
-// attached is the document. It was read by the child, so that it is a PDF that can be opened; its bytes are not interpreted here.
+// attached is the document. It was read by the child, so that it is a PDF that can be opened; its bytes are not
+// interpreted here.
 func (c *readCall) attached(file *os.File, info fs.FileInfo) ([]llm.Part, error) {
 	data := make([]byte, info.Size())
 	if _, err := file.ReadAt(data, 0); err != nil && !errors.Is(err, io.EOF) {
@@ -171,15 +187,19 @@ func (c *readCall) attached(file *os.File, info fs.FileInfo) ([]llm.Part, error)
 func (c *readCall) pictures(ctx context.Context, file *os.File, a *document.Answer) (parts []llm.Part, note string) {
 	var shown []string
 	for _, p := range a.Text[:min(len(a.Text), pageImages)] {
-		i, err := c.env.document(ctx, file, document.Request{Kind: "page", First: p.Number, Edge: readEdge, Bytes: readImageMax})
+		i, err := c.env.document(ctx, file, document.Request{
+			Kind: "page", First: p.Number, Edge: readEdge, Bytes: readImageMax,
+		})
 		if err != nil {
 			if len(parts) == 0 {
-				return nil, fmt.Sprintf("No text. Page %d is not shown as an image: %v. Make images of the pages (pdftoppm -png -r 100 in Bash) and Read those.", p.Number, err)
+				return nil, fmt.Sprintf("No text. Page %d is not shown as an image: %v. "+
+					"Make images of the pages (pdftoppm -png -r 100 in Bash) and Read those.", p.Number, err)
 			}
 			break
 		}
 		shown = append(shown, strconv.Itoa(p.Number))
-		parts = append(parts, llm.Media{MIME: i.MIME, Data: i.Data, Name: fmt.Sprintf("%s page %d", c.env.Rel(c.path.Lexical), p.Number)})
+		name := fmt.Sprintf("%s page %d", c.env.Rel(c.path.Lexical), p.Number)
+		parts = append(parts, llm.Media{MIME: i.MIME, Data: i.Data, Name: name})
 	}
 	if len(parts) == 0 {
 		return nil, ""
@@ -236,10 +256,13 @@ func pageRange(s string) (first, last int, err error) {
 }
 
 // listing shows the entries of an archive or the tables of a database.
-func (c *readCall) listing(ctx context.Context, file *os.File, info fs.FileInfo, kind string) (*agent.Result, *Seen, error) {
+func (c *readCall) listing(
+	ctx context.Context, file *os.File, info fs.FileInfo, kind string,
+) (*agent.Result, *Seen, error) {
 	a, err := c.env.document(ctx, file, document.Request{Kind: "list"})
 	if err != nil {
-		return nil, nil, fmt.Errorf("it is a binary file (%s, %s) that cannot be listed: %w. Look at it with a program in Bash%s, or make it anew", kind, size(info.Size()), err, programsFor(kind))
+		return nil, nil, fmt.Errorf("it is a binary file (%s, %s) that cannot be listed: %w. "+
+			"Look at it with a program in Bash%s, or make it anew", kind, size(info.Size()), err, programsFor(kind))
 	}
 	total := count(len(a.Items), "entry", "entries")
 	if a.More {
@@ -253,7 +276,9 @@ func (c *readCall) listing(ctx context.Context, file *os.File, info fs.FileInfo,
 	r := agent.TextResult(text)
 	r.Title = c.env.Rel(c.path.Lexical)
 	r.View = event.Listing{Title: r.Title, Items: a.Items, Total: len(a.Items), Truncated: a.More || cut}
-	r.Meta = map[string]any{"type": "listing", "file": map[string]any{"filePath": c.path.Lexical, "kind": a.What, "entries": len(a.Items)}}
+	r.Meta = map[string]any{"type": "listing", "file": map[string]any{
+		"filePath": c.path.Lexical, "kind": a.What, "entries": len(a.Items),
+	}}
 	return r, &Seen{State: StateOf(info, [sha256.Size]byte{})}, nil
 }
 
@@ -328,5 +353,6 @@ func damagedImage(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF) {
 		err = errors.New("it ends too early")
 	}
-	return fmt.Errorf("the image is damaged (%w), so it cannot be shown; look at it with file in Bash, or make it anew", err)
+	return fmt.Errorf("the image is damaged (%w), so it cannot be shown; "+
+		"look at it with file in Bash, or make it anew", err)
 }

@@ -136,7 +136,7 @@ func (p *cellPage) picture(mime string, raw json.RawMessage) string {
 	if err != nil || llm.ImageType(data) != mime || checkImage(mime, data) != nil {
 		return note
 	}
-	if c, err := document.Config(mime, strings.NewReader(string(data))); err != nil || max(c.Width, c.Height) > readEdge {
+	if c, err := document.Config(strings.NewReader(string(data))); err != nil || max(c.Width, c.Height) > readEdge {
 		return note
 	}
 	p.images = append(p.images, llm.Media{MIME: mime, Data: data})

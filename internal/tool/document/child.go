@@ -52,9 +52,9 @@ func perform(r Request, f *os.File) (a *Answer, err error) {
 	}
 	switch r.Kind {
 	case "image":
-		return shrink(f, info.Size(), r)
+		return shrink(f, r)
 	case "whole":
-		return decodes(f)
+		return whole(f)
 	case "page":
 		return pageImage(f, info.Size(), r)
 	case "pdf":

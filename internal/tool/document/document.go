@@ -1,12 +1,13 @@
 // Package document turns files that are not text into something a model takes: images that are too large become smaller
 // ones, a PDF becomes the text of its pages, an archive the list of its files, a SQLite database that of its tables.
 //
-// The formats are read in a child process, lathe itself started again, because its input is anybody's: a file that makes a
-// decoder crash, loop or allocate without end costs that child and an error message. The child reads the file from
-// descriptor 0, writes one [Answer] as JSON, and opens nothing else. It ends itself when it takes more memory than memoryMax;
-// the caller ends it after timeMax.
+// The formats are read in a child process, lathe itself started again, because its input is anybody's: a file that
+// makes a decoder crash, loop or allocate without end costs that child and an error message. The child reads the file
+// from descriptor 0, writes one [Answer] as JSON, and opens nothing else. It ends itself when it takes more memory than
+// memoryMax; the caller ends it after timeMax.
 //
-// The child runs from this package's init, so that it does not depend on main: [ChildArg] as the first argument starts it.
+// The child runs from this package's init, so that it does not depend on main: [ChildArg] as the first argument starts
+// it.
 package document
 
 import (
@@ -29,14 +30,15 @@ const ChildArg = "lathe-document"
 const (
 	memoryMax = 900 << 20        // bytes of memory of a child
 	answerMax = 16 << 20         // bytes of its answer
-	timeMax   = 60 * time.Second // 20,000 x 20,000 pixels take eight of an idle processor
+	timeMax   = 60 * time.Second // pixelsMax take eight of an idle processor
 
 	exitMemory = 97 // the child took more than memoryMax
 )
 
 // Request is an order to the child.
 type Request struct {
-	Kind  string `json:"kind"`            // image, whole (an image that is only decoded), pdf, page (one of a PDF as an image) or list
+	// Kind is image, whole (an image that is only decoded), pdf, page (one of a PDF as an image) or list.
+	Kind  string `json:"kind"`
 	First int    `json:"first,omitempty"` // of a PDF, the pages from 1, both included; Last 0: to the end
 	Last  int    `json:"last,omitempty"`
 	Chars int    `json:"chars,omitempty"` // of a PDF, the most characters of text
@@ -86,7 +88,8 @@ func (c Child) Read(ctx context.Context, f *os.File, r Request) (*Answer, error)
 		return nil, err
 	}
 	limit := cmp.Or(c.Limit, timeMax)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("reading it took longer than %s, so the file is hostile or too large", limit))
+	late := fmt.Errorf("reading it took longer than %s, so the file is hostile or too large", limit)
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, late)
 	defer cancel()
 	out, trouble := &bounded{most: answerMax}, &bounded{most: 4000}
 	exit, err := c.Runner.Run(ctx, sandbox.Spec{

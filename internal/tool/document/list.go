@@ -89,7 +89,8 @@ func listGzip(f io.ReadSeeker) (*Answer, error) {
 	return listPacked(z, z.Name, "gzip")
 }
 
-// listPacked lists the tar archive in a packed file, else the one file in it. name is what the packing program noted, if anything.
+// listPacked lists the tar archive in a packed file, else the one file in it. name is what the packing program noted,
+// if anything.
 func listPacked(z io.Reader, name, by string) (*Answer, error) {
 	r := bufio.NewReaderSize(z, 1024)
 	if head, _ := r.Peek(512); len(head) > 262 && string(head[257:262]) == "ustar" {

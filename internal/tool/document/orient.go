@@ -9,15 +9,22 @@ import (
 // orientation is the value of the EXIF tag of that name in a JPEG, from 1 to 8; 1 where there is none
 // (CIPA DC-008, section 4.6.5).
 func orientation(r io.Reader) int {
-	value := 1
-	_ = segments(r, func(marker byte, body []byte) bool {
-		if marker == 0xE1 && len(body) > 14 && string(body[:6]) == "Exif\x00\x00" {
-			value = exifOrientation(body[6:])
-			return false
+	var head [4]byte // of a segment: its marker, and the length of the rest
+	if _, err := io.ReadFull(r, head[:2]); err != nil {
+		return 1
+	}
+	for {
+		if _, err := io.ReadFull(r, head[:]); err != nil || head[0] != 0xFF || head[1] == 0xDA {
+			return 1 // the pixels begin
 		}
-		return !startOfFrame(marker)
-	})
-	return value
+		body := make([]byte, max(0, int(binary.BigEndian.Uint16(head[2:]))-2))
+		if _, err := io.ReadFull(r, body); err != nil {
+			return 1
+		}
+		if head[1] == 0xE1 && len(body) > 14 && string(body[:6]) == "Exif\x00\x00" {
+			return exifOrientation(body[6:])
+		}
+	}
 }
 
 func exifOrientation(tiff []byte) int {

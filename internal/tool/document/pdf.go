@@ -12,12 +12,9 @@ import (
 
 // readPDF reads the text of pages.
 func readPDF(f io.ReaderAt, size int64, r Request) (*Answer, error) {
-	doc, err := pdf.Open(f, size)
-	if errors.Is(err, pdf.ErrPassword) {
-		return nil, err
-	}
+	doc, err := openPDF(f, size)
 	if err != nil {
-		return nil, fmt.Errorf("the PDF is damaged (%w)", err)
+		return nil, err
 	}
 	a := &Answer{Pages: doc.Pages()}
 	last := a.Pages
@@ -34,6 +31,14 @@ func readPDF(f io.ReaderAt, size int64, r Request) (*Answer, error) {
 		a.Text = append(a.Text, p)
 	}
 	return a, nil
+}
+
+func openPDF(f io.ReaderAt, size int64) (*pdf.Reader, error) {
+	doc, err := pdf.Open(f, size)
+	if err != nil && !errors.Is(err, pdf.ErrPassword) {
+		err = fmt.Errorf("the PDF is damaged (%w)", err)
+	}
+	return doc, err
 }
 
 func firstRunes(s string, n int) string {

@@ -2,7 +2,6 @@ package document
 
 import (
 	"bytes"
-	"errors"
 	"fmt"
 	"io"
 	"math"
@@ -12,12 +11,9 @@ import (
 
 // pageImage is the picture of a scanned page, small enough for the request.
 func pageImage(f io.ReaderAt, size int64, r Request) (*Answer, error) {
-	doc, err := pdf.Open(f, size)
-	if errors.Is(err, pdf.ErrPassword) {
-		return nil, err
-	}
+	doc, err := openPDF(f, size)
 	if err != nil {
-		return nil, fmt.Errorf("the PDF is damaged (%w)", err)
+		return nil, err
 	}
 	if r.First < 1 || r.First > doc.Pages() {
 		return nil, fmt.Errorf("it has %d pages", doc.Pages())
@@ -27,7 +23,7 @@ func pageImage(f io.ReaderAt, size int64, r Request) (*Answer, error) {
 		return nil, err
 	}
 	if p.JPEG != nil {
-		a, err := shrink(bytes.NewReader(p.JPEG), int64(len(p.JPEG)), r)
+		a, err := shrink(bytes.NewReader(p.JPEG), r)
 		if a != nil {
 			a.Pages = doc.Pages()
 		}
@@ -39,7 +35,7 @@ func pageImage(f io.ReaderAt, size int64, r Request) (*Answer, error) {
 		unpackRow(row, p, p.Rows[y*p.Stride():(y+1)*p.Stride()])
 		small.row(row)
 	}
-	out := small.image()
+	out := small.out
 	a := &Answer{Pages: doc.Pages(), Width: p.Width, Height: p.Height, W: out.Rect.Dx(), H: out.Rect.Dy()}
 	a.MIME, a.Data, err = encode(out, false, r.Bytes)
 	return a, err

@@ -1,17 +1,19 @@
 package document
 
-import "image"
+import (
+	"image"
+	"image/draw"
+)
 
 // scaled makes an image smaller while its rows come in, by the average of the area that becomes one pixel. It holds the
-// result and two rows.
+// result and two rows; golang.org/x/image/draw holds 32 bytes for each column of the result and row of the image.
 type scaled struct {
-	inW, inH, outW, outH int
-	y                    int       // rows that came
-	across               []share   // for each column of a row
-	line                 []float32 // the row that came, with the width of the result
-	now, next            []float32 // sums of the row of the result that is being made, and of the one after
-	out                  *image.NRGBA
-	made                 int // rows of the result
+	inW, inH  int
+	y, made   int          // rows that came, and rows of the result
+	across    []share      // for each column of a row
+	line      []float32    // the row that came, with the width of the result
+	now, next []float32    // sums of the row of the result that is being made, and of the one after
+	out       *image.NRGBA // the result; rows that did not come are transparent
 }
 
 // share is the part of a column that falls to column at of the result; the rest falls to the one after.
@@ -30,16 +32,27 @@ func fit(w, h, edge int) (int, int) {
 }
 
 func newScaled(w, h, edge int) *scaled {
-	s := &scaled{inW: w, inH: h}
-	s.outW, s.outH = fit(w, h, edge)
-	s.across = make([]share, w)
+	outW, outH := fit(w, h, edge)
+	s := &scaled{inW: w, inH: h, across: make([]share, w), out: image.NewNRGBA(image.Rect(0, 0, outW, outH))}
 	for x := range s.across {
-		s.across[x] = shareOf(x, s.outW, w)
+		s.across[x] = shareOf(x, outW, w)
 	}
-	n := 4 * (s.outW + 1)
+	n := 4 * (outW + 1)
 	s.line, s.now, s.next = make([]float32, n), make([]float32, n), make([]float32, n)
-	s.out = image.NewNRGBA(image.Rect(0, 0, s.outW, s.outH))
 	return s
+}
+
+// scale makes a whole image smaller. One that covers less than w x h, as the first picture of a GIF may, leaves the
+// rest transparent.
+func scale(img image.Image, w, h, edge int) *image.NRGBA {
+	s := newScaled(w, h, edge)
+	row := image.NewRGBA(image.Rect(0, 0, w, 1))
+	for y := range h {
+		clear(row.Pix)
+		draw.Draw(row, row.Rect, img, image.Pt(0, y), draw.Src)
+		s.row(row.Pix)
+	}
+	return s.out
 }
 
 // shareOf divides one of n parts among the first two of the m <= n that it touches.
@@ -52,76 +65,43 @@ func shareOf(i, m, n int) share {
 	return share{at, float32(m) / float32(n), 0}
 }
 
-// row takes the next row: red, green, blue, alpha for each pixel, not multiplied. Rows too many are dropped.
+// row takes the next row: red, green, blue, alpha for each pixel, colours multiplied by alpha.
 func (s *scaled) row(px []byte) {
-	if s.y >= s.inH {
-		return
+	clear(s.line)
+	for x, to := range s.across {
+		sum := s.line[4*to.at : 4*to.at+8 : 4*to.at+8]
+		for k, v := range px[4*x : 4*x+4 : 4*x+4] {
+			sum[k] += float32(v) * to.first
+			sum[4+k] += float32(v) * to.rest
+		}
 	}
-	s.narrow(px)
-	at := shareOf(s.y, s.outH, s.inH)
-	s.y++
-	for at.at > s.made {
+	at := shareOf(s.y, s.out.Rect.Dy(), s.inH)
+	if at.at > s.made {
 		s.finish()
 	}
 	for i, v := range s.line {
 		s.now[i] += v * at.first
+		s.next[i] += v * at.rest
 	}
-	if at.rest > 0 {
-		for i, v := range s.line {
-			s.next[i] += v * at.rest
-		}
-	}
-	if s.y == s.inH {
+	if s.y++; s.y == s.inH {
 		s.finish()
-	}
-}
-
-// narrow sums a row into line, with colours multiplied by alpha.
-func (s *scaled) narrow(px []byte) {
-	clear(s.line)
-	for x, to := range s.across {
-		p := px[4*x : 4*x+4 : 4*x+4]
-		a := float32(p[3])
-		m := a / 255
-		r, g, b := float32(p[0])*m, float32(p[1])*m, float32(p[2])*m
-		sum := s.line[4*to.at : 4*to.at+8 : 4*to.at+8]
-		sum[0] += r * to.first
-		sum[1] += g * to.first
-		sum[2] += b * to.first
-		sum[3] += a * to.first
-		if to.rest > 0 {
-			sum[4] += r * to.rest
-			sum[5] += g * to.rest
-			sum[6] += b * to.rest
-			sum[7] += a * to.rest
-		}
 	}
 }
 
 // finish writes the row of the result whose sums are complete.
 func (s *scaled) finish() {
-	if s.made >= s.outH {
-		return
-	}
-	row := s.out.Pix[s.made*s.out.Stride:]
-	for x := range s.outW {
-		sum := s.now[4*x : 4*x+4]
-		if a := sum[3]; a > 0 {
-			for k := range 3 {
-				row[4*x+k] = byte(min(255, sum[k]*255/a+0.5))
-			}
-			row[4*x+3] = byte(min(255, a+0.5))
+	row := s.out.Pix[s.made*s.out.Stride : (s.made+1)*s.out.Stride]
+	for i := 0; i < len(row); i += 4 {
+		a := s.now[i+3]
+		if a <= 0 {
+			continue
 		}
+		for k := range 3 {
+			row[i+k] = byte(min(255, s.now[i+k]*255/a+0.5))
+		}
+		row[i+3] = byte(min(255, a+0.5))
 	}
 	s.now, s.next = s.next, s.now
 	clear(s.next)
 	s.made++
-}
-
-// image is the result; rows that did not come are transparent.
-func (s *scaled) image() *image.NRGBA {
-	for s.made < s.outH && s.y > 0 {
-		s.finish()
-	}
-	return s.out
 }

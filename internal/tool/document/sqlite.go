@@ -28,8 +28,8 @@ type database struct {
 
 // object is a row of the schema.
 type object struct {
-	kind, name, sql string
-	root            int64
+	kind, sql string
+	root      int64
 }
 
 // listSQLite lists tables with their SQL and rows.
@@ -52,11 +52,12 @@ func listSQLite(f io.ReaderAt, size int64) (*Answer, error) {
 		return nil, errors.New("the SQLite database has text in UTF-16, which is not read here; use sqlite3 in Bash")
 	}
 	var objects []object
-	err := d.walk(1, 0, func(record []byte) bool {
-		if o, ok := schemaRow(record); ok && o.sql != "" {
+	err := d.walk(1, 0, func(page []byte, cell int) error {
+		record, err := d.record(page, cell)
+		if o := schemaRow(record); o.sql != "" && len(objects) <= itemsMax {
 			objects = append(objects, o)
 		}
-		return len(objects) <= itemsMax
+		return err
 	})
 	if err != nil && len(objects) == 0 {
 		return nil, err
@@ -74,72 +75,70 @@ func (d *database) describe(o object) string {
 	if o.kind != "table" || o.root <= 0 || strings.HasPrefix(strings.ToUpper(line), "CREATE VIRTUAL") {
 		return line
 	}
-	rows, whole := 0, true
-	if err := d.walk(o.root, 0, func([]byte) bool { rows++; return true }); err != nil {
-		whole = false
+	rows, least := 0, ""
+	if err := d.walk(o.root, 0, func([]byte, int) error { rows++; return nil }); err != nil {
+		least = "at least "
 	}
-	if !whole {
-		return fmt.Sprintf("[at least %d rows] %s", rows, line)
-	}
-	return fmt.Sprintf("[%d rows] %s", rows, line)
+	return fmt.Sprintf("[%s%d rows] %s", least, rows, line)
 }
 
-// walk calls f with the record of each row of a table until it returns false. Records are cut to what is on the row's own
-// page unless the page is of the schema.
-func (d *database) walk(page int64, depth int, f func(record []byte) bool) error {
-	if page < 1 || page > d.pages || depth > sqliteDepth {
-		return errSQLite
-	}
+// page reads a page.
+func (d *database) page(n int64) ([]byte, error) {
 	if d.read++; d.read > sqlitePages {
-		return errors.New("the SQLite database is too large to be counted")
+		return nil, errors.New("the SQLite database is too large to be counted")
 	}
 	buf := make([]byte, d.pageSize)
-	if _, err := d.f.ReadAt(buf, (page-1)*int64(d.pageSize)); err != nil {
-		return errSQLite
+	if n < 1 || n > d.pages {
+		return nil, errSQLite
+	}
+	if _, err := d.f.ReadAt(buf, (n-1)*int64(d.pageSize)); err != nil {
+		return nil, errSQLite
+	}
+	return buf, nil
+}
+
+// The kinds of pages of a tree: those of an index are of a table without rowid, too (section 1.6).
+const (
+	indexInterior, tableInterior = 2, 5
+	indexLeaf, tableLeaf         = 10, 13
+)
+
+// walk calls row with the page and the cell of each row of a table.
+func (d *database) walk(number int64, depth int, row func(page []byte, cell int) error) error {
+	page, err := d.page(number)
+	if err != nil {
+		return err
 	}
 	at := 0
-	if page == 1 {
+	if number == 1 {
 		at = 100
 	}
-	kind, cells := buf[at], int(binary.BigEndian.Uint16(buf[at+3:]))
-	first := at + 8
-	if kind == 5 || kind == 2 {
+	kind, cells, first := page[at], int(binary.BigEndian.Uint16(page[at+3:])), at+8
+	interior := kind == indexInterior || kind == tableInterior
+	if interior {
 		first = at + 12
 	}
-	if first+2*cells > len(buf) {
+	if first+2*cells > len(page) || depth > sqliteDepth || !interior && kind != indexLeaf && kind != tableLeaf {
 		return errSQLite
 	}
 	for i := range cells {
-		cell := int(binary.BigEndian.Uint16(buf[first+2*i:]))
-		if cell+4 > len(buf) {
+		cell := int(binary.BigEndian.Uint16(page[first+2*i:]))
+		if cell+4 > len(page) {
 			return errSQLite
 		}
-		switch kind {
-		case 13: // leaf of a table
-			record, err := d.record(buf, cell)
-			if err != nil {
+		if interior {
+			if err := d.walk(int64(binary.BigEndian.Uint32(page[cell:])), depth+1, row); err != nil {
 				return err
 			}
-			if !f(record) {
-				return nil
-			}
-		case 5: // interior of a table
-			if err := d.walk(int64(binary.BigEndian.Uint32(buf[cell:])), depth+1, f); err != nil {
+		}
+		if kind != tableInterior {
+			if err := row(page, cell); err != nil {
 				return err
 			}
-		case 10: // leaf of an index: a table without rowid
-			f(nil)
-		case 2: // interior of an index has rows, too
-			f(nil)
-			if err := d.walk(int64(binary.BigEndian.Uint32(buf[cell:])), depth+1, f); err != nil {
-				return err
-			}
-		default:
-			return errSQLite
 		}
 	}
-	if kind == 5 || kind == 2 {
-		return d.walk(int64(binary.BigEndian.Uint32(buf[at+8:])), depth+1, f)
+	if interior {
+		return d.walk(int64(binary.BigEndian.Uint32(page[at+8:])), depth+1, row)
 	}
 	return nil
 }
@@ -167,15 +166,13 @@ func (d *database) record(buf []byte, at int) ([]byte, error) {
 		return out, nil
 	}
 	next := int64(binary.BigEndian.Uint32(buf[at+int(here):]))
-	for more := make([]byte, d.used); int64(len(out)) < min(size, sqlitePayload) && next > 0 && next <= d.pages; {
-		if d.read++; d.read > sqlitePages {
-			break
-		}
-		if _, err := d.f.ReadAt(more, (next-1)*int64(d.pageSize)); err != nil {
+	for int64(len(out)) < min(size, sqlitePayload) && next > 0 {
+		more, err := d.page(next)
+		if err != nil {
 			break
 		}
 		next = int64(binary.BigEndian.Uint32(more))
-		out = append(out, more[4:4+min(int64(len(more)-4), size-int64(len(out)))]...)
+		out = append(out, more[4:4+min(int64(d.used-4), size-int64(len(out)))]...)
 	}
 	return out, nil
 }
@@ -195,54 +192,30 @@ func varint(b []byte) (v int64, n int) {
 }
 
 // schemaRow reads type, name, table, root page and SQL.
-func schemaRow(record []byte) (o object, ok bool) {
+func schemaRow(record []byte) (o object) {
 	size, n := varint(record)
 	if n == 0 || size < int64(n) || size > int64(len(record)) {
-		return o, false
+		return o
 	}
 	types, body := record[n:size], record[size:]
-	for column := 0; len(types) > 0 && column < 5; column++ {
+	var values [5][]byte
+	for i := range values {
 		kind, n := varint(types)
-		if n == 0 {
-			return o, false
-		}
 		types = types[n:]
-		length := columnLength(kind)
-		if length > int64(len(body)) {
-			if column < 4 {
-				return o, false
-			}
-			length = int64(len(body)) // the SQL was cut
-		}
-		value := body[:length]
-		body = body[length:]
-		switch {
-		case column == 3 && kind <= 9:
-			for _, b := range value {
-				o.root = o.root<<8 | int64(b)
-			}
-			if kind == 9 {
-				o.root = 1
-			}
-		case kind < 13 || kind%2 == 0: // no text
-		case column == 0:
-			o.kind = string(value)
-		case column == 1:
-			o.name = string(value)
-		case column == 4:
-			o.sql = string(value)
-		}
+		length := min(columnLength(kind), int64(len(body))) // the SQL may be cut
+		values[i], body = body[:length], body[length:]
 	}
-	return o, true
+	for _, b := range values[3] {
+		o.root = o.root<<8 | int64(b)
+	}
+	o.kind, o.sql = string(values[0]), string(values[4])
+	return o
 }
 
 // columnLength is the number of bytes of a value by its type (section 2.1).
 func columnLength(kind int64) int64 {
-	switch {
-	case kind < 0:
-		return 1 << 40
-	case kind >= 12:
+	if kind >= 12 {
 		return (kind - 12) / 2
 	}
-	return [12]int64{0, 1, 2, 3, 4, 6, 8, 8, 0, 0, 1 << 40, 1 << 40}[kind]
+	return [12]int64{0, 1, 2, 3, 4, 6, 8, 8}[max(0, kind)]
 }
