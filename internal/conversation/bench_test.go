@@ -50,7 +50,7 @@ func runGaps(b *testing.B, steps int) []float64 {
 	script := &llmtest.Script{}
 	for i := range steps {
 		script.Replies = append(script.Replies, llmtest.Say(
-			llmtest.Tool("Read", map[string]any{"file_path": "data.txt", "offset": 1 + i%100, "limit": 20})))
+			llmtest.Tool("Read", map[string]any{"file_path": "data.txt", "offset": 1 + i%100, "limit": 20 + i/100}))) // no two alike
 	}
 	srv := llmtest.New(script, llmtest.Options{})
 	if err := srv.Start("127.0.0.1:0"); err != nil {

@@ -2,9 +2,9 @@ package llm
 
 import (
 	"bytes"
-	"encoding/base64"
 	"encoding/binary"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash/crc32"
 	"io"
@@ -23,9 +23,8 @@ import (
 // wraps around another API's events, is unwrapped. A message that reports an exception is an *AWSException.
 // Source: AWS SDK developer guide and Smithy, "Amazon event stream specification".
 type AWSReader struct {
-	src   io.Reader
-	buf   []byte
-	inner []byte // an unwrapped payload
+	src io.Reader
+	buf bytes.Buffer
 }
 
 const (
@@ -71,7 +70,7 @@ func (r *AWSReader) Next() (Event, error) {
 	case "error":
 		return Event{}, &AWSException{Type: string(h.code), Message: string(h.message)}
 	}
-	return Event{Name: h.event, Data: r.unwrap(payload)}, nil
+	return Event{Name: h.event, Data: unwrap(payload)}, nil
 }
 
 // message reads one message and checks it.
@@ -89,37 +88,19 @@ func (r *AWSReader) message() (headers, payload []byte, err error) {
 	case head > awsHeadersMax || uint64(total) < awsMessageMin+uint64(head):
 		return nil, nil, damaged("a message of %d bytes claims headers of %d", total, head)
 	}
-	if err := r.fill(int(total) - awsPrelude); err != nil {
+	r.buf.Reset()
+	if _, err := io.CopyN(&r.buf, r.src, int64(total)-awsPrelude); errors.Is(err, io.EOF) {
+		return nil, nil, io.ErrUnexpectedEOF
+	} else if err != nil {
 		return nil, nil, err
 	}
-	end := len(r.buf) - 4
-	sum := crc32.Update(crc32.ChecksumIEEE(prelude[:]), crc32.IEEETable, r.buf[:end])
-	if sum != binary.BigEndian.Uint32(r.buf[end:]) {
+	rest := r.buf.Bytes() // grown as it arrived, since the length may be wrong
+	end := len(rest) - 4
+	sum := crc32.Update(crc32.ChecksumIEEE(prelude[:]), crc32.IEEETable, rest[:end])
+	if sum != binary.BigEndian.Uint32(rest[end:]) {
 		return nil, nil, damaged("the checksum of a message is wrong")
 	}
-	return r.buf[:head], r.buf[head:end], nil
-}
-
-// fill reads n bytes and allocates as they arrive: the length may be wrong.
-func (r *AWSReader) fill(n int) error {
-	const step = 64 << 10
-	r.buf = r.buf[:0]
-	for len(r.buf) < n {
-		from, more := len(r.buf), min(step, n-len(r.buf))
-		if cap(r.buf) < from+more {
-			grown := make([]byte, from, min(n, max(2*cap(r.buf), from+more)))
-			copy(grown, r.buf)
-			r.buf = grown
-		}
-		r.buf = r.buf[:from+more]
-		if _, err := io.ReadFull(r.src, r.buf[from:]); err != nil {
-			if err == io.EOF {
-				err = io.ErrUnexpectedEOF
-			}
-			return err
-		}
-	}
-	return nil
+	return rest[:head], rest[head:end], nil
 }
 
 // awsHeaders are the headers that identify a message.
@@ -204,41 +185,12 @@ func awsMessage(payload []byte) string {
 }
 
 // unwrap returns the event inside a {"bytes"} payload; other payloads stay unchanged.
-func (r *AWSReader) unwrap(payload []byte) []byte {
-	if !bytes.Contains(payload, []byte("bytes")) {
+func unwrap(payload []byte) []byte {
+	var body struct {
+		Bytes []byte `json:"bytes"`
+	}
+	if !bytes.Contains(payload, []byte("bytes")) || json.Unmarshal(payload, &body) != nil || body.Bytes == nil {
 		return payload
 	}
-	encoded, ok := quickBytes(payload)
-	if !ok {
-		var body struct {
-			Bytes *string `json:"bytes"`
-		}
-		if json.Unmarshal(payload, &body) != nil || body.Bytes == nil {
-			return payload
-		}
-		encoded = []byte(*body.Bytes)
-	}
-	inner, err := base64.StdEncoding.AppendDecode(r.inner[:0], encoded)
-	if err != nil {
-		return payload
-	}
-	r.inner = inner
-	return inner
-}
-
-// quickBytes reads the payload of an ordinary event in one pass.
-func quickBytes(payload []byte) (encoded []byte, ok bool) {
-	s := NewScanner(payload)
-	var seen Members
-	ok = s.Object(func(name []byte) (ok bool) {
-		switch string(name) {
-		case "bytes":
-			encoded, ok = s.plain()
-			return ok && seen.First(1)
-		case "p": // padding
-			return s.Skip()
-		}
-		return false
-	}) && s.End()
-	return encoded, ok && seen == 1
+	return body.Bytes
 }

@@ -19,13 +19,16 @@ type flatEvent struct {
 
 func readEvents(r io.Reader) ([]flatEvent, error) {
 	var out []flatEvent
-	for ev, err := range SSE(r) {
-		if err != nil {
+	for src := NewSSEReader(r); ; {
+		ev, err := src.Next()
+		switch {
+		case errors.Is(err, io.EOF):
+			return out, nil
+		case err != nil:
 			return out, err
 		}
 		out = append(out, flatEvent{string(ev.Name), string(ev.Data), ev.Cut})
 	}
-	return out, nil
 }
 
 func TestEventStreamIsReadAsTheStandardSays(t *testing.T) {

@@ -49,17 +49,10 @@ type part struct {
 
 func (d *decoder) run() error {
 	events := d.reply.Events()
-	var q quick
 	for !d.ended {
 		ev, err := events.Next()
 		if err != nil {
 			return d.reply.Failed(d.ctx, err)
-		}
-		if string(ev.Name) != "error" && q.read(ev.Data) {
-			if err := d.event(&q.event, ev.Data); err != nil {
-				return err
-			}
-			continue
 		}
 		var e event
 		if err := llm.Unmarshal(ev.Data, &e); err != nil && string(ev.Name) != "error" {
@@ -166,7 +159,7 @@ func (d *decoder) open(wire int, raw json.RawMessage) error {
 			p.id = "toolu_" + rand.Text()
 		}
 		p.name = cmp.Or(p.name, "unknown") // such a call is answered and never run
-		p.input = bytes.Clone(b.Input)
+		p.input = b.Input
 		return d.send(llm.ToolDelta{Index: p.index, ID: p.id, Name: p.name})
 	}
 	p.opaque = newOpaque(raw)

@@ -30,7 +30,6 @@ type decoder struct {
 	ids     llm.CallIDs
 	calls   int
 	message llm.Message
-	quick   quick
 }
 
 // openBlock is the block being received.
@@ -100,19 +99,17 @@ func (d *decoder) event(name string, data []byte) error {
 	default:
 		return nil
 	}
-	e := &d.quick.event
-	if !d.quick.read(data) {
-		if e = new(event); llm.Unmarshal(data, e) != nil {
-			return d.reply.Broken("an event cannot be read", data)
-		}
+	var e event
+	if llm.Unmarshal(data, &e) != nil {
+		return d.reply.Broken("an event cannot be read", data)
 	}
 	d.begin()
 	var err error
 	switch name {
 	case "contentBlockStart":
-		err = d.startBlock(e, data)
+		err = d.startBlock(&e, data)
 	case "contentBlockDelta":
-		err = d.deltaOf(e, data)
+		err = d.deltaOf(&e, data)
 	case "contentBlockStop":
 		err = d.endBlock(e.Index)
 	case "messageStop":
@@ -153,7 +150,7 @@ func (d *decoder) startBlock(e *event, raw []byte) error {
 	if e.Start.Tool == nil {
 		err := d.next(e.Index, serverBlock)
 		if err == nil {
-			d.open.start = bytes.Clone(e.Start.Result)
+			d.open.start = e.Start.Result
 		}
 		return err
 	}
@@ -230,7 +227,7 @@ func (d *decoder) grow(x *delta, k kind) {
 	case o.kind == serverBlock && k == callBlock:
 		o.text = append(o.text, x.Tool.Input...)
 	case k == serverBlock:
-		o.result = append(o.result, bytes.Clone(x.Result))
+		o.result = append(o.result, x.Result)
 	case k == callBlock:
 		o.text = append(o.text, x.Tool.Input...)
 		if x.Tool.Input != "" {

@@ -101,7 +101,6 @@ type decoder struct {
 	ids     llm.CallIDs
 	calls   int
 	message llm.Message
-	quick   quick
 }
 
 // openPart is the text or thought being received.
@@ -167,9 +166,6 @@ func (d *decoder) event(data []byte) error {
 		}
 		return nil
 	}
-	if d.quick.readChunk(data) {
-		return d.chunk(&d.quick.chunk, data)
-	}
 	var c chunk
 	if len(data) == 0 || data[0] != '{' || llm.Unmarshal(data, &c) != nil {
 		return d.reply.Broken("an event cannot be read", data)
@@ -221,12 +217,10 @@ func (d *decoder) send(x llm.Delta) {
 }
 
 func (d *decoder) candidate(c *candidate, data []byte) error {
-	for i, raw := range c.Content.Parts {
-		p := d.quick.part(c, i)
-		if p == nil {
-			if p = new(wirePart); llm.Unmarshal(raw, p) != nil {
-				return d.reply.Broken("a part of the reply cannot be read", raw)
-			}
+	for _, raw := range c.Content.Parts {
+		var p wirePart
+		if llm.Unmarshal(raw, &p) != nil {
+			return d.reply.Broken("a part of the reply cannot be read", raw)
 		}
 		switch {
 		case p.Call != nil:
@@ -356,7 +350,7 @@ func argumentsOf(raw json.RawMessage) ([]byte, error) {
 		return []byte("{}"), nil
 	}
 	if raw[0] != '"' {
-		return bytes.Clone(raw), nil
+		return raw, nil
 	}
 	var s string
 	if err := json.Unmarshal(raw, &s); err != nil {

@@ -76,7 +76,6 @@ type decoder struct {
 	finished bool   // finish_reason or [DONE] was seen, and nothing after it
 
 	needsDone bool // the server ends each stream with [DONE]
-	quick     quick
 }
 
 // Decode implements llm.Decoder.
@@ -165,9 +164,6 @@ func (d *decoder) event(data []byte) error {
 	if !startsObject(data) {
 		return d.reply.Broken("an event is no JSON object", data)
 	}
-	if d.quick.readChunk(data) {
-		return d.chunk(&d.quick.chunk)
-	}
 	var c chunk
 	if err := llm.Unmarshal(data, &c); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
@@ -235,9 +231,7 @@ func (d *decoder) content(c *content) error {
 	}
 	d.thought(c.thinking())
 	d.detailed(c.ReasoningDetails)
-	if text, ok := llm.Unquote(c.Content); ok {
-		d.said(text)
-	} else if err := d.mixed(c.Content); err != nil {
+	if err := d.mixed(c.Content); err != nil {
 		return err
 	}
 	if c.Refusal != "" {
@@ -260,7 +254,7 @@ func (d *decoder) content(c *content) error {
 	return nil
 }
 
-// mixed handles content that is not one ordinary text.
+// mixed handles content: text, or a list of text and thinking.
 func (d *decoder) mixed(content json.RawMessage) error {
 	texts, err := textsOf(content)
 	if err != nil {
@@ -288,9 +282,6 @@ func (c *content) thinking() string {
 
 // unquote reads a JSON string.
 func unquote(raw json.RawMessage) (string, error) {
-	if text, ok := llm.Unquote(raw); ok {
-		return text, nil
-	}
 	var s string
 	err := json.Unmarshal(raw, &s)
 	return s, err

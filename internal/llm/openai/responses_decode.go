@@ -22,7 +22,6 @@ type responseDecoder struct {
 	filtered bool
 	last     string // id in the last event
 	renamed  bool   // a call got another id than the server's
-	quick    quickResponses
 }
 
 // outputItem is one item being received.
@@ -74,9 +73,7 @@ func (d *responseDecoder) event(name, data []byte) error {
 		return d.whole(data)
 	}
 	var e responseEvent
-	if d.quick.readEvent(data) {
-		e = d.quick.event
-	} else if err := llm.Unmarshal(data, &e); err != nil {
+	if err := llm.Unmarshal(data, &e); err != nil {
 		return d.reply.Broken("an event cannot be read", data)
 	}
 	if e.Type == "" { // of a gateway that has the kind in the event's name only

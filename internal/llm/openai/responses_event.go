@@ -36,10 +36,6 @@ type response struct {
 // itemOf reads an item. One that lathe does not interpret may have members of any form.
 func itemOf(raw json.RawMessage) (responseItem, error) {
 	var it responseItem
-	if quickItem(raw, &it) {
-		return it, nil
-	}
-	it = responseItem{}
 	err := llm.Unmarshal(raw, &it)
 	var form *json.UnmarshalTypeError
 	switch it.Type {
