@@ -55,6 +55,9 @@ type Command struct {
 	Alike []string `json:"-"`
 	// Mentions are the words and inputs of programs that may run their contents.
 	Mentions []string `json:"-"`
+	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it does;
+	// no mode but bypassPermissions lets it run unasked.
+	Outside bool `json:"outside,omitempty"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
 	Left []string `json:"left,omitempty"`
 }
@@ -78,9 +81,11 @@ type Part struct {
 	// or changes the environment by options that a pattern's author did not have in mind.
 	Literal bool `json:"literal,omitempty"`
 	// InPlace: though Literal, it does no more than edit the files that it names (sed -i), which acceptEdits grants.
-	InPlace bool   `json:"-"`
-	Within  string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
-	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
+	InPlace bool `json:"-"`
+	// Asks: though read-only, it needs a rule or a person, for a program that nothing confines may be one of the project's.
+	Asks   bool   `json:"asks,omitempty"`
+	Within string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
+	Reason string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }
 
 // Finding is a static check that fired.

@@ -107,14 +107,16 @@ func (c *call) runs(cmd *Command) (bool, string) {
 	switch {
 	case len(cmd.Parts) == 0 && !cmd.Class.ReadOnly(), cmd.Class == ClassDestructive:
 		return false, "running a command needs approval"
+	case cmd.Outside:
+		return false, "it runs outside of the sandbox"
 	case cmd.Script == "":
 		return false, "the command cannot be rewritten in a safe form"
 	}
 	return true, ""
 }
 
-// looks: the part needs no rule.
-func (p *Part) readOnly() bool { return p.Exact && p.Class.ReadOnly() || p.Covered }
+// readOnly: the part needs no rule.
+func (p *Part) readOnly() bool { return p.Exact && p.Class.ReadOnly() && !p.Asks || p.Covered }
 
 func (c *call) edits(p *Part) bool { return c.Mode == AcceptEdits && p.Edits() }
 

@@ -101,6 +101,9 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 			command.Class = permission.ClassWrite
 		}
 	}
+	if m, ok := at.World.(*Machine); ok {
+		m.env.unheld(in, at.Dir, m, found.Accesses)
+	}
 	return found.Accesses, nil
 }
 
@@ -136,7 +139,8 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, err
 	}
 	one.accesses = plan.Accesses
-	if one.outside = env.Boundary.Outside(one.line(), at.dir, env.Machine().roots); in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
+	one.outside = outside(one.accesses)
+	if in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
 		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
 	}
 	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warnings(ctx, plan.Accesses)}
@@ -147,6 +151,9 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 // warnings are the lines that the question before the command shows beside it.
 func (c *bashCall) warnings(ctx context.Context, accesses []permission.Access) []string {
 	lines := c.warning(ctx, accesses)
+	if outside(accesses) {
+		lines = append(lines, "it runs outside of the sandbox")
+	}
 	if c.in.Leave {
 		lines = append(lines, "what it leaves running stays after lathe ends")
 	}

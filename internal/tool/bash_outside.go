@@ -15,38 +15,57 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// excluded reports whether a command runs outside of the sandbox: by the settings, or because it needs that. A pattern must cover every
-// part of it that is not read-only, as an allow rule would.
+// excluded reports whether a command runs outside of the sandbox: by the settings, or because it needs that.
 func (e *Env) excluded(in bashInput) bool {
-	if !e.Boundary.Confined() {
-		return false
-	}
-	line, dir, folders := e.line(in)
-	return e.Boundary.Outside(line, dir, folders)
+	accesses, _ := bashAccesses(in, call.Place{World: e.Machine(), Dir: e.here().dir, Resolve: e.look})
+	return outside(accesses)
 }
 
-// line is a command as the boundary looks at it, with the working folder and those that it may write.
-func (e *Env) line(in bashInput) (line boundary.Line, dir string, folders []string) {
-	m, at := e.Machine(), e.here()
-	var accesses []permission.Access
-	if in.Shell == "" {
-		accesses, _ = bashAccesses(in, call.Place{World: m, Dir: at.dir, Resolve: e.look}) // without accesses nothing covers it
+// outside reports whether a command runs outside of the sandbox, by its accesses.
+func outside(accesses []permission.Access) bool {
+	return len(accesses) > 0 && accesses[0].Command != nil && accesses[0].Command.Outside
+}
+
+// unheld finds out whether a command runs outside of the sandbox, and which of its parts then need approval though they are read-only: a
+// program that nothing confines must not be the project's.
+func (e *Env) unheld(in bashInput, dir string, m *Machine, accesses []permission.Access) {
+	command := accesses[0].Command
+	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
+	if !command.Outside && e.Boundary.Holds() {
+		return
 	}
-	return e.lineOf(in, m, accesses), at.dir, m.roots
+	for i := range command.Parts {
+		part := &command.Parts[i]
+		switch {
+		case !part.Class.ReadOnly():
+		case part.Path != "" && standIn(part.Path):
+			part.Asks, part.Reason = true, part.Program+" may run a program that the project chooses, and no sandbox confines it"
+		case command.Outside && !slices.Contains(boundary.Plain, part.Program):
+			part.Asks, part.Reason = true, part.Program+" runs outside of the sandbox here, where nothing confines it"
+		}
+	}
 }
 
 // line is that of a call that was analysed.
-func (c *bashCall) line() boundary.Line { return c.env.lineOf(c.in, c.env.Machine(), c.accesses) }
+func (c *bashCall) line() boundary.Line {
+	return c.env.lineOf(c.in, c.env.Machine(), c.dir, c.accesses)
+}
 
 // lineOf is a command whose accesses are known.
-func (e *Env) lineOf(in bashInput, m *Machine, accesses []permission.Access) (line boundary.Line) {
+func (e *Env) lineOf(in bashInput, m *Machine, dir string, accesses []permission.Access) (line boundary.Line) {
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
 	if in.Shell != "" || len(accesses) == 0 || accesses[0].Command == nil { // the words may mean something else in a named shell
 		return line
 	}
+	line.ReadOnly = accesses[0].Command.Class.ReadOnly()
 	for _, part := range accesses[0].Command.Parts {
-		line.Programs = append(line.Programs, part.Program)
+		if part.Class != permission.ClassNeutral {
+			line.Programs = append(line.Programs, part.Program)
+		}
+	}
+	line.Foreign = func() bool {
+		return slices.ContainsFunc(accesses[0].Command.Parts, func(p permission.Part) bool { return m.foreign(p.Program, dir) })
 	}
 	for _, a := range accesses {
 		if a.Kind == permission.Write {
@@ -60,10 +79,13 @@ func (e *Env) lineOf(in bashInput, m *Machine, accesses []permission.Access) (li
 	return line
 }
 
+// bashRules is the tool Bash as far as rules on commands need it.
+var bashRules = call.Declaration{Name: BashName, Subject: permission.SubjectCommand, SubjectIn: []string{"command"}}
+
 // covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the roots only.
 func (e *Env) covers(patterns []string, command string, accesses []permission.Access, roots []string) bool {
 	var rules []permission.Rule
-	known := call.NewCatalogue(bashTool)
+	known := call.NewCatalogue(bashRules)
 	for _, pattern := range patterns {
 		if !strings.ContainsAny(pattern, " *:") { // a program, with any arguments
 			pattern += ":*"

@@ -221,8 +221,11 @@ func (b *Boundary) Note() string {
 
 // RunsUnasked reports whether a confined command needs no approval unless a rule or a guard asks.
 func (b *Boundary) RunsUnasked() bool {
-	return b != nil && b.s.AutoAllow && b.support().Tier == confine.Full
+	return b != nil && b.s.AutoAllow && b.Holds()
 }
+
+// Holds reports whether commands are in the full sandbox, where it does not matter which programs they turn out to run.
+func (b *Boundary) Holds() bool { return b.Confined() && b.support().Tier == confine.Full }
 
 // MayLeave reports whether a person may let a refused command run again outside.
 func (b *Boundary) MayLeave() bool { return b != nil && (b.s.AllowOutside == nil || *b.s.AllowOutside) }

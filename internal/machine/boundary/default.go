@@ -8,8 +8,8 @@ import (
 )
 
 // The default boundary is on without a request, so it must not stand in the way of everyday work. It differs from a requested one:
-// programs that cannot work inside run outside, as the permissions decide (Outside); a command makes Unix sockets of its own; package
-// registries are open; and where nobody can be asked, an approved command has the machine's network, as it had before.
+// programs that cannot work inside run outside, where the permissions let nothing run unasked (Outside); a command makes Unix sockets of
+// its own; package registries are open; and where nobody can be asked, an approved command has the machine's network, as it had before.
 
 // mostProcesses is a limit for runaways: builds on large machines stay below.
 const mostProcesses = 8192
@@ -28,6 +28,17 @@ var needOutside = []string{
 	"git push:*", "git fetch:*", "git pull:*", "git clone:*", "git ls-remote:*", "git remote update:*", "git submodule:*", "git worktree:*", "git lfs:*",
 	"npm install -g:*", "npm i -g:*", "npm install --global:*", "npm link:*", "npm login:*", "npm publish:*", "npm whoami:*", "yarn global:*", "pnpm add -g:*",
 	"go install:*", "go telemetry:*", "go env -w:*", "cargo install:*", "cargo publish:*", "cargo login:*", "gem install:*", "uv tool:*", "dotnet tool install -g:*",
+}
+
+// daemons are those of needOutside that speak to a daemon whatever they do. The others only look inside.
+var daemons = []string{
+	"docker", "docker-compose", "podman", "podman-compose", "nerdctl", "minikube", "kind", "colima", "vagrant", "tmux", "screen", "systemctl", "service", "adb",
+}
+
+// Plain are programs that do nothing but what their words say. One that only looks may stand in a line outside without a rule of its
+// own.
+var Plain = []string{
+	"cd", "echo", "printf", "true", "false", "test", "[", "pwd", "sleep", "date", "cat", "head", "tail", "wc", "sort", "uniq", "cut", "tr", "grep", "sed", "ls", "git",
 }
 
 // alongside are commands that may stand in one line with one of needOutside.
@@ -56,12 +67,14 @@ type Line struct {
 	// Covered reports whether the patterns, of rules on Bash, cover all parts of the line that are not read-only.
 	Covered  func(patterns []string) bool
 	Excluded func(patterns []string) bool // Covered for the patterns of the settings: nor may the line write outside of the working folders
-	Programs []string                     // base names of its parts
+	Programs []string                     // base names of its parts, but for those that only say something of themselves, as with --version
+	ReadOnly bool                         // it changes nothing
+	Foreign  func() bool                  // a program of it lies in a folder of the project
 	Writes   []string                     // paths that it names and writes
 }
 
-// Outside reports whether a command runs outside of the sandbox, where the permissions decide on it as without one. dir is the
-// working folder, folders are those that commands write.
+// Outside reports whether a command runs outside of the sandbox, once it is approved: the permissions let none run there unasked. dir is
+// the working folder, folders are those that commands write.
 func (b *Boundary) Outside(l Line, dir string, folders []string) bool {
 	if !b.Confined() {
 		return false
@@ -69,8 +82,13 @@ func (b *Boundary) Outside(l Line, dir string, folders []string) bool {
 	if len(b.s.Excluded) > 0 && l.Excluded(b.s.Excluded) {
 		return true
 	}
-	if !b.standard {
-		return false
+	return b.standard && b.away(l, dir, folders) && !l.Foreign()
+}
+
+// away is Outside in the default boundary, wherever the programs lie. A line that changes nothing stays inside, unless it asks a daemon.
+func (b *Boundary) away(l Line, dir string, folders []string) bool {
+	if l.ReadOnly {
+		return b.needs(l, daemons)
 	}
 	beyond := slices.ContainsFunc(l.Writes, func(path string) bool {
 		return !slices.ContainsFunc(folders, func(f string) bool { return within(path, f) }) && !within(path, "/tmp") && !within(path, "/dev")
@@ -127,11 +145,11 @@ func (b *Boundary) Hint(l Line) string {
 	for _, pattern := range needOutside {
 		name, rest, _ := strings.Cut(strings.TrimSuffix(pattern, ":*"), " ")
 		if rest == "" && slices.Contains(l.Programs, name) {
-			return "The command ran in lathe's sandbox, where " + name + " may not work. Run it as a command of its own, without other programs: then it runs outside."
+			return "The command ran in lathe's sandbox, where " + name + " may not work. Run it as a command of its own, without other programs: once approved, it runs outside."
 		}
 	}
 	if slices.Contains(l.Programs, "git") {
-		return "The command ran in lathe's sandbox, where git cannot push, fetch or clone. Run the git commands as a command of their own, without other programs: then they run outside."
+		return "The command ran in lathe's sandbox, where git cannot push, fetch or clone. Run the git commands as a command of their own, without other programs: once approved, they run outside."
 	}
 	return ""
 }

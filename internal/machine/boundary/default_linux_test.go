@@ -151,7 +151,8 @@ func TestCommandsThatNeedTheOutsideRunThere(t *testing.T) {
 		covers := func(patterns []string) bool {
 			return !slices.ContainsFunc(all, func(p string) bool { return !slices.Contains(patterns, p) })
 		}
-		return boundary.Line{Programs: strings.Fields(programs), Writes: writes, Covered: covers, Excluded: covers}
+		own := func() bool { return false }
+		return boundary.Line{Programs: strings.Fields(programs), Writes: writes, Covered: covers, Excluded: covers, Foreign: own}
 	}
 	for _, tt := range []struct {
 		line boundary.Line

@@ -52,38 +52,12 @@ var composeFlags = &flagSet{
 	unsafeValue: "--env-file --project-directory -H --host -c --context",
 }
 
-var dockerComposePsFlags = &flagSet{
-	letters: "aq",
-	alone:   "--all --quiet --services --no-trunc",
-	value:   "--status --orphans?",
-	text:    "--format --filter",
-}
-
-// composeRows are the subcommands of docker compose. Those that print what runs only ask the daemon; config prints the
-// values of variables, which may be secrets, unless it is asked for names.
+// composeRows are the subcommands of docker compose that load no compose file, and those that run a program. All others, ps too, fetch
+// what the compose file includes, from addresses that may hold values of .env.
 func composeRows() map[string]spec {
-	logs := &flagSet{
-		letters: "ft",
-		alone:   "--follow --timestamps --no-color --no-log-prefix",
-		value:   "-n --tail --index",
-		text:    "--since --until",
-	}
-	config := &flagSet{
-		letters: "q",
-		alone:   "--services --volumes --images --profiles --networks --quiet --no-interpolate --no-normalize --no-path-resolution",
-		value:   "--hash",
-		writes:  "-o --output --lock-image-digests",
-	}
 	return map[string]spec{
-		"ps":      {class: list, ops: "TEXT...", flags: dockerComposePsFlags},
 		"ls":      {class: list, flags: &flagSet{letters: "aq", alone: "--all --quiet", text: "--format --filter"}},
 		"version": {class: neutral, flags: &flagSet{alone: "--short", text: "-f --format"}},
-		"logs":    {class: read, ops: "TEXT...", flags: logs},
-		"top":     {class: list, ops: "TEXT..."},
-		"images":  {class: list, ops: "TEXT...", flags: &flagSet{letters: "q", alone: "--quiet", text: "--format"}},
-		"port":    {class: list, ops: "TEXT TEXT", flags: &flagSet{value: "--protocol --index"}},
-		"stats":   {class: list, ops: "TEXT...", flags: dockerStatsFlags},
-		"config":  {class: read, ops: "TEXT...", flags: config, judge: composeConfig},
 		"exec":    {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 		"run":     {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
 	}
@@ -113,14 +87,10 @@ func judgeCompose(c *call) {
 		return
 	}
 	c.parse()
-	destroysWith("down rm kill stop")(c)
-}
-
-// composeConfig: without a flag that asks for names it prints the compose file with the values of variables.
-func composeConfig(c *call) {
-	if !c.has("--services", "--volumes", "--images", "--profiles", "--networks", "-q", "--quiet", "--no-interpolate") {
-		c.refuse("docker compose config prints the values of variables, which may be secrets")
+	for _, f := range look.flags {
+		c.value(f)
 	}
+	destroysWith("down rm kill stop")(c)
 }
 
 // dockerInspect: the description of a container holds its environment, which often has keys. A format that names

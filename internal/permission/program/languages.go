@@ -51,7 +51,7 @@ func languageRows() map[string]spec {
 		"uv":             {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
 		"rustc":          {class: write, does: "compiles", raw: true, judge: judgeRust},
 		"dotnet":         {class: write, does: "builds and runs", raw: true, judge: judgeDotnet},
-		"rustup":         {class: write, does: "may install toolchains", raw: true, judge: asks("--version|-V")},
+		"rustup":         {class: write, does: "may install toolchains", raw: true, judge: judgeRust},
 		"make":           {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
 		"cmake":          {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
 		"go-task":        runner("runs what the taskfile says", "--version"),
@@ -169,7 +169,8 @@ var nixShellFlags = &flagSet{
 	script:  "--run --command",
 }
 
-// judgeRust: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project.
+// judgeRust: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project. rustup runs its rustc for
+// --version too.
 func judgeRust(c *call) {
 	asks("--version|-V|-vV|--version --verbose|version")(c)
 	if c.finds("rust-toolchain") || c.finds("rust-toolchain.toml") {
