@@ -81,6 +81,7 @@ func TestNoLineRunsOutsideTheSandboxUnasked(t *testing.T) {
 			u.approved()
 			if way.full {
 				u.excluded()
+				u.byModel()
 				u.planted()
 			}
 			u.toolchain()
@@ -130,7 +131,7 @@ func (u *user) plant() {
 func (u *user) run(flags []string, lines ...string) []string {
 	u.t.Helper()
 	var script strings.Builder
-	script.WriteString("reply\n")
+	script.WriteString("reply\n  when system=\"You decide whether\"\n  say ALLOW: it builds\nreply\n")
 	for _, line := range lines {
 		input, _ := json.Marshal(map[string]string{"command": line})
 		fmt.Fprintf(&script, "  call Bash %s\n", input)
@@ -270,6 +271,18 @@ func (u *user) excluded() {
 	if err := os.WriteFile(settings, []byte("{}"), 0o644); err != nil {
 		u.t.Fatal(err)
 	}
+}
+
+// byModel: the small model of the mode auto sends no line outside.
+func (u *user) byModel() {
+	u.t.Helper()
+	if got := u.run([]string{"--permission-mode", "auto"}, "docker build ."); !strings.Contains(got[0], "Permission denied") {
+		u.t.Errorf("in the mode auto: %s", got)
+	}
+	if got := u.run([]string{"--permission-mode", "auto"}, "sh toolchain/bin/node"); !strings.Contains(got[0], "planted for node") {
+		u.t.Errorf("in the mode auto, inside: %s", got)
+	}
+	u.nothing("in the mode auto")
 }
 
 // planted: a program of the project that has the name of one that needs the outside stays inside, with a rule too.

@@ -1,5 +1,7 @@
 package permission
 
+import "slices"
+
 // Class is the effect of a command, from harmless to irreversible.
 type Class string
 
@@ -56,10 +58,15 @@ type Command struct {
 	// Mentions are the words and inputs of programs that may run their contents.
 	Mentions []string `json:"-"`
 	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it does;
-	// no mode but bypassPermissions lets it run unasked.
+	// no mode but bypassPermissions, and no model, lets it run unasked.
 	Outside bool `json:"outside,omitempty"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
 	Left []string `json:"left,omitempty"`
+}
+
+// RunsOutside reports whether a command of these accesses runs outside of the sandbox.
+func RunsOutside(accesses []Access) bool {
+	return slices.ContainsFunc(accesses, func(a Access) bool { return a.Command != nil && a.Command.Outside })
 }
 
 // Part is one simple command of a line.

@@ -139,7 +139,7 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 		return nil, err
 	}
 	one.accesses = plan.Accesses
-	one.outside = outside(one.accesses)
+	one.outside = permission.RunsOutside(one.accesses)
 	if in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
 		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
 	}
@@ -151,7 +151,7 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 // warnings are the lines that the question before the command shows beside it.
 func (c *bashCall) warnings(ctx context.Context, accesses []permission.Access) []string {
 	lines := c.warning(ctx, accesses)
-	if outside(accesses) {
+	if permission.RunsOutside(accesses) {
 		lines = append(lines, "it runs outside of the sandbox")
 	}
 	if c.in.Leave {

@@ -18,12 +18,7 @@ import (
 // excluded reports whether a command runs outside of the sandbox: by the settings, or because it needs that.
 func (e *Env) excluded(in bashInput) bool {
 	accesses, _ := bashAccesses(in, call.Place{World: e.Machine(), Dir: e.here().dir, Resolve: e.look})
-	return outside(accesses)
-}
-
-// outside reports whether a command runs outside of the sandbox, by its accesses.
-func outside(accesses []permission.Access) bool {
-	return len(accesses) > 0 && accesses[0].Command != nil && accesses[0].Command.Outside
+	return permission.RunsOutside(accesses)
 }
 
 // unheld finds out whether a command runs outside of the sandbox, and which of its parts then need approval though they are read-only: a

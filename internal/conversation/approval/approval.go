@@ -78,7 +78,7 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 		}
 		return d, p.note(ctx, a, d)
 	}
-	if p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Layer != permission.LayerGuards && d.Rule == "" && a.Hooks.Effect != permission.Ask {
+	if p.modelMay(a, d) {
 		d = p.classify(ctx, a, d)
 	}
 	if d.Effect == permission.Ask || d.Confirm {
@@ -94,6 +94,13 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 		d.Reason += "; a hook says that you may try again"
 	}
 	return d, p.note(ctx, a, d)
+}
+
+// modelMay reports whether the small model answers a question: in the mode auto, one that no rule, guard or hook puts, about a call that
+// does not leave the sandbox.
+func (p *Approver) modelMay(a agent.Approval, d permission.Decision) bool {
+	return p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Layer != permission.LayerGuards && d.Rule == "" &&
+		a.Hooks.Effect != permission.Ask && !permission.RunsOutside(a.Accesses)
 }
 
 // judge decides by policy and hooks. In the mode that asks nothing, a question of a hook is a refusal.
