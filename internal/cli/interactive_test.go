@@ -8,6 +8,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
@@ -299,5 +300,22 @@ func TestPlainLinesThroughAPipe(t *testing.T) {
 	}
 	if errOut.Len() > 0 {
 		t.Errorf("on stderr: %s", errOut.String())
+	}
+}
+
+// The list of sessions opens, and a prompt that came with it waits for the choice.
+func TestResumeWithoutASessionAsksForOne(t *testing.T) {
+	for _, term := range []string{"xterm-256color", "dumb"} {
+		home := t.TempDir()
+		stored(t, home)
+		c := exec.Command(buildLathe(t), "--resume", "go on now")
+		c.Dir = home
+		c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8"}
+		s := termtest.Start(t, c, 90, 30)
+		s.Shows("and so on and so on")
+		s.Signal(syscall.SIGTERM)
+		if out := s.All(); strings.Contains(out, "a turn is running") {
+			t.Errorf("%s: %q", term, out)
+		}
 	}
 }

@@ -123,10 +123,23 @@ func (m *model) opened(b event.Opened) {
 		m.showOutput(dialog.Command{Name: name}, m.moved.out)
 	}
 	m.moved = nil
+	m.openWith()
 	m.loadSessions()
 	if m.options.Inline {
 		m.done = max(len(m.log.items)-mostReplayed, 0)
 	}
+}
+
+// openWith runs the command of the options in the first session, whose opening takes earlier dialogs away. The first prompt
+// waits in the editor, since the command may put another session in front.
+func (m *model) openWith() {
+	if m.opens != 1 || m.options.Command == "" {
+		return
+	}
+	if len(m.options.Initial.Parts) > 0 {
+		m.edit.SetMessage(m.options.Initial)
+	}
+	m.commandLine(m.options.Command)
 }
 
 func (m *model) userMessage(b event.UserMessage) {

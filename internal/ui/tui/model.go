@@ -148,11 +148,8 @@ func (m *model) start() {
 		m.extra = append(m.extra, askBackground...)
 	}
 	m.paint()
-	if len(m.options.Initial.Parts) > 0 {
+	if m.options.Command == "" && len(m.options.Initial.Parts) > 0 {
 		m.send(m.options.Initial, false)
-	}
-	if m.options.Command != "" {
-		m.commandLine(m.options.Command)
 	}
 }
 
