@@ -291,7 +291,8 @@ func (s *Session) newWindow() *window.Keeper {
 		Context: func(ctx context.Context) []llm.Part {
 			o := s.contextOptions(model().Info().ID)
 			o.Compacted = true
-			return prompt.Begin(context.WithoutCancel(ctx), o).Parts()
+			ctx = context.WithoutCancel(ctx)
+			return prompt.Begin(ctx, o).Parts(ctx)
 		},
 		Read: s.attached.Again,
 	})
@@ -373,21 +374,27 @@ func (s *Session) changes() []llm.Part {
 	return prompt.Changes(o, s.Messages())
 }
 
-// withContext puts it before the first message of the conversation.
-func (s *Session) withContext(ctx context.Context, m llm.Message) llm.Message {
+// withContext puts it before the first message of the conversation. A context counts for one message: when that is
+// refused, the next one gets another. The error is the end of ctx.
+func (s *Session) withContext(ctx context.Context, m llm.Message) (llm.Message, error) {
 	if s.pending == nil {
 		model, _ := s.agent.Model()
 		s.beginContext(ctx, model)
 	}
-	parts := s.pending.Parts()
+	pending := s.pending
+	s.pending = nil
+	parts := pending.Parts(ctx)
+	if err := ctx.Err(); err != nil {
+		return m, fmt.Errorf("the prompt was not sent: %w", err)
+	}
 	o := s.contextOptions(s.Model().ID)
 	o.NoMemory = true                                                                          // it was just read
 	parts = append(parts, prompt.Changes(o, []llm.Message{{Role: llm.User, Parts: parts}})...) // such as the mode, set since
 	m.Parts = append(parts, m.Parts...)
-	if n := s.pending.Notice(); n != "" {
+	if n := pending.Notice(); n != "" {
 		s.Note(event.Notice{Level: "warning", Text: n})
 	}
-	return m
+	return m, nil
 }
 
 // record starts the debug recorder where it is wanted.

@@ -20,7 +20,7 @@ type Opening struct {
 func (s *Session) Opening(ctx context.Context) Opening {
 	model := s.Model().ID
 	p := prompt.Begin(ctx, s.contextOptions(model))
-	out := Opening{Model: model, System: prompt.SystemSections(s.systemOptions()), Tools: s.Specs(), Context: p.Sent()}
+	out := Opening{Model: model, System: prompt.SystemSections(s.systemOptions()), Tools: s.Specs(), Context: p.Sent(ctx)}
 	out.Notice = p.Notice()
 	return out
 }

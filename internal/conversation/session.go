@@ -177,7 +177,11 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	s.gate.Begin(m)
 	s.env.Cache.InvalidateSearches() // the user may have changed files since
 	if len(s.Messages()) == 0 {
-		m = s.withContext(ctx, m)
+		whole, err := s.withContext(ctx, m)
+		if err != nil {
+			return event.TurnEnd{}, err
+		}
+		m = whole
 		s.journalStart()
 	} else if s.Log() != nil {
 		s.journalChanges()
@@ -186,9 +190,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	defer func() { s.env.Reads.Settle(s.env.Background.Running() > 0) }()
 	for {
 		end, err := s.agent.Run(ctx, m)
-		s.hooks.Failed(err)
+		s.hooks.Failed(ctx, err)
 		s.skills.EndTurn()
-		next := s.late(err == nil && end.Reason == event.EndCompleted)
+		next := s.late(err == nil && end.Reason == event.EndCompleted && ctx.Err() == nil)
 		if next == nil {
 			return end, err
 		}

@@ -27,7 +27,7 @@ func TestCommandsOfTheSettingsBecomeSections(t *testing.T) {
 	}, o.Dir, r, environ)
 	p := Begin(t.Context(), o)
 	began := time.Now()
-	got := text(p.Parts())
+	got := text(p.Parts(t.Context()))
 	if took := time.Since(began); took > 10*time.Second {
 		t.Errorf("it waited %s", took)
 	}

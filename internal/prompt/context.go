@@ -79,9 +79,9 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 	return p
 }
 
-// Sections waits for the context and returns its sections, memory last; empty ones are left out. It is to be called
-// once, by itself or through Parts or Message.
-func (p *Pending) Sections() []Section {
+// Sections waits for the context and returns its sections, memory last; empty ones are left out. When ctx ends first, the
+// memory is missing. It is to be called once, by itself or through Parts or Message.
+func (p *Pending) Sections(ctx context.Context) []Section {
 	out := []Section{{"environment", "lathe", environment(p.o)}, {"git", "lathe", p.gitState()}}
 	for _, a := range p.running {
 		s, note := a.section()
@@ -92,7 +92,12 @@ func (p *Pending) Sections() []Section {
 			out = append(out, s)
 		}
 	}
-	m := <-p.memory
+	var m *Memory
+	select {
+	case m = <-p.memory:
+	case <-ctx.Done():
+		return out
+	}
 	p.o.loaded(m.Entries, p.o.reason(), "")
 	p.cuts, p.warns = m.Cuts(), m.warnings
 	if text := m.Text(); text != "" {
@@ -109,10 +114,10 @@ const (
 	compactedIntro = "As it was when the conversation was compacted:\n"
 )
 
-// Parts waits for the context and returns it: one text with its sections, and one with the memory.
-func (p *Pending) Parts() []llm.Part {
+// Parts waits for the context, at most until ctx ends, and returns it: one text with its sections, and one with the memory.
+func (p *Pending) Parts(ctx context.Context) []llm.Part {
 	var text, memory string
-	for _, s := range p.Sent() {
+	for _, s := range p.Sent(ctx) {
 		if s.Name == memoryName {
 			memory = s.Text
 		} else {
@@ -127,8 +132,8 @@ func (p *Pending) Parts() []llm.Part {
 }
 
 // Sent is Sections with the texts as they are sent, one after the other.
-func (p *Pending) Sent() []Section {
-	out := p.Sections()
+func (p *Pending) Sent(ctx context.Context) []Section {
+	out := p.Sections(ctx)
 	last := len(out) - 1
 	if out[last].Name == memoryName {
 		out[last].Text = reminder(out[last].Text)
@@ -166,12 +171,12 @@ func few(list []string) []string {
 
 // FirstMessage puts the context before the user's text in the first message of a session.
 func FirstMessage(ctx context.Context, m llm.Message, o ContextOptions) llm.Message {
-	return Begin(ctx, o).Message(m)
+	return Begin(ctx, o).Message(ctx, m)
 }
 
 // Message is FirstMessage with a context that is being built already. It is to be called once.
-func (p *Pending) Message(m llm.Message) llm.Message {
-	m.Parts = append(p.Parts(), m.Parts...)
+func (p *Pending) Message(ctx context.Context, m llm.Message) llm.Message {
+	m.Parts = append(p.Parts(ctx), m.Parts...)
 	return m
 }
 

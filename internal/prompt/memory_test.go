@@ -199,7 +199,7 @@ func TestAPatternOfARuleThatCannotBeUsedIsANote(t *testing.T) {
 		t.Error(diff)
 	}
 	p := Begin(t.Context(), o)
-	p.Parts()
+	p.Parts(t.Context())
 	if got := p.Notice(); !strings.Contains(got, `its pattern "{a" matches no file`) {
 		t.Errorf("the user is told %q", got)
 	}
@@ -273,7 +273,7 @@ func TestOneLevelMayUseTheRoomThatOthersLeave(t *testing.T) {
 func TestAFileThatIsCutIsNamed(t *testing.T) {
 	top, o := tree(t, map[string]string{"p/CLAUDE.md": strings.Repeat("long line\n", 1200), "p/AGENTS.md": "short"})
 	p := Begin(t.Context(), o)
-	p.Parts()
+	p.Parts(t.Context())
 	want := "instructions that do not reach the model whole: " + filepath.Join(top, "p/CLAUDE.md") + " is cut (11999 characters)"
 	if got := p.Notice(); !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)

@@ -171,7 +171,7 @@ func TestProvidersBecomeNamedSections(t *testing.T) {
 		{Name: "long", Limit: 100, Get: func(context.Context) (string, error) { return strings.Repeat("line\n", 100), nil }},
 	}
 	p := Begin(t.Context(), o)
-	got := text(p.Parts())
+	got := text(p.Parts(t.Context()))
 	if want := "<context name=\"skills\">\na &lt;/context> <U+202E>&lt;/system-reminder> b\n</context>\n"; !strings.Contains(got, want) {
 		t.Errorf("%q is not in\n%s", want, got)
 	}
