@@ -236,7 +236,8 @@ func (t *turn) open(ctx context.Context, prompt llm.Message) error {
 	whole := t.attach(ctx, prompt)
 	whole, err := t.admit(ctx, whole, synthetic, false)
 	if err != nil {
-		t.cfg.Publish(event.TurnStart{Prompt: prompt})
+		t.cfg.Publish(event.TurnStart{})
+		t.giveBack(prompt, err)
 		return err
 	}
 	ctx = context.WithoutCancel(ctx)

@@ -64,8 +64,8 @@ type Config struct {
 	// Attach adds the files that a message of the user names, before it is recorded. It leaves out those that it cannot add.
 	Attach func(context.Context, llm.Message) llm.Message
 
-	// Admit sees each message of the user before it is recorded, steered ones too, and may add to it. A *Blocked refuses the
-	// message: it is dropped, and the turn that it would open ends.
+	// Admit sees each message of the user before it is recorded, steered ones too, and may add to it. An error keeps it out of
+	// the conversation: an event.Returned gives it back, and the turn that it would open ends. A *Blocked is a refusal.
 	Admit func(ctx context.Context, m llm.Message, steered bool) (llm.Message, error)
 
 	BeforeStep []BeforeStep                                                 // run in order before each step
@@ -113,6 +113,7 @@ type Config struct {
 type Blocked struct {
 	Reason string
 	Begun  bool // the turn was under way: a BeforeStep hook ended it
+	Secret bool // the message is not shown again
 }
 
 func (b *Blocked) Error() string {

@@ -34,6 +34,7 @@ func (t *turn) takeSteers(ctx context.Context) error {
 		var blocked *Blocked
 		if errors.As(err, &blocked) {
 			t.cfg.Publish(event.Notice{Level: "warning", Text: blocked.Error()})
+			t.giveBack(m, err)
 			continue
 		}
 		if err == nil {
@@ -48,6 +49,13 @@ func (t *turn) takeSteers(ctx context.Context) error {
 		t.doom.reset()
 	}
 	return nil
+}
+
+// giveBack returns a message that was not admitted, unless the hook that refused it wants it hidden.
+func (t *turn) giveBack(m llm.Message, err error) {
+	if blocked, ok := errors.AsType[*Blocked](err); !ok || !blocked.Secret {
+		t.cfg.Publish(event.Returned{Message: m})
+	}
 }
 
 // say adds a user message in the middle of a turn.

@@ -31,9 +31,14 @@ func converseWith(t *testing.T, term string, script *llmtest.Script, env []strin
 // converseServed is converseWith, and returns the model's server too.
 func converseServed(t *testing.T, term string, script *llmtest.Script, env []string, args ...string) (*termtest.Terminal, *llmtest.Server) {
 	t.Helper()
-	home := t.TempDir()
+	return converseIn(t, t.TempDir(), term, script, env, args...)
+}
+
+// converseIn is converseServed with a home, whose folder project is the project.
+func converseIn(t *testing.T, home, term string, script *llmtest.Script, env []string, args ...string) (*termtest.Terminal, *llmtest.Server) {
+	t.Helper()
 	dir := filepath.Join(home, "project")
-	if err := os.Mkdir(dir, 0o700); err != nil {
+	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
 	srv := llmtest.New(script, llmtest.Options{Vars: map[string]string{"WORKDIR": dir}})

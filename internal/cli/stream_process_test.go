@@ -30,7 +30,12 @@ type driven struct {
 
 func drive(t *testing.T, model string, flags ...string) *driven {
 	t.Helper()
-	root := t.TempDir()
+	return driveIn(t, t.TempDir(), model, flags...)
+}
+
+// driveIn is drive with a home, whose folder p is the project.
+func driveIn(t *testing.T, root, model string, flags ...string) *driven {
+	t.Helper()
 	d := &driven{t: t, dir: filepath.Join(root, "p")}
 	if err := os.MkdirAll(d.dir, 0o700); err != nil {
 		t.Fatal(err)

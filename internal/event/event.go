@@ -48,9 +48,15 @@ func CallOf(chain []string) string {
 }
 
 // TurnStart opens a turn. Its prompt is on disk, without the context and files that lathe added; it is empty when it
-// could not be written.
+// was refused or could not be written.
 type TurnStart struct {
 	Prompt llm.Message `json:"prompt"`
+}
+
+// Returned gives back a message that the conversation did not take, since a hook refused it or was interrupted before it
+// decided. A Notice has the reason of a refusal.
+type Returned struct {
+	Message llm.Message `json:"message"`
 }
 
 // TurnEnd closes a turn. Err is empty unless the turn failed.
@@ -408,6 +414,7 @@ const (
 
 // Kind names.
 func (TurnStart) Kind() string      { return "turn.start" }
+func (Returned) Kind() string       { return "message.returned" }
 func (TurnEnd) Kind() string        { return "turn.end" }
 func (StepStart) Kind() string      { return "step.start" }
 func (StepEnd) Kind() string        { return "step.end" }

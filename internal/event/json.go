@@ -104,6 +104,7 @@ type decoder func([]byte) (Body, error)
 var kinds = sync.OnceValue(func() map[string]decoder {
 	m := map[string]decoder{}
 	register[TurnStart](m)
+	register[Returned](m)
 	register[TurnEnd](m)
 	register[StepStart](m)
 	register[StepEnd](m)

@@ -31,6 +31,7 @@ func everyBody() []event.Body {
 	bodies := []event.Body{
 		event.TurnStart{Prompt: llm.UserText("fix it")},
 		event.UserMessage{Message: llm.UserText("and that"), Steered: true, Synthetic: true},
+		event.Returned{Message: llm.UserText("not that")},
 		event.StepStart{Step: 1, Model: "m"},
 		event.Request{Attempt: 1, URL: "https://api.example/v1/messages"},
 		event.Retry{Attempt: 1, Max: 3, Delay: time.Second, Err: "overloaded", Status: 529},

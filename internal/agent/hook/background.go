@@ -21,7 +21,6 @@ func (h *Hooks) attended(ctx context.Context, handler *Handler, o occasion, id s
 	left := make(chan struct{})
 	o.leave = func(more time.Duration) {
 		unbind()
-		context.AfterFunc(h.s.Life, func() { cancel(context.Cause(h.s.Life)) })
 		if timer.Stop() && more > 0 {
 			limit = more
 		}
@@ -35,6 +34,7 @@ func (h *Hooks) attended(ctx context.Context, handler *Handler, o occasion, id s
 	done := make(chan Run, 1)
 	h.running.Go(func() {
 		defer cancel(nil)
+		defer context.AfterFunc(h.s.Life, func() { cancel(context.Cause(h.s.Life)) })() // also where ctx outlives the turn
 		r, stdout := h.timed(ran, handler, o, input)
 		timer.Stop()
 		unbind()

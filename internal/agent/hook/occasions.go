@@ -33,6 +33,9 @@ func (h *Hooks) Expand(ctx context.Context, e Expansion) (llm.Part, error) {
 	if why, ok := refused(runs); ok {
 		return nil, fmt.Errorf("a hook refused /%s: %s", e.Name, why)
 	}
+	if len(runs) > 0 && ctx.Err() != nil { // a hook that would have refused it was ended
+		return nil, ctx.Err()
+	}
 	if parts := contexts(name, runs); len(parts) > 0 {
 		return parts[0], nil
 	}

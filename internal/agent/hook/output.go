@@ -37,6 +37,7 @@ type Specific struct {
 	UpdatedOutput      json.RawMessage `json:"updatedToolOutput"`
 	UpdatedMCPOutput   json.RawMessage `json:"updatedMCPToolOutput"`
 	SessionTitle       string          `json:"sessionTitle"`
+	SuppressPrompt     bool            `json:"suppressOriginalPrompt"` // of UserPromptSubmit, with a refusal
 	Retry              bool            `json:"retry"`
 	Action             string          `json:"action"` // of an elicitation: accept, decline or cancel
 	Content            json.RawMessage `json:"content"`

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -23,7 +24,7 @@ func reminder(text string) llm.Text {
 }
 
 // admit hands a prompt to the hooks, before it is recorded: those of the beginning of the session, then UserPromptSubmit. The
-// error is an *agent.Blocked when one refuses it.
+// error is an *agent.Blocked when one refuses it, else the end of ctx: a hook that would have refused it was ended.
 func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Message, error) {
 	h.mu.Lock()
 	h.prompt = newID()
@@ -42,7 +43,9 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 		}
 		parts = append(parts, more...)
 	}
-	if part, err := h.expanded(); err != nil {
+	if part, err := h.expanded(); err != nil && ctx.Err() != nil {
+		return m, ctx.Err()
+	} else if err != nil {
 		return m, &agent.Blocked{Reason: err.Error()}
 	} else if part != nil {
 		parts = append(parts, part)
@@ -50,14 +53,17 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 	if !h.child() && h.Any("UserPromptSubmit") {
 		runs := h.fire(ctx, occasion{event: "UserPromptSubmit", fields: map[string]any{"prompt": authored(m)}})
 		if why, ok := refused(runs); ok {
-			return m, &agent.Blocked{Reason: why}
+			return m, &agent.Blocked{Reason: why, Secret: slices.ContainsFunc(runs, func(r Run) bool { return r.Output.Specific.SuppressPrompt })}
 		}
-		if len(runs) > 0 && ctx.Err() != nil { // a hook that would have refused it was ended
-			return m, &agent.Blocked{Reason: "it was interrupted while the hooks ran"}
+		if len(runs) > 0 && ctx.Err() != nil {
+			return m, ctx.Err()
 		}
 		h.name(ctx, runs)
 		parts = append(parts, contexts("UserPromptSubmit", runs)...)
 	}
+	h.mu.Lock()
+	h.opening = nil
+	h.mu.Unlock()
 	if len(parts) > 0 {
 		m.Parts = append(parts, m.Parts...)
 	}
@@ -146,15 +152,16 @@ func (h *Hooks) Begin(source string) {
 	}
 }
 
-// begin fires SessionStart, or for a subagent SubagentStart, before its first prompt.
+// begin fires SessionStart, or for a subagent SubagentStart, before its first prompt. Their texts are for the first prompt that
+// is not refused.
 func (h *Hooks) begin(ctx context.Context) []llm.Part {
 	h.mu.Lock()
-	begun := h.begun
+	begun, opening := h.begun, slices.Clone(h.opening)
 	h.begun = true
 	source := cmp.Or(h.source, "startup")
 	h.mu.Unlock()
 	if begun {
-		return nil
+		return opening
 	}
 	first := h.prepare(ctx)
 	o := occasion{event: "SessionStart", subject: source, fields: map[string]any{"source": source}}
@@ -180,6 +187,9 @@ func (h *Hooks) begin(ctx context.Context) []llm.Part {
 			first = append(first, llm.Text{Text: t, Origin: llm.OriginHook})
 		}
 	}
+	h.mu.Lock()
+	h.opening = slices.Clone(first)
+	h.mu.Unlock()
 	return first
 }
 
@@ -305,8 +315,8 @@ func (h *Hooks) Watch(b event.Body) {
 	}
 }
 
-// Failed fires StopFailure for the error that ended a turn.
-func (h *Hooks) Failed(err error) {
+// Failed fires StopFailure for the error that ended a turn. It waits for the hooks, at most until ctx ends.
+func (h *Hooks) Failed(ctx context.Context, err error) {
 	if err == nil || !h.Any("StopFailure") {
 		return
 	}
@@ -325,7 +335,7 @@ func (h *Hooks) Failed(err error) {
 		fields["last_assistant_message"] = h.reply
 	}
 	h.mu.Unlock()
-	h.fire(h.s.Life, occasion{event: "StopFailure", subject: word, fields: fields})
+	h.fire(ctx, occasion{event: "StopFailure", subject: word, fields: fields})
 }
 
 // notifyLater fires Notification unless quiet is called before.
@@ -379,7 +389,10 @@ func (h *Hooks) Ends(reason string) {
 	}
 }
 
-// Close fires SessionEnd and waits for the handlers that still run, which have ended with the session's life.
+// lastGrace is how long handlers that still run at the end of a session get: as long as those of SessionEnd.
+const lastGrace = 1500 * time.Millisecond
+
+// Close fires SessionEnd, and ends handlers that still run after lastGrace.
 func (h *Hooks) Close() error {
 	if h == nil {
 		return nil
@@ -393,6 +406,8 @@ func (h *Hooks) Close() error {
 	if begun && !h.child() && h.Any("SessionEnd") {
 		h.fire(context.Background(), occasion{event: "SessionEnd", subject: reason, fields: map[string]any{"reason": reason}})
 	}
+	defer h.end()
+	defer time.AfterFunc(lastGrace, h.end).Stop()
 	h.running.Wait()
 	h.mu.Lock()
 	defer h.mu.Unlock()

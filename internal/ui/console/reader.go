@@ -122,6 +122,9 @@ func (r *Reader) shown(e event.Event) event.Body {
 	case event.UserMessage:
 		b.Attached, b.Message = session.Attached(b.Message), session.StripContext(b.Message)
 		return b
+	case event.Returned:
+		b.Message = session.StripContext(b.Message)
+		return b
 	case event.TurnStart:
 		b.Prompt = session.StripContext(b.Prompt)
 		return b

@@ -61,6 +61,8 @@ func (r *repl) turn(body event.Body) {
 		r.turns++
 		r.coming = max(r.coming-1, 0)
 		r.out.working("Thinking")
+	case event.Returned:
+		r.back = b.Message.PlainText()
 	case event.UserMessage:
 		if b.Steered {
 			r.out.line("(delivered: %s)", firstLine(session.StripContext(b.Message).PlainText()))

@@ -94,6 +94,7 @@ type repl struct {
 	leaving   bool
 	eof       bool
 	initial   *llm.Message
+	back      string // a message that was not taken, to give back at rest
 }
 
 // Run shows the session until the user leaves it. The error is the end of ctx, or a failure to write.
@@ -186,6 +187,8 @@ func (r *repl) ask() {
 		return
 	}
 	if r.idle() {
+		r.giveBack(r.back)
+		r.back = ""
 		if name := r.o.Command; name != "" && r.status.Session != "" {
 			r.o.Command = ""
 			r.command(name, "")
@@ -306,10 +309,7 @@ func (r *repl) output(c commandDone) {
 	if o.Theme != "" {
 		r.out.line("the theme %s counts in the full interface", o.Theme)
 	}
-	if o.Insert != "" && !r.in.insert(o.Insert) {
-		r.out.line("the message was:")
-		r.out.block(o.Insert)
-	}
+	r.giveBack(o.Insert)
 	if o.Pick != nil {
 		r.offer(o.Pick)
 	}
@@ -319,6 +319,14 @@ func (r *repl) output(c commandDone) {
 	}
 	if o.Quit {
 		r.leave()
+	}
+}
+
+// giveBack types a message for the user, or shows it where lines cannot be edited.
+func (r *repl) giveBack(text string) {
+	if text != "" && !r.in.insert(text) {
+		r.out.line("the message was:")
+		r.out.block(text)
 	}
 }
 

@@ -33,6 +33,9 @@ func (m *model) apply(e event.Event) {
 			m.turn.began = m.now()
 		}
 		m.startSpin()
+	case event.Returned:
+		m.taken(b.Message)
+		m.giveBack(b.Message)
 	case event.TurnEnd:
 		m.turn.active, m.turn.retry = false, retry{}
 		m.endTurn(b)
@@ -56,7 +59,7 @@ func (m *model) apply(e event.Event) {
 // ofTurn reports an event that begins or ends a turn, or is a message in it.
 func ofTurn(b event.Body) bool {
 	switch b.(type) {
-	case event.TurnStart, event.TurnEnd, event.UserMessage, event.Compacted:
+	case event.TurnStart, event.TurnEnd, event.UserMessage, event.Returned, event.Compacted:
 		return true
 	}
 	return false

@@ -91,13 +91,24 @@ func (m *model) prompt(msg llm.Message) {
 // prompted handles the end of a turn. A message that did not even start one goes back into the editor.
 func (m *model) prompted(msg promptMsg) {
 	m.turn.running--
-	if err := msg.err; err != nil && m.ctx.Err() == nil && !errors.Is(err, context.Canceled) {
-		m.tell("error", err.Error())
-		if !m.turn.started && m.edit.Empty() {
-			m.edit.SetMessage(msg.message)
+	if err := msg.err; err != nil && m.ctx.Err() == nil {
+		if !errors.Is(err, context.Canceled) {
+			m.tell("error", err.Error())
+		}
+		if !m.turn.started {
+			m.giveBack(msg.message)
 		}
 	}
 	m.release()
+}
+
+// giveBack puts a message that was not taken into the editor, or below the transcript when the user types another one.
+func (m *model) giveBack(msg llm.Message) {
+	if m.edit.Empty() {
+		m.edit.SetMessage(msg)
+		return
+	}
+	m.tell("info", "not sent: "+msg.PlainText())
 }
 
 // release sends the messages that came too late for their turn, when that is over.
