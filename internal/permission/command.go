@@ -60,6 +60,8 @@ type Command struct {
 	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it does;
 	// no mode but bypassPermissions, and no model, lets it run unasked.
 	Outside bool `json:"outside,omitempty"`
+	// Trees are absolute paths where git worktree add may make a work tree. GitDirs are the folders of git -C.
+	Trees, GitDirs []string `json:"-"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
 	Left []string `json:"left,omitempty"`
 }

@@ -39,6 +39,8 @@ type analysis struct {
 	odd       map[oddity][]string
 	kinds     map[string]variableKind // of the variables that the line sets
 
+	trees    []string            // of permission.Command
+	gitDirs  []string            // of permission.Command
 	landings []landing           // places where the line puts files that may be links
 	repeated []permission.Access // accesses that were noted before, after the first landing
 	through  []string            // folders that a path leaves again by ..

@@ -189,7 +189,7 @@ func programChecks() []check {
 			find: runs("it removes files", "rm", "rmdir", "unlink", "shred", "srm", "truncate", "zf_rm", "wipe"),
 		},
 		{
-			Name: "git-discard", Effect: permission.Ask,
+			Name: "git-discard", Effect: permission.Ask, itself: true,
 			Sentence: "git push, reset, clean, checkout . and their kin publish, discard or rewrite work.",
 			Fires:    "git push --force origin main", Spares: "git log --oneline",
 			find: each(func(_ *analysis, c *call) string {

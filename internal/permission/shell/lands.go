@@ -22,6 +22,9 @@ func (a *analysis) lands(c *call, sc *scope) {
 	}
 	if c.name == "git" {
 		a.bringsFiles(c, sc)
+		if c.use.GitDir != "" {
+			a.gitDirs = append(a.gitDirs, gitDirs(c, sc.places())...)
+		}
 	}
 	if c.use.Lands == nil || len(sc.places()) == 0 {
 		return

@@ -70,9 +70,12 @@ func (a *analysis) bringsFiles(c *call, sc *scope) {
 	}
 	for _, dir := range gitDirs(c, sc.places()) {
 		a.puts(c, landing{dest: dir, elsewhere: true})
-		for _, w := range rest {
+		for i, w := range rest {
 			if among(sub, "worktree", "clone") && !strings.HasPrefix(w, "-") {
 				a.puts(c, landing{dest: from(w, dir), elsewhere: true})
+				if sub == "worktree" && rest[0] == "add" && i > 0 && w != "" && !strings.ContainsAny(w, "$`*?[{~") {
+					a.trees = append(a.trees, from(w, dir))
+				}
 			}
 		}
 	}

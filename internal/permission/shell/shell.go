@@ -61,7 +61,7 @@ func settled(line, dir string, w permission.World) *analysis {
 // result puts the findings together.
 func (a *analysis) result() Result {
 	command := permission.Command{
-		Class: a.class, Parts: a.parts, Findings: a.findings(), Exact: a.exact,
+		Class: a.class, Parts: a.parts, Findings: a.findings(), Exact: a.exact, Trees: a.trees, GitDirs: a.gitDirs,
 	}
 	for _, f := range command.Findings {
 		if f.Effect == permission.Deny || f.Effect == permission.Ask {
