@@ -49,6 +49,7 @@ type Policy struct {
 	Show    []string // folders that stay visible, read-only, if the private /tmp would hide them
 	Protect []string // files and folders in Write that stay read-only, and that cannot be moved away with their parents
 	Mask    []string // files and folders that cannot be read
+	Copies  []Copy
 	Overlay []Overlay
 	Temp    string // the folder that is /tmp inside; "" means a new one for this command
 	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an empty folder on
@@ -71,6 +72,11 @@ type Policy struct {
 // Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Work is an empty folder on the same file
 // system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
 type Overlay struct{ Dir, Upper, Work string }
+
+// Copy makes Path, one of Policy.Protect, a link to the file Name in Private, also for programs that replace it: they rename a new file
+// over the target of the link, while a mount on the file itself would refuse that. Path stays read-only where the kernel cannot do that, in
+// tiers below Full, and with a Carrier.
+type Copy struct{ Path, Name string }
 
 // PrivateDir is the place of Policy.Private inside.
 const PrivateDir = "/dev/.lathe"

@@ -5,6 +5,7 @@ package confine
 import (
 	"errors"
 	"os/exec"
+	"slices"
 
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine/inside"
 )
@@ -18,7 +19,13 @@ func (c *Child) Cover(cmd *exec.Cmd, protect, mask []string) (err error) {
 	if c.carrier != "" { // its leader is outside, and lathe may not enter
 		return errors.New("the sandbox is bubblewrap's, which cannot be changed while the command runs")
 	}
-	herr := cmd.Process.WithHandle(func(pidfd uintptr) { err = inside.Cover(pidfd, c.user, protect, mask) })
+	p := &inside.Plan{Protect: protect, Mask: mask}
+	for _, one := range c.plan.Copies {
+		if slices.Contains(protect, one.Path) {
+			p.Copies = append(p.Copies, one)
+		}
+	}
+	herr := cmd.Process.WithHandle(func(pidfd uintptr) { err = inside.Cover(pidfd, c.user, p) })
 	if herr != nil {
 		return herr
 	}

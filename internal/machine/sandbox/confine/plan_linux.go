@@ -31,6 +31,11 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 	out.Show = slices.DeleteFunc(out.Show, func(path string) bool { return enclosing(private, path) == "" })
 	out.Mask = there(p.Mask)
 	out.Protect = slices.DeleteFunc(there(p.Protect), func(path string) bool { return enclosing(out.Write, path) == "" })
+	for _, c := range p.Copies {
+		if slices.Contains(out.Protect, c.Path) && p.Private != "" {
+			out.Copies = append(out.Copies, inside.Copy(c))
+		}
+	}
 	for _, path := range out.Protect {
 		root := enclosing(out.Write, path)
 		for dir := filepath.Dir(path); dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {

@@ -11,8 +11,8 @@ import (
 )
 
 // Cover mounts the covers of protected and masked paths again in the sandbox of a running process: the kernel drops a mount when its
-// path is replaced from outside. user is that of the Plan.
-func Cover(pidfd uintptr, user bool, protect, mask []string) error {
+// path is replaced from outside. The plan has those paths, and user is that of the command's.
+func Cover(pidfd uintptr, user bool, p *Plan) error {
 	r := &run{flags: unix.CLONE_VM | uintptr(unix.SIGCHLD)}
 	s := &r.script
 	namespaces := unix.CLONE_NEWNS
@@ -20,7 +20,7 @@ func Cover(pidfd uintptr, user bool, protect, mask []string) error {
 		namespaces |= unix.CLONE_NEWUSER
 	}
 	s.call("enter the sandbox", unix.SYS_SETNS, num(pidfd), num(namespaces))
-	s.guard(&Plan{Protect: protect, Mask: mask})
+	s.guard(p)
 	_, done := s.result("end", unix.SYS_GETPID)
 	s.call("end", unix.SYS_EXIT_GROUP, num(0))
 	r.ops = &s.ops[0]

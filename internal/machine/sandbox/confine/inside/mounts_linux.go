@@ -57,7 +57,7 @@ func (s *script) mounts(p *Plan) {
 	} else {
 		s.attach("mount /tmp", temp)
 	}
-	s.dev(nodes, private)
+	s.dev(nodes, private, p.Copies)
 	for _, dir := range p.Empty {
 		s.mount("empty "+dir, "tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m")
 	}
@@ -80,6 +80,9 @@ func (s *script) guard(p *Plan) {
 	for _, path := range p.Protect {
 		s.attach("protect "+path, s.locked(path))
 	}
+	for _, c := range p.Copies {
+		s.link(c)
+	}
 	for _, path := range p.Mask {
 		s.mask(path)
 	}
@@ -94,6 +97,16 @@ const (
 	maskFile = "/dev/.masked-file"
 	maskDir  = "/dev/.masked-folder"
 )
+
+// copyLink is the beginning of the name of a link to a copy.
+const copyLink = "/dev/.copy-"
+
+// link mounts the link to a copy on a protected file, which stays read-only where that fails.
+func (s *script) link(c Copy) {
+	m := s.take(copyLink + c.Name)
+	m.path = c.Path
+	s.onError(s.move("", m), anyError)
+}
 
 // mask covers a path, if it is not hidden already below another mount. If it has become a file instead of a folder, or a folder instead
 // of a file, the other cover fits.
@@ -148,7 +161,7 @@ func (s *script) proc(p *Plan) {
 }
 
 // dev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.
-func (s *script) dev(nodes []mounted, private mounted) {
+func (s *script) dev(nodes []mounted, private mounted, copies []Copy) {
 	s.mount("mount /dev", "tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
 	for _, m := range nodes {
 		s.touch(m.path, 0o666)
@@ -168,6 +181,9 @@ func (s *script) dev(nodes []mounted, private mounted) {
 	if private.fd != nil {
 		s.mkdir(privateDir, 0o700)
 		s.attach("mount "+privateDir, private)
+	}
+	for _, c := range copies {
+		s.symlink(privateDir+"/"+c.Name, copyLink+c.Name)
 	}
 	s.touch(maskFile, 0)
 	s.mkdir(maskDir, 0)

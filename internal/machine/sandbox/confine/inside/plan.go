@@ -5,6 +5,9 @@ package inside
 // Overlay is a folder whose changes go to another one, as in overlayfs.
 type Overlay struct{ Dir, Upper, Work string }
 
+// Copy makes Path a link to the file Name in Private.
+type Copy struct{ Path, Name string }
+
 // Plan is a policy resolved to mounts and rules, so that the script decides nothing.
 type Plan struct {
 	Namespaces bool // the first process is that of new namespaces
@@ -26,5 +29,6 @@ type Plan struct {
 	Pin        []string // folders bind-mounted on themselves so that they cannot be renamed, parents first
 	Protect    []string // mounted read-only, parents first
 	Mask       []string
+	Copies     []Copy // of Protect
 	Overlay    []Overlay
 }
