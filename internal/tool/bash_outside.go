@@ -106,7 +106,7 @@ func (e *Env) RunsUnasked(r permission.Request) bool {
 	if r.Tool != BashName || !e.Boundary.RunsUnasked() || json.Unmarshal(r.Input, &in) != nil {
 		return false
 	}
-	return !in.Leave && !e.excluded(in)
+	return !in.Leave && !e.excluded(in) && len(linked(r.Accesses).Made) == 0
 }
 
 // mayLeave asks whether the command may run once more, outside of the sandbox. The model has no say in it.

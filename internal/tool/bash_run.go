@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 	"sync"
 	"time"
 
@@ -54,9 +55,11 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	run, err := c.env.Boundary.ForCopy(folders, c.network(), c.env.Isolated.Moved)
-	if err == nil && !c.in.Background && c.env.Boundary.Configures(c.line()) {
-		run.OpenConfig()
+	run, err := c.env.Boundary.ForLine(folders, linked(c.accesses), c.network(), c.env.Isolated.Moved)
+	if err == nil && !c.in.Leave && strings.Contains(c.in.Command, "git") { // also one that hides in a string
+		if !run.LendConfig() && !c.in.Background && c.env.Boundary.Configures(c.line()) {
+			run.OpenConfig()
+		}
 	}
 	if err == nil && c.in.Leave {
 		run.Leave()
@@ -64,12 +67,25 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 	return run, err
 }
 
+// linked are the paths of a command where work trees beside the project may be.
+func linked(accesses []permission.Access) (l boundary.Linked) {
+	for _, a := range accesses {
+		switch {
+		case a.Command != nil:
+			l.Made, l.Named = append(l.Made, a.Command.Trees...), append(l.Named, a.Command.GitDirs...)
+		case a.Kind == permission.Read || a.Kind == permission.Write:
+			l.Named = append(l.Named, a.Target)
+		}
+	}
+	return l
+}
+
 // network lets the session decide on the hosts that the command wants to reach, and record them.
 func (c *bashCall) network() boundary.Network {
 	if c.env.Hosts == nil {
 		return boundary.Network{}
 	}
-	approved := len(c.accesses) == 0 || c.accesses[0].Command == nil || !c.accesses[0].Command.Class.ReadOnly()
+	approved := !c.readOnly()
 	var named []string
 	if approved && c.env.Boundary.Standard() {
 		for _, a := range c.accesses {
@@ -81,6 +97,11 @@ func (c *bashCall) network() boundary.Network {
 	n := c.env.Hosts(c.id, bashTitle(c.in), named)
 	n.Approved = approved
 	return c.clock.patient(n)
+}
+
+// readOnly reports whether the command is known to change nothing.
+func (c *bashCall) readOnly() bool {
+	return len(c.accesses) > 0 && c.accesses[0].Command != nil && c.accesses[0].Command.Class.ReadOnly()
 }
 
 // wait waits for the end of the command and of its output.

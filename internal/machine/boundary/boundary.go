@@ -251,7 +251,10 @@ type Run struct {
 	local *netproxy.Local // nil: servers inside are reached from inside only
 
 	configs []*openConfig
-	since   int // of Boundary.overlap
+	lent    []lent
+	made    []string          // folders for new work trees
+	trees   map[string]string // the work trees that were known before
+	since   int               // of Boundary.overlap
 	began   bool
 	guard   *guard // nil before the start, and where nothing is mounted
 }
@@ -302,8 +305,12 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
+	seen.homes = slices.DeleteFunc(slices.Clone(p.Protect), func(path string) bool {
+		return filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) || !there(path)
+	})
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b}
 	r.Confinement.Watch = r.begin
+	r.trees = seen.homes.entries()
 	if b.mode == confine.Workspace {
 		r.below = b.trees.scan(folders)
 	}
@@ -453,8 +460,11 @@ func (r *Run) Done() []string {
 	if r.local != nil {
 		r.local.Close()
 	}
+	lines := r.returned()
+	removeEmpty(r.made)
 	_ = os.RemoveAll(r.Policy.Private) // Close removes it too
-	lines := r.sweep(filepath.Join(r.b.o.State, "set-aside"))
+	lines = append(lines, r.unkept()...)
+	lines = append(lines, r.sweep(filepath.Join(r.b.o.State, "set-aside"))...)
 	for _, c := range r.configs {
 		lines = append(lines, c.end()...)
 	}
@@ -476,7 +486,7 @@ func (r *Run) sweep(aside string) []string {
 	lines, names := r.watch.sweep(aside)
 	found := map[string]*repo{}
 	for dir, was := range r.below {
-		more, paths := was.planted(r.b.trees.of(dir).scan(dir), aside)
+		more, paths := was.planted(r.b.trees.of(dir).scan(dir), r.watch.homes, aside)
 		lines = append(lines, more...)
 		maps.Copy(found, paths)
 	}

@@ -45,6 +45,7 @@ var Plain = []string{
 var alongside = []string{
 	"git add:*", "git commit:*", "git checkout:*", "git switch:*", "git branch:*", "git config:*", "git remote:*", "git tag:*", "git stash:*", "git merge:*", "git rebase:*",
 	"git cherry-pick:*", "git revert:*", "git reset:*", "git restore:*", "git rm:*", "git mv:*", "git init:*", "sleep:*", "echo:*", "true", "cd:*", "export:*",
+	"cat:*", "head:*", "tail:*", "grep:*", "wc:*", "ls:*", "git status:*", "git log:*", "git diff:*", "git show:*", "git rev-parse:*",
 }
 
 // filing are commands that only move, make and remove the files that they name. With a file outside of the working folders, which the
@@ -149,7 +150,7 @@ func (b *Boundary) Hint(l Line) string {
 		}
 	}
 	if slices.Contains(l.Programs, "git") {
-		return "The command ran in lathe's sandbox, where git cannot push, fetch or clone. Run the git commands as a command of their own, without other programs: once approved, they run outside."
+		return "The command ran in lathe's sandbox, where git has no keys and may not reach its remote. Run the git commands as a command of their own, without other programs: once approved, they run outside."
 	}
 	return ""
 }

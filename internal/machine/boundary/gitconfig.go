@@ -121,13 +121,13 @@ func (c *openConfig) end() []string {
 
 // harmlessKeys are the keys, by section, that name no program, no file with more settings and no other place for secrets to go.
 var harmlessKeys = map[string]string{
-	"branch": "remote merge rebase description pushremote vscode-merge-base gh-merge-base", "remote": "url pushurl fetch push mirror prune tagopt gh-resolved",
-	"submodule": "url active branch ignore", "user": "name email signingkey", "author": "name email", "committer": "name email",
-	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev whitespace longpaths",
-	"push": "default autosetupremote followtags", "pull": "rebase ff", "fetch": "prune prunetags parallel", "merge": "ff conflictstyle log renames stat",
+	"branch": "remote merge rebase description pushremote autosetupmerge autosetuprebase sort vscode-merge-base gh-merge-base", "remote": "url pushurl fetch push mirror prune prunetags tagopt skipdefaultupdate promisor partialclonefilter gh-resolved",
+	"submodule": "url active branch ignore shallow recurse fetchrecursesubmodules", "extensions": "worktreeconfig objectformat partialclone relativeworktrees", "user": "name email signingkey useconfigonly", "author": "name email", "committer": "name email",
+	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev whitespace longpaths untrackedcache sparsecheckout sparsecheckoutcone",
+	"push": "default autosetupremote followtags recursesubmodules", "pull": "rebase ff", "fetch": "prune prunetags parallel recursesubmodules", "merge": "ff conflictstyle log renames stat",
 	"rebase": "autosquash autostash updaterefs", "rerere": "enabled autoupdate", "init": "defaultbranch", "commit": "gpgsign verbose status", "tag": "gpgsign sort",
 	"log": "date decorate abbrevcommit follow", "status": "short branch showuntrackedfiles", "diff": "algorithm renames colormoved mnemonicprefix noprefix",
-	"color": "ui branch diff status", "advice": "detachedhead",
+	"color": "ui branch diff status", "advice": "detachedhead skippedcherrypicks addignoredfile",
 }
 
 // harmful is harmfulChange for the file, and knows the folders that commands write: git push runs the hooks of a repository on this

@@ -201,7 +201,7 @@ func readRepo(git string) *repo {
 
 // planted sets aside what a command made below the working folders, and undoes harmful changes of git's configuration there. It returns
 // a line for the model for each, and the paths with what was there before.
-func (b below) planted(now below, aside string) (lines []string, found map[string]*repo) {
+func (b below) planted(now below, h homes, aside string) (lines []string, found map[string]*repo) {
 	found = map[string]*repo{}
 	for path := range now.names {
 		var more []string
@@ -209,7 +209,7 @@ func (b below) planted(now below, aside string) (lines []string, found map[strin
 		switch {
 		case b.names[path] && r != nil && was != nil:
 			more = was.changed(path, r, aside)
-		case b.names[path] || b.moved(r):
+		case b.names[path] || b.moved(r) || h.keep(path):
 		case r == nil || !isDir(path):
 			more = []string{setAside(path, aside)}
 		default:

@@ -92,7 +92,7 @@ func TestALinkInTheWayLeadsNothingOutside(t *testing.T) {
 	if err := os.Symlink(outside, root+"/sub"); err != nil {
 		t.Skip(err)
 	}
-	lines, _ := was.planted(now, aside)
+	lines, _ := was.planted(now, nil, aside)
 	if len(lines) == 0 {
 		t.Error("nothing was found")
 	}

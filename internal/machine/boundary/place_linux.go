@@ -47,6 +47,17 @@ func (p place) move(to string) error {
 // rename gives it another name in its folder.
 func (p place) rename(name string) error { return unix.Renameat(p.folder, p.name, p.folder, name) }
 
+// lock takes the lock that git has for changes of it.
+func (p place) lock() (unlock func(), err error) {
+	name := p.name + ".lock"
+	fd, err := unix.Openat(p.folder, name, unix.O_WRONLY|unix.O_CREAT|unix.O_EXCL|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0o600)
+	if err != nil {
+		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
+	}
+	unix.Close(fd)
+	return func() { _ = unix.Unlinkat(p.folder, name, 0) }, nil
+}
+
 // replace writes a new file in its place.
 func (p place) replace(text []byte, mode os.FileMode) error {
 	temp := ".config-" + rand.Text()

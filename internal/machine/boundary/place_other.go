@@ -28,6 +28,8 @@ func (p place) rename(name string) error {
 	return os.Rename(string(p), filepath.Join(filepath.Dir(string(p)), name))
 }
 
+func (place) lock() (unlock func(), err error) { return func() {}, nil }
+
 func (p place) replace(text []byte, mode os.FileMode) error {
 	f, err := os.CreateTemp(filepath.Dir(string(p)), ".config-")
 	if err != nil {

@@ -27,8 +27,9 @@ type unswept struct {
 // record is the file's content after the first byte.
 type record struct {
 	Names, Above map[string]string // of watch
-	Left         []int             // processes that stay
-	Session      int               // the process of lathe that holds the lock
+	Homes        homes
+	Left         []int // processes that stay
+	Session      int   // the process of lathe that holds the lock
 }
 
 // begin is called when a command starts.
@@ -56,7 +57,7 @@ func (u *unswept) begin(dir, prefix string, w watch) {
 		maps.Copy(u.kept.Above, w.above)
 		u.write()
 	case !known:
-		u.kept.Names, u.kept.Above = maps.Clone(w.names), maps.Clone(w.above)
+		u.kept.Names, u.kept.Above, u.kept.Homes = maps.Clone(w.names), maps.Clone(w.above), w.homes
 		u.write()
 	case u.running == 1:
 		_, _ = u.file.WriteAt([]byte("R"), 0)
@@ -176,7 +177,7 @@ func readRecord(file string) (r record, running bool) {
 func sweepFile(f *os.File, file, aside string) (lines []string) {
 	r, running := readRecord(file)
 	if running || len(r.Left) > 0 {
-		lines, _ = watch{r.Names, r.Above}.sweep(aside)
+		lines, _ = watch{r.Names, r.Above, r.Homes}.sweep(aside)
 	}
 	if !alive(r.Left) {
 		os.Remove(file)

@@ -14,10 +14,11 @@ import (
 type watch struct {
 	names map[string]string // to the link's target; empty: it was not there
 	above map[string]string // of those that were not there: the nearest folder that was
+	homes homes
 }
 
 func newWatch(names []string) watch {
-	w := watch{make(map[string]string, len(names)), make(map[string]string, len(names))}
+	w := watch{names: make(map[string]string, len(names)), above: make(map[string]string, len(names))}
 	known := map[string]parent{}
 	for _, name := range names {
 		dir := filepath.Dir(name)
@@ -91,7 +92,7 @@ func (w watch) sweep(dir string) (lines, found []string) {
 			gone[link] = true
 			continue
 		}
-		if harmless(name) {
+		if harmless(name) || w.homes.keep(name) {
 			continue
 		}
 		lines, found = append(lines, setAside(name, dir)), append(found, name)
@@ -127,6 +128,9 @@ func harmless(name string) bool {
 		return err == nil
 	case "config":
 		return plainConfig(name)
+	case ".gitmodules":
+		text, _, err := readRegular(name)
+		return err == nil && plainModules(string(text))
 	case ".git": // what is in a folder has names of its own
 		fi, err := os.Lstat(name)
 		return err == nil && fi.IsDir()
