@@ -252,11 +252,16 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 	}
 	c.notes = append(c.notes, p.swept()...)
 	out := text.finish()
+	if p.run != nil && exit.Code == 0 && !c.readOnly() {
+		if why := p.run.RefusedPart(c.dir, out.text); why != "" {
+			c.notes = append(c.notes, why)
+		}
+	}
 	if p.run != nil && exit.Code != 0 && !exit.Cancelled {
 		if why := p.run.Refusal(c.dir, out.text); why != "" {
 			c.notes, c.refusal = append(c.notes, why), why
 		}
-		if hint := c.env.Boundary.Hint(c.line()); hint != "" {
+		if hint := c.env.Boundary.Hint(c.line(), out.text); hint != "" {
 			c.notes = append(c.notes, hint)
 		}
 	}

@@ -138,8 +138,15 @@ func (b *Boundary) signs(dir string) bool {
 	return false
 }
 
-// Hint tells the model how a program that needs the outside runs there, for a line of which it was a part. "" for other lines.
-func (b *Boundary) Hint(l Line) string {
+// remoteFailures are what git says where it cannot reach or use a remote.
+var remoteFailures = []string{
+	"resolve host", "Could not read from remote repository", "could not read Username", "could not read Password",
+	"Authentication failed", "unable to access '", "Host key verification failed", "insufficient permission for adding an object",
+	"remote unpack failed", "unable to create temporary object directory",
+}
+
+// Hint tells the model how a program that needs the outside runs there, for a failed line of which it was a part. "" for other lines.
+func (b *Boundary) Hint(l Line, output string) string {
 	if b == nil || !b.standard {
 		return ""
 	}
@@ -149,7 +156,7 @@ func (b *Boundary) Hint(l Line) string {
 			return "The command ran in lathe's sandbox, where " + name + " may not work. Run it as a command of its own, without other programs: once approved, it runs outside."
 		}
 	}
-	if slices.Contains(l.Programs, "git") {
+	if slices.Contains(l.Programs, "git") && slices.ContainsFunc(remoteFailures, func(text string) bool { return strings.Contains(output, text) }) {
 		return "The command ran in lathe's sandbox, where git has no keys and may not reach its remote. Run the git commands as a command of their own, without other programs: once approved, they run outside."
 	}
 	return ""

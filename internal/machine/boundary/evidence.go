@@ -29,6 +29,13 @@ func (r *Run) refused(kind, dir, line, around string) bool {
 	return slices.ContainsFunc(paths, func(p string) bool { p = absolute(p, dir); return r.closes(p) && writableOutside(p) })
 }
 
+// surelyRefused is refused for a line that may have come from a command without a failure.
+func (r *Run) surelyRefused(kind, dir, line, _ string) bool {
+	return kind == "network" && !r.Policy.HostNetwork || slices.ContainsFunc(pathsIn(line), func(p string) bool {
+		return kind == "files" && (r.closes(absolute(p, dir)) || r.protects(p)) || kind == "access" && r.masks(absolute(p, dir))
+	})
+}
+
 // refusesWrite reports whether one of the paths is read-only by the policy. Without a path the error itself is enough: hardly
 // a file system of a developer's machine is read-only otherwise.
 func (r *Run) refusesWrite(paths []string, dir string) bool {

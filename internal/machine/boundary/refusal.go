@@ -33,11 +33,22 @@ var refusals = []struct{ text, kind string }{
 // Refusal explains the failure of a command that ran in dir to the model, if lines of its output name something that the
 // policy refuses; "" otherwise. It quotes those lines. An error that the command would have had outside too is none.
 func (r *Run) Refusal(dir, output string) string {
+	return r.explain("The command ran in lathe's sandbox, which may be why it failed:", dir, output, r.refused)
+}
+
+// RefusedPart is Refusal for a command that ended with success, which may hide the failure of a part: that of a pipe before its last
+// program. Only what the policy is sure to refuse counts.
+func (r *Run) RefusedPart(dir, output string) string {
+	return r.explain("The exit code is that of success, but lathe's sandbox refused a part of the command:", dir, output, r.surelyRefused)
+}
+
+// explain puts the refusals that judge finds behind a beginning.
+func (r *Run) explain(begin, dir, output string, judge func(kind, dir, line, around string) bool) string {
 	kinds := map[string]string{}
 	var before [2]string // a stack trace names the call above the error
 	for line := range strings.Lines(output) {
 		for _, ref := range refusals {
-			if kinds[ref.kind] == "" && strings.Contains(line, ref.text) && r.refused(ref.kind, dir, line, before[0]+before[1]+line) {
+			if kinds[ref.kind] == "" && strings.Contains(line, ref.text) && judge(ref.kind, dir, line, before[0]+before[1]+line) {
 				kinds[ref.kind] = strings.TrimSpace(line)
 			}
 		}
@@ -48,7 +59,7 @@ func (r *Run) Refusal(dir, output string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("The command ran in lathe's sandbox, which may be why it failed:" + hosts)
+	b.WriteString(begin + hosts)
 	if line := kinds["files"]; line != "" {
 		b.WriteString(" only " + r.writable() + " can be written, and configuration of git, editors and agents there is read-only (" + clip(line) + ").")
 	}
