@@ -15,8 +15,8 @@ var startsOfPrograms = map[string][]string{
 	"golang.org/x/sys/windows": {"CreateProcess", "CreateProcessAsUser", "ShellExecute"},
 }
 
-// startersOfPrograms are the files, or folders, that start programs without sandbox.Runner, each with its reason. All else
-// goes through the Runner, which cleans the environment, ends the whole tree and confines.
+// startersOfPrograms are the files, or folders, that start programs without sandbox.Runner, each with its reason. All
+// else goes through the Runner, which cleans the environment, ends the whole tree and confines.
 var startersOfPrograms = map[string]string{
 	"internal/machine/sandbox/":       "it is the Runner, the boundary's first process, and the reaper",
 	"internal/ui/tui/external.go":     "the user's editor needs the terminal, which the Runner gives to no child",
@@ -34,7 +34,8 @@ func TestProgramsAreStartedByTheRunner(t *testing.T) {
 		for _, name := range programStarts(t, f) {
 			by := starter(f.path)
 			if by == "" {
-				t.Errorf("%s: %s starts a program; start it with sandbox.Runner (boundary.Boundary.For and ForServer confine it), or give the reason in startersOfPrograms", f.path, name)
+				t.Errorf("%s: %s starts a program; start it with sandbox.Runner (boundary.Boundary.For and ForServer confine "+
+					"it), or give the reason in startersOfPrograms", f.path, name)
 			}
 			used[by] = true
 		}

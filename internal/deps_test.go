@@ -19,21 +19,42 @@ type row struct {
 // provider and a real tool.
 var table = func() map[string]row {
 	t := map[string]row{
-		"llm":             {[]string{"base/fuzzy"}, "the vocabulary everyone shares knows nobody; fuzzy, which is plain computation, finds the model that a misspelled name means"},
-		"permission":      {[]string{"base/glob"}, "decisions must be testable and fuzzable alone, so they see no file, process or network; matching a pattern is plain computation"},
-		"machine/sandbox": {[]string{"machine/sandbox/confine"}, "what starts processes must be readable on its own, with the boundary that it starts them in"},
-		"machine/term":    {nil, "escaping is needed by every front end, and needs none of them"},
-		"config":          {[]string{"machine/files/watch", "base/fuzzy", "llm/hosts"}, "settings are plain data; those who use them import config, never the reverse; their files are watched with the one watcher of the process; fuzzy finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
+		"llm": {[]string{"base/fuzzy"}, "the vocabulary everyone shares knows nobody; fuzzy, which is plain " +
+			"computation, finds the model that a misspelled name means"},
+		"permission": {[]string{"base/glob"}, "decisions must be testable and fuzzable alone, so they see no file, " +
+			"process or network; matching a pattern is plain computation"},
+		"machine/sandbox": {
+			[]string{"machine/sandbox/confine"},
+			"what starts processes must be readable on its own, with the boundary that it starts them in",
+		},
+		"machine/term": {nil, "escaping is needed by every front end, and needs none of them"},
+		"config": {[]string{"machine/files/watch", "base/fuzzy", "llm/hosts"}, "settings are plain data; those who " +
+			"use them import config, never the reverse; their files are watched with the one watcher of the process; fuzzy " +
+			"finds the key that a misspelled one means; the variables of providers are in the table of hosts"},
 
-		"machine/sandbox/confine":        {[]string{"machine/sandbox/confine/inside"}, "the boundary is data and system calls; whose commands it holds is above"},
-		"machine/sandbox/confine/inside": {nil, "the process that confines itself runs no Go code, and the probe before anything else of lathe is initialized"},
+		"machine/sandbox/confine": {
+			[]string{"machine/sandbox/confine/inside"},
+			"the boundary is data and system calls; whose commands it holds is above",
+		},
+		"machine/sandbox/confine/inside": {nil, "the process that confines itself runs no Go code, and the probe before " +
+			"anything else of lathe is initialized"},
 
-		"machine/netproxy": {[]string{"permission"}, "which addresses are private is the same for rules and for connections; who decides on a host is above"},
-		"machine/boundary": {[]string{"machine/git", "machine/netproxy", "permission", "machine/sandbox", "machine/sandbox/confine"}, "the policy of a session's commands is made from folders, repositories and settings, without the tools that run them; the names of secrets are those of permission"},
+		"machine/netproxy": {
+			[]string{"permission"},
+			"which addresses are private is the same for rules and for connections; who decides on a host is above",
+		},
+		"machine/boundary": {[]string{
+			"machine/git", "machine/netproxy", "permission", "machine/sandbox",
+			"machine/sandbox/confine",
+		}, "the policy of a session's commands is made from folders, repositories and settings, " +
+			"without the tools that run them; the names of secrets are those of permission"},
 
 		"permission/permissiontest": {nil, "reading the lines of a test file needs nothing of ours"},
 		"base/await":                {nil, "what tests wait for is outside of lathe"},
-		"machine/term/termtest":     {[]string{"base/await", "machine/term"}, "the terminal in which the tests of every front end run knows none of them"},
+		"machine/term/termtest": {
+			[]string{"base/await", "machine/term"},
+			"the terminal in which the tests of every front end run knows none of them",
+		},
 
 		"tool/patch":        {nil, "patches are read and applied as texts; files and permissions are above"},
 		"base/glob":         {nil, "matching a path with a stranger's pattern in bounded time is plain computation"},
@@ -41,110 +62,321 @@ var table = func() map[string]row {
 
 		"tool/document/pdftest": {nil, "the files that tests read are written without the code that reads them"},
 
-		"tool/document": {[]string{"tool/document/pdf", "llm", "machine/sandbox"}, "hostile formats are read in a child process; whose files they are is above"},
+		"tool/document": {
+			[]string{"tool/document/pdf", "llm", "machine/sandbox"},
+			"hostile formats are read in a child process; whose files they are is above",
+		},
 
-		"tool/web":         {[]string{"machine/netproxy"}, "fetching a page needs the one judgement of which addresses are private; who may fetch is above"},
-		"tool/websearch":   {[]string{"llm"}, "the search of a model's provider is a request to the model; other engines take llm's client for HTTP"},
-		"tool/notebook":    {nil, "the cells of a notebook are read and changed as data; files and permissions are above"},
-		"base/frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and styles"},
-		"extend/style":     {[]string{"base/frontmatter"}, "output styles are files; where they are is said by those who know the settings"},
-		"extend/skill":     {[]string{"base/frontmatter", "base/glob"}, "finding skills and filling in their arguments touches only their files; app, which has permissions, runs their commands"},
+		"tool/web": {
+			[]string{"machine/netproxy"},
+			"fetching a page needs the one judgement of which addresses are private; who may fetch is above",
+		},
+		"tool/websearch": {[]string{"llm"}, "the search of a model's provider is a request to the model; other engines " +
+			"take llm's client for HTTP"},
+		"tool/notebook": {nil, "the cells of a notebook are read and changed as data; files and permissions are above"},
+		"base/frontmatter": {nil, "a Markdown file with a YAML block is read the same way for skills, agents, rules and " +
+			"styles"},
+		"extend/style": {
+			[]string{"base/frontmatter"},
+			"output styles are files; where they are is said by those who know the settings",
+		},
+		"extend/skill": {[]string{"base/frontmatter", "base/glob"}, "finding skills and filling in their arguments " +
+			"touches only their files; app, which has permissions, runs their commands"},
 
-		"extend/skill/invoke": {[]string{"base/glob", "extend/skill", "llm", "permission"}, "loading a skill makes texts of its files and lends its rules; running its commands is the session's, behind functions"},
+		"extend/skill/invoke": {[]string{"base/glob", "extend/skill", "llm", "permission"}, "loading a skill makes texts " +
+			"of its files and lends its rules; running its commands is the session's, behind functions"},
 
 		"base/fuzzy": {nil, "matching typed letters with names is plain computation, used at every level"},
 
-		"store/snapshot": {[]string{"machine/files", "machine/git", "base/glob"}, "the state of files is kept and brought back without knowing who changes them"},
+		"store/snapshot": {
+			[]string{"machine/files", "machine/git", "base/glob"},
+			"the state of files is kept and brought back without knowing who changes them",
+		},
 
-		"machine/files/watch":    {nil, "changes of files are reported by path, from one connection of the process to the system; whose files they are is above"},
-		"machine/files/transact": {[]string{"machine/files"}, "several files change together with the atomic writes of files; who changes them is above"},
-		"machine/files":          {[]string{"machine/files/watch", "machine/sandbox", "base/fuzzy"}, "finding files may start ripgrep; the index ranks paths, and hears of changes from the watcher"},
-		"machine/git":            {[]string{"machine/sandbox"}, "git runs as a child process in the hardened environment"},
+		"machine/files/watch": {nil, "changes of files are reported by path, from one connection of the process to the " +
+			"system; whose files they are is above"},
+		"machine/files/transact": {
+			[]string{"machine/files"},
+			"several files change together with the atomic writes of files; who changes them is above",
+		},
+		"machine/files": {
+			[]string{"machine/files/watch", "machine/sandbox", "base/fuzzy"},
+			"finding files may start ripgrep; the index ranks paths, and hears of changes from the watcher",
+		},
+		"machine/git": {[]string{"machine/sandbox"}, "git runs as a child process in the hardened environment"},
 
-		"llm/anthropic":       {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
-		"llm/openai":          {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
-		"llm/google":          {[]string{"llm", "llm/hosts"}, "a wire client knows the vocabulary and the table of hosts, not the other clients"},
-		"llm/converse":        {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
-		"llm/cloud":           {[]string{"llm"}, "credentials of clouds authorize attempts; which provider needs them is above"},
-		"llm/hosts":           {[]string{"llm"}, "the table of known hosts is data, read by settings, providers and the set-up"},
-		"llm/gen":             {[]string{"llm/modelsdev"}, "the maker of the model catalogue is a program of its own"},
-		"llm/modelsdev":       {nil, "turning one form of catalogue into another is plain computation"},
-		"base/rank":           {nil, "finding texts by their words is plain computation, wanted by memory and the search for tools"},
-		"agent/compact":       {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; who sends and stores is above"},
-		"llm/llmtest":         {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
-		"llm/llmtest/suite":   {[]string{"llm", "llm/llmtest"}, "the conformance suite serves every provider, so it imports none"},
-		"tool/memory":         {[]string{"base/frontmatter", "base/rank"}, "notes are files and their words; who asks before they are written is above"},
-		"store/cost":          {[]string{"llm", "store/session"}, "prices are computed from a log alone"},
-		"agent/compact/onlog": {[]string{"agent/compact", "store/session", "event"}, "a compaction is written to a log by what knows both"},
-		"permission/program":  {[]string{"permission"}, "what a program does with its arguments is a table, known to nobody but the shell analysis"},
-		"permission/shell":    {[]string{"permission", "permission/program"}, "reading a command line is pure"},
+		"llm/anthropic": {
+			[]string{"llm", "llm/hosts"},
+			"a wire client knows the vocabulary and the table of hosts, not the other clients",
+		},
+		"llm/openai": {
+			[]string{"llm", "llm/hosts"},
+			"a wire client knows the vocabulary and the table of hosts, not the other clients",
+		},
+		"llm/google": {
+			[]string{"llm", "llm/hosts"},
+			"a wire client knows the vocabulary and the table of hosts, not the other clients",
+		},
+		"llm/converse": {[]string{"llm"}, "a wire client knows the vocabulary, not the other clients"},
+		"llm/cloud": {[]string{"llm"}, "credentials of clouds authorize attempts; which provider needs them is " +
+			"above"},
+		"llm/hosts": {[]string{"llm"}, "the table of known hosts is data, read by settings, providers and the " +
+			"set-up"},
+		"llm/gen":       {[]string{"llm/modelsdev"}, "the maker of the model catalogue is a program of its own"},
+		"llm/modelsdev": {nil, "turning one form of catalogue into another is plain computation"},
+		"base/rank": {nil, "finding texts by their words is plain computation, wanted by memory and the search " +
+			"for tools"},
+		"agent/compact": {[]string{"llm"}, "how a conversation is made smaller is computed from its messages alone; " +
+			"who sends and stores is above"},
+		"llm/llmtest": {[]string{"llm"}, "the scripted server is a provider's counterpart, so it imports none"},
+		"llm/llmtest/suite": {
+			[]string{"llm", "llm/llmtest"},
+			"the conformance suite serves every provider, so it imports none",
+		},
+		"tool/memory": {
+			[]string{"base/frontmatter", "base/rank"},
+			"notes are files and their words; who asks before they are written is above",
+		},
+		"store/cost": {[]string{"llm", "store/session"}, "prices are computed from a log alone"},
+		"agent/compact/onlog": {
+			[]string{"agent/compact", "store/session", "event"},
+			"a compaction is written to a log by what knows both",
+		},
+		"permission/program": {
+			[]string{"permission"},
+			"what a program does with its arguments is a table, known to nobody but the shell analysis",
+		},
+		"permission/shell": {[]string{"permission", "permission/program"}, "reading a command line is pure"},
 
-		"permission/call": {[]string{"permission", "base/fuzzy"}, "tools declare themselves to it, so that rules, checks and completion know them without importing them"},
+		"permission/call": {
+			[]string{"permission", "base/fuzzy"},
+			"tools declare themselves to it, so that rules, checks and completion know them without importing them",
+		},
 
-		"store/session":      {[]string{"llm", "machine/files"}, "a session stores messages, with the atomic writes of files"},
-		"event":              {[]string{"llm", "permission"}, "events speak of messages and decisions; who makes or shows them is above"},
-		"prompt":             {[]string{"llm", "machine/files", "base/frontmatter", "machine/git", "base/glob", "machine/sandbox"}, "what the model is told is messages made from the folder, not from the loop"},
-		"extend/lsp/lsptest": {[]string{"extend/lsp", "machine/sandbox"}, "a language server with fixed answers, for the tests of all who ask one"},
+		"store/session": {
+			[]string{"llm", "machine/files"},
+			"a session stores messages, with the atomic writes of files",
+		},
+		"event": {
+			[]string{"llm", "permission"},
+			"events speak of messages and decisions; who makes or shows them is above",
+		},
+		"prompt": {[]string{
+			"llm", "machine/files", "base/frontmatter", "machine/git", "base/glob",
+			"machine/sandbox",
+		}, "what the model is told is messages made from the folder, not from the loop"},
+		"extend/lsp/lsptest": {
+			[]string{"extend/lsp", "machine/sandbox"},
+			"a language server with fixed answers, for the tests of all who ask one",
+		},
 
 		"base/usage": {nil, "what a process takes is a question to the system"},
-		"extend/lsp": {[]string{"base/jsonrpc", "machine/sandbox", "base/usage"}, "a language server is a child process that speaks JSON-RPC; whose files they are is above"},
+		"extend/lsp": {
+			[]string{"base/jsonrpc", "machine/sandbox", "base/usage"},
+			"a language server is a child process that speaks JSON-RPC; whose files they are is above",
+		},
 
-		"agent": {[]string{"llm", "permission", "event", "store/session", "base/fuzzy"}, "the loop knows functions and small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
+		"agent": {[]string{"llm", "permission", "event", "store/session", "base/fuzzy"}, "the loop knows functions and " +
+			"small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
-	t["store/worktree"] = row{[]string{"config", "machine/git", "base/glob", "permission", "machine/sandbox"}, "a copy of the project is made with git or by hand, as the settings say, and is where permissions hold"}
-	t["agent/subagent"] = row{[]string{"event", "base/frontmatter", "llm", "permission", "store/worktree"}, "whom a call of Task may start, and the work of one agent as functions; app opens the sessions"}
-	t["agent/best"] = row{[]string{"agent/eval", "event", "agent/subagent", "store/worktree"}, "attempts are agents in worktrees, and judges choose; sessions, git and printing are above"}
-	t["conversation/team"] = row{[]string{"agent", "agent/eval", "llm", "permission", "permission/call", "agent/subagent", "store/worktree"}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of interfaces"}
-	t["conversation/ruleset"] = row{[]string{"config", "permission", "permission/call", "base/fuzzy"}, "settings know no rules and rules no settings; what reads one out of the other knows both and nothing else"}
-	t["provider"] = row{[]string{"config", "machine/sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai", "llm/google", "llm/converse", "llm/cloud", "llm/llmtest", "store/keyring"}, "which wire client answers is said by the settings, and the key may come from a command or the keyring; a scripted model answers through the scripted server"}
-	t["agent/replay"] = row{[]string{"event", "llm"}, "a recording is the debugger's events; the wires that encode the requests to compare are behind llm.Model"}
+	t["store/worktree"] = row{
+		[]string{"config", "machine/git", "base/glob", "permission", "machine/sandbox"},
+		"a copy of the project is made with git or by hand, as the settings say, and is where permissions hold",
+	}
+	t["agent/subagent"] = row{
+		[]string{"event", "base/frontmatter", "llm", "permission", "store/worktree"},
+		"whom a call of Task may start, and the work of one agent as functions; app opens the sessions",
+	}
+	t["agent/best"] = row{
+		[]string{"agent/eval", "event", "agent/subagent", "store/worktree"},
+		"attempts are agents in worktrees, and judges choose; sessions, git and printing are above",
+	}
+	t["conversation/team"] = row{[]string{
+		"agent", "agent/eval", "llm", "permission", "permission/call", "agent/subagent",
+		"store/worktree",
+	}, "tasks, messages and merges are those of agents in worktrees; git and sessions come by way of " +
+		"interfaces"}
+	t["conversation/ruleset"] = row{
+		[]string{"config", "permission", "permission/call", "base/fuzzy"},
+		"settings know no rules and rules no settings; what reads one out of the other knows both and nothing else",
+	}
+	t["provider"] = row{[]string{
+		"config", "machine/sandbox", "llm", "llm/hosts", "llm/anthropic", "llm/openai",
+		"llm/google", "llm/converse", "llm/cloud", "llm/llmtest", "store/keyring",
+	}, "which wire client answers is said by " +
+		"the settings, and the key may come from a command or the keyring; a scripted model answers through the scripted " +
+		"server"}
+	t["agent/replay"] = row{
+		[]string{"event", "llm"},
+		"a recording is the debugger's events; the wires that encode the requests to compare are behind llm.Model",
+	}
 	agent := with(t["agent"].may, "agent")
-	t["tool"] = row{with(agent, "tool/patch", "machine/files/transact", "machine/boundary", "machine/netproxy", "tool/document", "tool/memory", "tool/notebook", "machine/files", "machine/git", "base/glob", "machine/sandbox", "extend/lsp", "prompt", "permission/shell", "permission/call", "agent/consult", "base/fuzzy", "base/rank", "agent/subagent", "tool/web", "tool/websearch"), "tools are leaves: the loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an answer"}
-	outside := row{[]string{"agent", "event", "llm", "permission", "machine/sandbox"}, "what comes from outside sees the loop's contracts, not the built-in tools"}
-	t["extend/customtool"] = row{with(outside.may, "config", "permission/call"), "a program that is a tool is declared by files and settings, and sees the loop's contracts, not the built-in tools"}
-	t["extend/plugin/process"] = row{with(outside.may, "extend/customtool", "base/jsonrpc", "permission/call", "prompt", "base/usage"), "a process speaks JSON-RPC with the loop's contracts; its tools are declared like those of programs, and its texts are cleaned like those of files"}
-	t["extend/plugin"] = row{[]string{"config", "base/frontmatter", "machine/sandbox", "extend/lsp", "extend/mcp/entry"}, "plugins are folders that the settings enable, whose servers are described as those who start them read them; what their parts do is done by those who know such parts"}
-	t["agent/eval"] = row{[]string{"agent", "event", "base/frontmatter", "llm", "store/session"}, "judges see the conversation, a diff and a check's result, by way of functions; their verdicts are entries of the log"}
+	t["tool"] = row{with(agent, "tool/patch", "machine/files/transact", "machine/boundary", "machine/netproxy",
+		"tool/document", "tool/memory", "tool/notebook", "machine/files", "machine/git", "base/glob", "machine/sandbox",
+		"extend/lsp", "prompt", "permission/shell", "permission/call", "agent/consult", "base/fuzzy", "base/rank",
+		"agent/subagent", "tool/web", "tool/websearch"), "tools are leaves: the loop sees them as agent.Tool; rank finds " +
+		"deferred ones by words; netproxy tells a command's clock to wait for an answer"}
+	outside := row{
+		[]string{"agent", "event", "llm", "permission", "machine/sandbox"},
+		"what comes from outside sees the loop's contracts, not the built-in tools",
+	}
+	t["extend/customtool"] = row{
+		with(outside.may, "config", "permission/call"),
+		"a program that is a tool is declared by files and settings, and sees the loop's contracts, not the built-in tools",
+	}
+	t["extend/plugin/process"] = row{with(outside.may, "extend/customtool", "base/jsonrpc", "permission/call", "prompt",
+		"base/usage"), "a process speaks JSON-RPC with the loop's contracts; its tools are declared like those of " +
+		"programs, and its texts are cleaned like those of files"}
+	t["extend/plugin"] = row{
+		[]string{"config", "base/frontmatter", "machine/sandbox", "extend/lsp", "extend/mcp/entry"},
+		"plugins are folders that the settings enable, whose servers are described as those who start them read them; " +
+			"what their parts do is done by those who know such parts",
+	}
+	t["agent/eval"] = row{
+		[]string{"agent", "event", "base/frontmatter", "llm", "store/session"},
+		"judges see the conversation, a diff and a check's result, by way of functions; " +
+			"their verdicts are entries of the log",
+	}
 	t["store/keyring"] = row{nil, "secrets are kept by the system or in a file; whose they are is above"}
 	t["base/jsonrpc"] = row{nil, "JSON-RPC with a stranger is bytes in and out; who asks what is above"}
 	t["base/approved"] = row{nil, "an answer about a content is a file; what the content is, is above"}
-	t["extend/mcp/client"] = row{[]string{"base/jsonrpc"}, "the protocol knows no tools of lathe's, no files and no processes"}
-	t["extend/mcp/entry"] = row{[]string{"base/approved"}, "where servers are declared is files and their approval"}
-	t["extend/mcp/remote"] = row{[]string{"base/jsonrpc"}, "messages over HTTP know neither the protocol above nor settings"}
-	t["extend/mcp/serve"] = row{[]string{"extend/mcp/client", "base/jsonrpc"}, "serving the protocol knows no tools of lathe's; cli gives them"}
-	t["extend/mcp/oauth/oauthtest"] = row{nil, "the counterpart of a login is a server of its own, so it imports none of the client"}
-	t["extend/mcp/oauth"] = row{[]string{"store/keyring", "extend/mcp/remote"}, "logging in to a server is HTTP and a kept secret, which reaches no address that a transport does not; who is asked for the consent is above"}
-	t["extend/mcp"] = row{with(outside.may, "base/approved", "permission/call", "store/keyring", "extend/mcp/client", "extend/mcp/entry", "extend/mcp/oauth", "extend/mcp/remote", "base/jsonrpc"), outside.why}
-	t["extend/mcp/serverset"] = row{[]string{"machine/boundary", "config", "store/keyring", "llm/hosts", "extend/mcp", "extend/mcp/entry", "machine/sandbox"}, "which servers there are is said by the settings and the boundary; mcp knows neither"}
-	t["store/transcript"] = row{[]string{"llm", "store/session"}, "another form of the log is made from the log alone"}
-	t["agent/hook"] = row{with(outside.may, "config", "store/journal", "store/session", "base/approved", "store/transcript"), "hooks are of the settings, judge calls and write their runs to the log; who opens the session is above"}
-	t["conversation/registry"] = row{[]string{"agent", "agent/consult", "extend/customtool", "llm", "extend/mcp", "permission/call", "extend/plugin/process", "agent/subagent", "tool"}, "which tools there are is asked of all that bring some; what they do is theirs"}
-	t["extend/format"] = row{nil, "which program formats a file is read from the project's files; who runs it is above"}
-	t["conversation/language"] = row{[]string{"agent", "machine/boundary", "config", "event", "machine/files", "machine/files/watch", "extend/format", "machine/git", "llm", "llm/hosts", "extend/lsp", "permission", "machine/sandbox", "tool"}, "servers know functions only; this gives them the settings and the sandbox of an instance, and their reports, with the changes of files, to its sessions"}
-	t["ui/command"] = row{[]string{"agent", "conversation/checkpoint", "agent/consult", "store/cost", "event", "agent/hook", "llm", "extend/lsp", "tool/memory", "store/session", "store/snapshot", "agent/subagent", "base/fuzzy"}, "slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of llm, and the kinds of agents are subagent's"}
-	t["extend/skill/locate"] = row{[]string{"config", "machine/git", "prompt", "extend/skill"}, "where skills are is said by the settings, the repository and the organisation's folders; reading them needs none of these"}
-	t["store/journal"] = row{[]string{"event", "llm", "store/session"}, "an entry and its events are one step, for all who write the log of a session"}
-	t["conversation/workspace"] = row{[]string{"machine/files", "permission", "store/session", "tool"}, "the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no conversation"}
-	t["conversation/attach"] = row{[]string{"agent", "event", "machine/files", "llm", "tool/memory", "prompt", "store/session"}, "files that a prompt names are read by way of a function, so that permissions hold"}
-	t["conversation/extension"] = row{[]string{"base/approved", "conversation/attach", "machine/boundary", "config", "extend/customtool", "agent/eval", "event", "agent/hook", "store/journal", "llm", "llm/hosts", "extend/lsp", "extend/mcp/entry", "permission", "permission/call", "prompt", "conversation/ruleset", "machine/sandbox", "store/session", "extend/skill", "extend/skill/invoke", "extend/skill/locate", "extend/style", "agent/subagent", "tool", "conversation/workspace", "tool/websearch", "extend/plugin", "agent", "extend/plugin/process"}, "skills, styles and kinds of agents know functions only; this gives them those of a session"}
-	t["agent/consult"] = row{[]string{"agent", "event", "llm", "permission", "store/session"}, "questions and plans are turned into questions and decisions; who asks, and which calls they come from, is above"}
-	t["conversation/approval"] = row{[]string{"agent", "machine/boundary", "config", "agent/consult", "event", "agent/hook", "store/journal", "llm", "machine/netproxy", "permission", "store/session", "conversation/workspace"}, "deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the journal, and none of the tools"}
-	t["conversation/resume"] = row{[]string{"event", "llm", "store/session", "agent/subagent", "tool"}, "the state beside the messages is read out of the log; who puts it in force is above"}
-	t["conversation/window"] = row{[]string{"agent", "agent/compact", "agent/compact/onlog", "event", "store/journal", "llm", "permission", "store/session", "extend/skill/invoke", "tool"}, "compactions are computed in compact; this joins them with the session's log, models and tools"}
-	t["conversation/checkpoint"] = row{[]string{"agent", "config", "event", "machine/files/transact", "machine/git", "permission", "store/session", "store/snapshot"}, "what is saved before a call follows from its accesses and its place in the conversation; the store knows neither"}
-	t["conversation"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
-	t["conversation/team/start"] = row{[]string{"agent", "conversation", "machine/git", "agent/hook", "store/session", "conversation/team"}, "a team works in a session, and its boards are a project's; cli and console start it"}
-	t["ui/console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, switching, commands, completion; so it knows app and no front end"}
-
-	face := row{[]string{"event", "llm", "store/session", "machine/term", "base/fuzzy"}, "a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake"}
-	t["ui/repl"], t["server"] = face, face
-	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why + "; its hint how to keep a key names the variables of the known hosts"}
-	below := []string{"ui/tui/theme", "ui/tui/line", "ui/tui/syntax", "ui/tui/markdown", "ui/tui/view", "ui/tui/keys", "ui/tui/editor", "ui/tui/dialog"}
-	for i, part := range below {
-		t[part] = row{with(face.may, below[:i]...), "a part of the terminal may draw with the parts before it in the list, never the reverse"}
+	t["extend/mcp/client"] = row{
+		[]string{"base/jsonrpc"},
+		"the protocol knows no tools of lathe's, no files and no processes",
 	}
-	t["ui/tui/dialog"] = row{with(t["ui/tui/dialog"].may, "permission"), "the permission dialog shows the accesses and findings that its question carries"}
-	t["ui/tui"] = row{with(face.may, append(slices.Clone(below), "permission")...), face.why + "; the names of the permission modes are permission's"}
+	t["extend/mcp/entry"] = row{[]string{"base/approved"}, "where servers are declared is files and their approval"}
+	t["extend/mcp/remote"] = row{
+		[]string{"base/jsonrpc"},
+		"messages over HTTP know neither the protocol above nor settings",
+	}
+	t["extend/mcp/serve"] = row{
+		[]string{"extend/mcp/client", "base/jsonrpc"},
+		"serving the protocol knows no tools of lathe's; cli gives them",
+	}
+	t["extend/mcp/oauth/oauthtest"] = row{nil, "the counterpart of a login is a server of its own, so it imports none " +
+		"of the client"}
+	t["extend/mcp/oauth"] = row{[]string{"store/keyring", "extend/mcp/remote"}, "logging in to a server is HTTP and a " +
+		"kept secret, which reaches no address that a transport does not; who is asked for the consent is above"}
+	t["extend/mcp"] = row{with(outside.may, "base/approved", "permission/call", "store/keyring", "extend/mcp/client",
+		"extend/mcp/entry", "extend/mcp/oauth", "extend/mcp/remote", "base/jsonrpc"), outside.why}
+	t["extend/mcp/serverset"] = row{[]string{
+		"machine/boundary", "config", "store/keyring", "llm/hosts", "extend/mcp",
+		"extend/mcp/entry", "machine/sandbox",
+	}, "which servers there are is said by the settings and the boundary; mcp " +
+		"knows neither"}
+	t["store/transcript"] = row{[]string{"llm", "store/session"}, "another form of the log is made from the log alone"}
+	t["agent/hook"] = row{with(outside.may, "config", "store/journal", "store/session", "base/approved",
+		"store/transcript"), "hooks are of the settings, judge calls and write their runs to the log; who opens the " +
+		"session is above"}
+	t["conversation/registry"] = row{
+		[]string{
+			"agent", "agent/consult", "extend/customtool", "llm", "extend/mcp",
+			"permission/call", "extend/plugin/process", "agent/subagent", "tool",
+		},
+		"which tools there are is asked of all that bring some; what they do is theirs",
+	}
+	t["extend/format"] = row{nil, "which program formats a file is read from the project's files; who runs it is above"}
+	t["conversation/language"] = row{[]string{
+		"agent", "machine/boundary", "config", "event", "machine/files",
+		"machine/files/watch", "extend/format", "machine/git", "llm", "llm/hosts", "extend/lsp", "permission",
+		"machine/sandbox", "tool",
+	}, "servers know functions only; this gives them the settings and the sandbox of an " +
+		"instance, and their reports, with the changes of files, to its sessions"}
+	t["ui/command"] = row{
+		[]string{
+			"agent", "conversation/checkpoint", "agent/consult", "store/cost", "event",
+			"agent/hook", "llm", "extend/lsp", "tool/memory", "store/session", "store/snapshot", "agent/subagent", "base/fuzzy",
+		},
+		"slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of " +
+			"llm, and the kinds of agents are subagent's",
+	}
+	t["extend/skill/locate"] = row{
+		[]string{"config", "machine/git", "prompt", "extend/skill"},
+		"where skills are is said by the settings, the repository and the organisation's folders; reading them needs none " +
+			"of these",
+	}
+	t["store/journal"] = row{
+		[]string{"event", "llm", "store/session"},
+		"an entry and its events are one step, for all who write the log of a session",
+	}
+	t["conversation/workspace"] = row{
+		[]string{"machine/files", "permission", "store/session", "tool"},
+		"the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no " +
+			"conversation",
+	}
+	t["conversation/attach"] = row{[]string{
+		"agent", "event", "machine/files", "llm", "tool/memory", "prompt",
+		"store/session",
+	}, "files that a prompt names are read by way of a function, so that permissions hold"}
+	t["conversation/extension"] = row{
+		[]string{
+			"base/approved", "conversation/attach", "machine/boundary", "config",
+			"extend/customtool", "agent/eval", "event", "agent/hook", "store/journal", "llm", "llm/hosts", "extend/lsp",
+			"extend/mcp/entry", "permission", "permission/call", "prompt", "conversation/ruleset", "machine/sandbox",
+			"store/session", "extend/skill", "extend/skill/invoke", "extend/skill/locate", "extend/style", "agent/subagent",
+			"tool", "conversation/workspace", "tool/websearch", "extend/plugin", "agent", "extend/plugin/process",
+		},
+		"skills, styles and kinds of agents know functions only; this gives them those of a session",
+	}
+	t["agent/consult"] = row{
+		[]string{"agent", "event", "llm", "permission", "store/session"},
+		"questions and plans are turned into questions and decisions; who asks, and which calls they come from, is above",
+	}
+	t["conversation/approval"] = row{
+		[]string{
+			"agent", "machine/boundary", "config", "agent/consult", "event",
+			"agent/hook", "store/journal", "llm", "machine/netproxy", "permission", "store/session", "conversation/workspace",
+		},
+		"deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the " +
+			"journal, and none of the tools",
+	}
+	t["conversation/resume"] = row{
+		[]string{"event", "llm", "store/session", "agent/subagent", "tool"},
+		"the state beside the messages is read out of the log; who puts it in force is above",
+	}
+	t["conversation/window"] = row{
+		[]string{
+			"agent", "agent/compact", "agent/compact/onlog", "event", "store/journal",
+			"llm", "permission", "store/session", "extend/skill/invoke", "tool",
+		},
+		"compactions are computed in compact; this joins them with the session's log, models and tools",
+	}
+	t["conversation/checkpoint"] = row{
+		[]string{
+			"agent", "config", "event", "machine/files/transact", "machine/git",
+			"permission", "store/session", "store/snapshot",
+		},
+		"what is saved before a call follows from its accesses and its place in the conversation; the store knows neither",
+	}
+	t["conversation"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
+	t["conversation/team/start"] = row{[]string{
+		"agent", "conversation", "machine/git", "agent/hook", "store/session",
+		"conversation/team",
+	}, "a team works in a session, and its boards are a project's; cli and console start it"}
+	t["ui/console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, " +
+		"switching, commands, completion; so it knows app and no front end"}
+
+	face := row{
+		[]string{"event", "llm", "store/session", "machine/term", "base/fuzzy"},
+		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
+	}
+	t["ui/repl"], t["server"] = face, face
+	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
+		"; its hint how to keep a key names the variables of the known hosts"}
+	below := []string{
+		"ui/tui/theme", "ui/tui/line", "ui/tui/syntax", "ui/tui/markdown", "ui/tui/view", "ui/tui/keys",
+		"ui/tui/editor", "ui/tui/dialog",
+	}
+	for i, part := range below {
+		t[part] = row{with(face.may, below[:i]...), "a part of the terminal may draw with the parts before it in the " +
+			"list, never the reverse"}
+	}
+	t["ui/tui/dialog"] = row{
+		with(t["ui/tui/dialog"].may, "permission"),
+		"the permission dialog shows the accesses and findings that its question carries",
+	}
+	t["ui/tui"] = row{with(face.may, append(slices.Clone(below), "permission")...), face.why +
+		"; the names of the permission modes are permission's"}
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
 	t["gateway"], t["fleet"] = remote, remote
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}
@@ -181,7 +413,8 @@ func TestCommandsImportOnlyTheCommandLine(t *testing.T) {
 			t.Errorf("%s: Go packages live under internal/, programs under cmd/, those for development under tools/", f.path)
 		}
 		for _, p := range f.imports(t) {
-			reads := strings.HasPrefix(f.pkg, "tools/") && p == modulePath+"/internal/machine/term" // sequences in the output of programs
+			// sequences in the output of programs
+			reads := strings.HasPrefix(f.pkg, "tools/") && p == modulePath+"/internal/machine/term"
 			if strings.HasPrefix(p, modulePath) && p != modulePath+"/internal/cli" && !reads {
 				t.Errorf("%s: a main package is one call of cli.Main; it may not import %s", f.path, p)
 			}
@@ -203,7 +436,10 @@ func TestTableNamesOnlyPackagesItLists(t *testing.T) {
 }
 
 func TestPackageNamesSayWhatTheyHold(t *testing.T) {
-	banned := []string{"util", "utils", "common", "helper", "helpers", "manager", "service", "core", "types", "misc", "base"}
+	banned := []string{
+		"util", "utils", "common", "helper", "helpers", "manager", "service", "core", "types", "misc",
+		"base",
+	}
 	for dir, files := range packages(t) {
 		name := files[0].ast.Name.Name
 		if slices.Contains(banned, name) || slices.Contains(banned, path.Base(dir)) {

@@ -174,8 +174,8 @@ func documents(t *testing.T) []string {
 	return out
 }
 
-// TestTheSecurityPageNamesTestsThatExist holds docs/security.md to the tests that it claims to have: each name in back quotes, or a
-// pattern with a star, is that of a test, or of a case of the attacks (after "..." or a slash).
+// TestTheSecurityPageNamesTestsThatExist holds docs/security.md to the tests that it claims to have: each name in back
+// quotes, or a pattern with a star, is that of a test, or of a case of the attacks (after "..." or a slash).
 func TestTheSecurityPageNamesTestsThatExist(t *testing.T) {
 	_, section, ok := strings.Cut(readFile(t, "docs/security.md"), "\n## Tests\n")
 	if !ok {
@@ -221,7 +221,8 @@ func TestTheSecurityPageNamesTestsThatExist(t *testing.T) {
 				name = name[strings.LastIndex(name, "/")+1:]
 			}
 			named++
-			if !slices.ContainsFunc(slices.Collect(maps.Keys(among)), func(have string) bool { ok, _ := path.Match(name, have); return ok }) {
+			if !slices.ContainsFunc(slices.Collect(maps.Keys(among)),
+				func(have string) bool { ok, _ := path.Match(name, have); return ok }) {
 				t.Errorf("docs/security.md names %s, and there is no such test", m[1])
 			}
 		}

@@ -76,7 +76,8 @@ func TestProgramLinksOnlyTheListedPackages(t *testing.T) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("cmd/lathe links other packages than %s (-want +got); if that is meant, run go test ./internal -run Links -update\n%s", linkedGolden, diff)
+		t.Errorf("cmd/lathe links other packages than %s (-want +got); if that is meant, run go test ./internal -run "+
+			"Links -update\n%s", linkedGolden, diff)
 	}
 }
 

@@ -25,7 +25,8 @@ import (
 // readInside are keys that package config reads as parts of its documents, before there are any Settings.
 var readInside = []string{
 	"$schema", "version", "organizationUrl",
-	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode",
+	"permissions.allow", "permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode",
+	"permissions.disableAutoMode",
 }
 
 func TestEverySettingIsReadOrIsSaidToHaveNoEffect(t *testing.T) {
@@ -84,12 +85,14 @@ func settingsReaders(t *testing.T) map[string]string {
 		}
 		info := check(t, pkg, list)
 		for expr, sel := range info.Selections {
-			if sel.Kind() != types.FieldVal || sel.Obj().Pkg() == nil || sel.Obj().Pkg().Path() != modulePath+"/internal/config" || pkg.written[expr] {
+			if sel.Kind() != types.FieldVal || sel.Obj().Pkg() == nil || sel.Obj().Pkg().Path() != modulePath+
+				"/internal/config" || pkg.written[expr] {
 				continue
 			}
 			if named, ok := deref(sel.Recv()).(*types.Named); ok {
 				file := pkg.fset.Position(expr.Pos()).Filename
-				out[named.Obj().Name()+"."+sel.Obj().Name()] = path.Join(strings.TrimPrefix(pkg.ImportPath, modulePath+"/"), filepath.Base(file))
+				out[named.Obj().Name()+"."+sel.Obj().Name()] = path.Join(strings.TrimPrefix(pkg.ImportPath, modulePath+"/"),
+					filepath.Base(file))
 			}
 		}
 	}

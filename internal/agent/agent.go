@@ -192,8 +192,9 @@ type turn struct {
 	unwritten bool      // the session could not be written
 	overflows int       // times in a row that the window overflowed
 	compacted bool      // the conversation was shortened since the hooks of the step ran
-	base      int       // tokens of the first prompt of this turn, or since the conversation was shortened in it; 0: none yet
-	spent     int       // tokens of this turn that shortening the conversation took out of it
+	// tokens of the first prompt of this turn, or since the conversation was shortened in it; 0: none yet
+	base  int
+	spent int // tokens of this turn that shortening the conversation took out of it
 }
 
 // Run runs one turn. The prompt is on disk before the model is called. The error is nil unless the turn
@@ -366,8 +367,10 @@ func (t *turn) priced() error {
 func unpriced(m llm.ModelInfo, budget float64) error {
 	name, _, _ := strings.Cut(m.Host, "@")
 	return &llm.Error{
-		Kind: llm.KindInvalid, Provider: name, Message: fmt.Sprintf("the limit of $%g cannot be held: the price of %s is not known", budget, m.ID),
-		Hint: fmt.Sprintf("set inputPrice and outputPrice under providers.%s.models in your settings, or go without --max-budget-usd", name),
+		Kind: llm.KindInvalid, Provider: name, Message: fmt.Sprintf(
+			"the limit of $%g cannot be held: the price of %s is not known", budget, m.ID),
+		Hint: fmt.Sprintf("set inputPrice and outputPrice under providers.%s.models in your settings, or go without "+
+			"--max-budget-usd", name),
 	}
 }
 

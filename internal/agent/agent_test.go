@@ -20,7 +20,12 @@ import (
 
 func TestTurnRunsToolsAndAnswersInCallOrder(t *testing.T) {
 	release := make(chan struct{})
-	slow := tool("Slow", true, func(context.Context, string) (*agent.Result, error) { <-release; return agent.TextResult("slow"), nil })
+	slow := tool("Slow", true, func(context.Context, string) (*agent.Result,
+		error,
+	) {
+		<-release
+		return agent.TextResult("slow"), nil
+	})
 	quick := tool("Quick", true, func(context.Context, string) (*agent.Result, error) {
 		close(release)
 		return agent.TextResult("quick"), nil
@@ -108,7 +113,8 @@ func TestAtMostEightCallsTogether(t *testing.T) {
 		for i := range 20 {
 			parts = append(parts, call(fmt.Sprint(i), "R", fmt.Sprintf(`{"x":"%d"}`, i)))
 		}
-		f := newFixture(t, []agent.Tool{tl}, nil, reply(llm.StopToolUse, parts...), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f := newFixture(t, []agent.Tool{tl}, nil, reply(llm.StopToolUse, parts...),
+			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 		f.run(t)
 		if m := most.Load(); m != agent.MaxParallel {
 			t.Errorf("%d calls ran together", m)
@@ -125,12 +131,14 @@ func TestCallsArePreparedAfterTheOnesTheyDependOn(t *testing.T) {
 			read.Store(true)
 			return agent.TextResult("ok"), nil
 		})
-		e := agent.NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
-			if !read.Load() {
-				return nil, errors.New("read it first")
-			}
-			return &agent.Plan{Run: func(context.Context) (*agent.Result, error) { return agent.TextResult("edited"), nil }}, nil
-		})
+		e := agent.NewTool(llm.ToolSpec{Name: "Edit", Schema: []byte(`{"type":"object"}`)},
+			func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
+				if !read.Load() {
+					return nil, errors.New("read it first")
+				}
+				return &agent.Plan{Run: func(context.Context) (*agent.Result, error) { return agent.TextResult("edited"), nil }},
+					nil
+			})
 		f := newFixture(t, []agent.Tool{r, e}, nil,
 			reply(llm.StopToolUse, call("1", "Read", `{"x":"f"}`), call("2", "Edit", `{}`)),
 			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
@@ -143,11 +151,17 @@ func TestCallsArePreparedAfterTheOnesTheyDependOn(t *testing.T) {
 
 func TestEveryFailureIsTextForTheModel(t *testing.T) {
 	boom := tool("Boom", true, func(context.Context, string) (*agent.Result, error) { panic("boom") })
-	fails := tool("Fails", false, func(context.Context, string) (*agent.Result, error) { return nil, errors.New("no such thing") })
+	fails := tool("Fails", false, func(context.Context, string) (*agent.Result,
+		error,
+	) {
+		return nil, errors.New("no such thing")
+	})
 	empty := tool("Empty", true, func(context.Context, string) (*agent.Result, error) { return nil, nil })
-	crash := agent.NewTool(llm.ToolSpec{Name: "Crash", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) { panic("early") })
+	crash := agent.NewTool(llm.ToolSpec{Name: "Crash", Schema: []byte(`{"type":"object"}`)},
+		func(context.Context, llm.ToolCall, in) (*agent.Plan, error) { panic("early") })
 	f := newFixture(t, []agent.Tool{boom, fails, empty, crash, echo("Grep", true)}, nil,
-		reply(llm.StopToolUse, call("1", "Boom", `{"x":"a"}`), call("2", "Fails", `{"x":"a"}`), call("3", "Empty", `{"x":"a"}`),
+		reply(llm.StopToolUse, call("1", "Boom", `{"x":"a"}`), call("2", "Fails", `{"x":"a"}`),
+			call("3", "Empty", `{"x":"a"}`),
 			call("4", "Crash", `{}`), call("5", "Grepp", `{}`), call("6", "Grep", `{"y":1}`),
 			llm.ToolCall{ID: "7", Name: "Grep", Input: []byte("{}"), Raw: `{"x": "cut`}),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
@@ -167,7 +181,10 @@ func TestEveryFailureIsTextForTheModel(t *testing.T) {
 }
 
 func TestAClosedSchemaRefusesUnknownPropertiesWithoutSayingSo(t *testing.T) {
-	spec := llm.ToolSpec{Name: "Closed", Closed: true, Schema: []byte(`{"type":"object","properties":{"x":{"type":"string"}}}`)}
+	spec := llm.ToolSpec{
+		Name: "Closed", Closed: true,
+		Schema: []byte(`{"type":"object","properties":{"x":{"type":"string"}}}`),
+	}
 	closed := agent.NewTool(spec, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
 		return &agent.Plan{Run: func(context.Context) (*agent.Result, error) { return agent.TextResult("ran"), nil }}, nil
 	})
@@ -183,7 +200,12 @@ func TestAClosedSchemaRefusesUnknownPropertiesWithoutSayingSo(t *testing.T) {
 
 func TestBrokenStreamKeepsWhatStarted(t *testing.T) {
 	var runs atomic.Int32
-	tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { runs.Add(1); return agent.TextResult("ran"), nil })
+	tl := tool("T", false, func(context.Context, string) (*agent.Result,
+		error,
+	) {
+		runs.Add(1)
+		return agent.TextResult("ran"), nil
+	})
 	reset := &llm.Error{Kind: llm.KindNetwork, Message: "reset", Retryable: true}
 	f := newFixture(t, []agent.Tool{tl}, nil,
 		broken(reset, llm.Text{Text: "first"}, call("1", "T", `{"x":"a"}`)),
@@ -331,7 +353,8 @@ func TestBudget(t *testing.T) {
 func TestABudgetNeedsAPrice(t *testing.T) {
 	unpriced := llm.ModelInfo{ID: "mystery-1", Host: "corp@llm.corp.example", Unpriced: true}
 	for budget, refused := range map[float64]bool{0: false, 5: true} {
-		f := newFixture(t, nil, func(c *agent.Config) { c.BudgetUSD = budget }, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		f := newFixture(t, nil, func(c *agent.Config) { c.BudgetUSD = budget },
+			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 		f.model.info = unpriced
 		_, err := f.Run(t.Context(), llm.UserText("go"))
 		if (err != nil) != refused || (len(f.model.reqs) == 0) != refused {
@@ -379,7 +402,8 @@ func TestAModelOfUnknownLimitsIsSentNone(t *testing.T) {
 		{ID: "local", Provider: "p", MaxOutput: 64000}, // a guess
 		{ID: "local", Provider: "p", Known: true},      // described by the user, without limits
 	} {
-		f := newFixture(t, nil, nil, reply(llm.StopMaxTokens, llm.Text{Text: "half"}), reply(llm.StopEndTurn, llm.Text{Text: "rest"}))
+		f := newFixture(t, nil, nil, reply(llm.StopMaxTokens, llm.Text{Text: "half"}),
+			reply(llm.StopEndTurn, llm.Text{Text: "rest"}))
 		f.model.info = info
 		f.run(t)
 		for i, r := range f.model.reqs {
@@ -493,7 +517,10 @@ func TestDoomLoopAsksAPerson(t *testing.T) {
 }
 
 func TestFallbackModel(t *testing.T) {
-	second := &script{t: t, info: llm.ModelInfo{ID: "m2", Provider: "p"}, plays: []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}}
+	second := &script{
+		t: t, info: llm.ModelInfo{ID: "m2", Provider: "p"},
+		plays: []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})},
+	}
 	over := &llm.Error{Kind: llm.KindOverloaded, Status: 529}
 	f := newFixture(t, nil, func(c *agent.Config) { c.Fallback = []llm.Model{second} }, broken(over))
 	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 1 || len(second.reqs) != 1 {
@@ -515,7 +542,8 @@ func TestInvokeReentersTheChokePointFromInsideACall(t *testing.T) {
 		}
 	}, reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	if got := results(f.model.reqs[1].Messages[2])[0]; !strings.HasPrefix(got, "1=T 1|There is no tool") || asked.Load() != 2 {
+	if got := results(f.model.reqs[1].Messages[2])[0]; !strings.HasPrefix(got, "1=T 1|There is no tool") ||
+		asked.Load() != 2 {
 		t.Errorf("%q, asked %d", got, asked.Load())
 	}
 }
@@ -537,7 +565,8 @@ func TestDuplicateCallIDsGetOneResultEach(t *testing.T) {
 func TestThePrefixNeverChanges(t *testing.T) {
 	var plays []play
 	for i := range 30 {
-		plays = append(plays, reply(llm.StopToolUse, llm.Text{Text: "step"}, call(fmt.Sprint(i), "T", fmt.Sprintf(`{"x":"%d"}`, i))))
+		plays = append(plays, reply(llm.StopToolUse, llm.Text{Text: "step"},
+			call(fmt.Sprint(i), "T", fmt.Sprintf(`{"x":"%d"}`, i))))
 	}
 	plays = append(plays, reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f := newFixture(t, []agent.Tool{echo("T", true)}, nil, plays...)

@@ -146,7 +146,8 @@ func (q *queue) snapshotFor(p *pending, plan *Plan) error {
 	return err
 }
 
-// settle ends the snapshot of a call, once. It runs before the result is published, so that /undo covers the call by then.
+// settle ends the snapshot of a call, once. It runs before the result is published, so that /undo covers the call by
+// then.
 func (p *pending) settle() {
 	if after := p.after; after != nil {
 		p.after = nil
@@ -227,7 +228,8 @@ func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string,
 			Invoked: !q.journal, Parent: q.parent, Call: q.unwrittenCall(p, call),
 		}
 		q.write(end, call, res, append(p.refusal, event.ToolEnd{
-			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied, Duration: took,
+			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied,
+			Duration: took,
 		}))
 	})
 }

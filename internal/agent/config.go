@@ -61,11 +61,13 @@ type Config struct {
 	// comes before the first request or after the last calls stays for TakeSteers.
 	Boundaries bool
 
-	// Attach adds the files that a message of the user names, before it is recorded. It leaves out those that it cannot add.
+	// Attach adds the files that a message of the user names, before it is recorded. It leaves out those that it cannot
+	// add.
 	Attach func(context.Context, llm.Message) llm.Message
 
-	// Admit sees each message of the user before it is recorded, steered ones too, and may add to it. An error keeps it out of
-	// the conversation: an event.Returned gives it back, and the turn that it would open ends. A *Blocked is a refusal.
+	// Admit sees each message of the user before it is recorded, steered ones too, and may add to it. An error keeps it
+	// out of the conversation: an event.Returned gives it back, and the turn that it would open ends. A *Blocked is a
+	// refusal.
 	Admit func(ctx context.Context, m llm.Message, steered bool) (llm.Message, error)
 
 	BeforeStep []BeforeStep                                                 // run in order before each step
@@ -89,21 +91,23 @@ type Config struct {
 	OnWindow   func(context.Context, Window) (shrunk bool, err error)
 	WindowMark func(llm.ModelInfo) int // nil: 85 % of the model's window
 
-	// Adjust may change the parameters of each request before it goes out, never its messages, tools or system prompt; the request is
-	// sent with the context that it returns.
+	// Adjust may change the parameters of each request before it goes out, never its messages, tools or system prompt; the
+	// request is sent with the context that it returns.
 	Adjust func(context.Context, llm.ModelInfo, *llm.Request) context.Context
 
-	// Display is asked once for each reply. The function that it returns says what people are shown of a piece of a text in the
-	// piece's place; it changes nothing of the conversation. While it is there, text is shown by whole lines. nil: text is shown as it comes.
+	// Display is asked once for each reply. The function that it returns says what people are shown of a piece of a text
+	// in the piece's place; it changes nothing of the conversation. While it is there, text is shown by whole lines. nil:
+	// text is shown as it comes.
 	Display func() func(context.Context, Showing) (string, bool)
 
 	// OnRequest is called with each request before it goes out. It must neither keep nor change it.
 	OnRequest func(llm.ModelInfo, *llm.Request)
 
 	Publish func(event.Body)
-	Record  func(write func() error, bodies ...event.Body) error // runs write and publishes, as one step; nil: one after the other
-	Mode    func() permission.Mode
-	Dir     func() string
+	// runs write and publishes, as one step; nil: one after the other
+	Record func(write func() error, bodies ...event.Body) error
+	Mode   func() permission.Mode
+	Dir    func() string
 
 	Clock func() time.Time                           // nil: time.Now
 	Sleep func(context.Context, time.Duration) error // nil: a timer
@@ -135,7 +139,8 @@ type Approval struct {
 }
 
 // BeforeStep is a hook before each step. Its messages are added to the conversation as lathe's; an error
-// ends the turn, a *Blocked as a hook's decision. All of the list run, in order, and all of their messages are added, in order.
+// ends the turn, a *Blocked as a hook's decision. All of the list run, in order, and all of their messages are added,
+// in order.
 type BeforeStep struct {
 	Name string // for messages to the user
 	Run  func(context.Context) ([]llm.Message, error)

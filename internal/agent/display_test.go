@@ -49,16 +49,34 @@ func TestTextsAreShownAsDisplaySays(t *testing.T) {
 		shown, whole string
 	}{
 		"by lines": {
-			raw(llm.TextDelta{Text: "on"}, llm.TextDelta{Text: "e\ntwo\nth"}, llm.TextDelta{Text: "ree"}, done(llm.Text{Text: "one\ntwo\nthree"})),
+			raw(llm.TextDelta{Text: "on"}, llm.TextDelta{Text: "e\ntwo\nth"}, llm.TextDelta{Text: "ree"},
+				done(llm.Text{Text: "one\ntwo\nthree"})),
 			`0 false "one\ntwo\n", 1 true "three"`, "ONE\nTWO\nTHREE", "ONE\nTWO\nTHREE",
 		},
-		"ends with a line":      {raw(llm.TextDelta{Text: "one\n"}, done(llm.Text{Text: "one\n"})), `0 false "one\n", 1 true ""`, "ONE\n", "ONE\n"},
-		"never streamed":        {raw(done(llm.Text{Text: "one"})), `0 true "one"`, "", "ONE"},
-		"left as it is":         {raw(llm.TextDelta{Text: "same"}, done(llm.Text{Text: "same"})), `0 true "same"`, "same", "same"},
-		"partly as it is":       {raw(llm.TextDelta{Text: "same\na"}, done(llm.Text{Text: "same\nab"})), `0 false "same\n", 1 true "ab"`, "same\nAB", "same\nAB"},
-		"another whole":         {raw(llm.TextDelta{Text: "a\nb"}, done(llm.Text{Text: "other"})), `0 false "a\n", 1 true "other"`, "A\nOTHER", "OTHER"},
-		"two texts":             {raw(llm.TextDelta{Text: "a"}, llm.PartDone{Part: llm.Text{Text: "a"}}, llm.TextDelta{Index: 1, Text: "b"}, done(llm.Text{Text: "a"}, llm.Text{Text: "b"})), `0 true "a", 0 true "b"`, "AB", "AB"},
-		"a retry begins anew":   {raw(llm.Sent{}, llm.TextDelta{Text: "a\n"}, llm.Sent{}, llm.TextDelta{Text: "b"}, done(llm.Text{Text: "b"})), `0 false "a\n", 0 true "b"`, "A\nB", "B"},
+		"ends with a line": {
+			raw(llm.TextDelta{Text: "one\n"}, done(llm.Text{Text: "one\n"})),
+			`0 false "one\n", 1 true ""`, "ONE\n", "ONE\n",
+		},
+		"never streamed": {raw(done(llm.Text{Text: "one"})), `0 true "one"`, "", "ONE"},
+		"left as it is": {
+			raw(llm.TextDelta{Text: "same"}, done(llm.Text{Text: "same"})), `0 true "same"`, "same",
+			"same",
+		},
+		"partly as it is": {
+			raw(llm.TextDelta{Text: "same\na"}, done(llm.Text{Text: "same\nab"})),
+			`0 false "same\n", 1 true "ab"`, "same\nAB", "same\nAB",
+		},
+		"another whole": {
+			raw(llm.TextDelta{Text: "a\nb"}, done(llm.Text{Text: "other"})),
+			`0 false "a\n", 1 true "other"`, "A\nOTHER", "OTHER",
+		},
+		"two texts": {
+			raw(llm.TextDelta{Text: "a"}, llm.PartDone{Part: llm.Text{Text: "a"}},
+				llm.TextDelta{Index: 1, Text: "b"}, done(llm.Text{Text: "a"}, llm.Text{Text: "b"})), `0 true "a", 0 true "b"`, "AB",
+			"AB",
+		},
+		"a retry begins anew": {raw(llm.Sent{}, llm.TextDelta{Text: "a\n"}, llm.Sent{}, llm.TextDelta{Text: "b"},
+			done(llm.Text{Text: "b"})), `0 false "a\n", 0 true "b"`, "A\nB", "B"},
 		"an empty text is none": {raw(done(llm.Text{}, llm.Text{Text: "a"})), `0 true "a"`, "", "A"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -108,7 +126,8 @@ func TestPiecesOfATextAreNotTooMany(t *testing.T) {
 	f := newFixture(t, nil, func(c *agent.Config) {
 		shouting(&asked)(c)
 		c.Clock = func() time.Time { return time.Unix(1000, 0) }
-	}, raw(llm.TextDelta{Text: "a\n"}, llm.TextDelta{Text: "b\n"}, llm.TextDelta{Text: "c\n"}, done(llm.Text{Text: "a\nb\nc\n"})))
+	}, raw(llm.TextDelta{Text: "a\n"}, llm.TextDelta{Text: "b\n"}, llm.TextDelta{Text: "c\n"},
+		done(llm.Text{Text: "a\nb\nc\n"})))
 	if _, err := f.Run(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}

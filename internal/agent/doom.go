@@ -113,7 +113,8 @@ func (q *queue) doomed(p *pending) error {
 		ans, err := q.a.cfg.Ask(q.ctx, event.Question{
 			Agent: q.a.cfg.Chain,
 			Title: "The model repeats itself",
-			Text: fmt.Sprintf("%s was called %d times with the same input and gave the same result each time, and nothing new came in between. Run it again?",
+			Text: fmt.Sprintf("%s was called %d times with the same input and gave the same result each time, and nothing "+
+				"new came in between. Run it again?",
 				p.call.Name, doomAfter),
 			Options: []event.Option{{ID: event.ChoiceOnce, Label: "Run it again"}, {ID: event.ChoiceNo, Label: "Stop"}},
 			Call:    &p.call,
@@ -137,5 +138,6 @@ func (q *queue) doomed(p *pending) error {
 	}
 	d.warn()
 	return fmt.Errorf("Not run: you made this very call %d times and got the same result each time. "+
-		"Do something different: read the result again, change the input, or tell the user what stands in the way.", doomAfter)
+		"Do something different: read the result again, change the input, or tell the user what stands in the way.",
+		doomAfter)
 }

@@ -60,7 +60,10 @@ func reply(stop llm.StopReason, parts ...llm.Part) play {
 				return
 			}
 		}
-		yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: stop, Usage: &llm.Usage{Input: 10, Output: 5}}}, nil)
+		yield(llm.Done{Message: llm.Message{
+			ID: "r", Role: llm.Assistant, Parts: parts, Stop: stop,
+			Usage: &llm.Usage{Input: 10, Output: 5},
+		}}, nil)
 	}
 }
 
@@ -142,17 +145,22 @@ type in struct {
 // tool makes a tool from a function; read-only and parallel when parallel is set.
 func tool(name string, parallel bool, run func(ctx context.Context, x string) (*agent.Result, error)) agent.Tool {
 	schema := `{"type":"object","properties":{"x":{"type":"string"}},"required":["x"],"additionalProperties":false}`
-	return agent.NewTool(llm.ToolSpec{Name: name, Schema: json.RawMessage(schema)}, func(_ context.Context, _ llm.ToolCall, v in) (*agent.Plan, error) {
-		p := &agent.Plan{Parallel: parallel, Run: func(ctx context.Context) (*agent.Result, error) { return run(ctx, v.X) }}
-		if parallel {
-			p.Accesses = []permission.Access{{Kind: permission.Read, Target: v.X}}
-		}
-		return p, nil
-	})
+	return agent.NewTool(llm.ToolSpec{Name: name, Schema: json.RawMessage(schema)},
+		func(_ context.Context, _ llm.ToolCall, v in) (*agent.Plan, error) {
+			p := &agent.Plan{Parallel: parallel, Run: func(ctx context.Context) (*agent.Result, error) { return run(ctx, v.X) }}
+			if parallel {
+				p.Accesses = []permission.Access{{Kind: permission.Read, Target: v.X}}
+			}
+			return p, nil
+		})
 }
 
 func echo(name string, parallel bool) agent.Tool {
-	return tool(name, parallel, func(_ context.Context, x string) (*agent.Result, error) { return agent.TextResult(name + " " + x), nil })
+	return tool(name, parallel, func(_ context.Context, x string) (*agent.Result,
+		error,
+	) {
+		return agent.TextResult(name + " " + x), nil
+	})
 }
 
 func (f *fixture) run(t *testing.T) event.TurnEnd {

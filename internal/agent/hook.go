@@ -16,7 +16,8 @@ import (
 
 // BeforeTool is a hook that judges a call before it is prepared. It sees each call once, under its
 // canonical name and with the input that the model wrote, and may see it before earlier calls of the reply have
-// run; the hooks of the list, and those of several calls, run side by side. An error refuses the call. A hook must return soon after its context ends.
+// run; the hooks of the list, and those of several calls, run side by side. An error refuses the call. A hook must
+// return soon after its context ends.
 type BeforeTool struct {
 	Name string // for messages to the model and the user
 	Run  func(context.Context, llm.ToolCall) (Verdict, error)

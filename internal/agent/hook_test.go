@@ -23,7 +23,8 @@ func says(name string, v agent.Verdict) agent.BeforeTool {
 }
 
 func TestTheStrictestVerdictWinsAndNamesItsHooks(t *testing.T) {
-	allow, ask, deny := agent.Verdict{Effect: permission.Allow}, agent.Verdict{Effect: permission.Ask, Reason: "why?"}, agent.Verdict{Effect: permission.Deny, Reason: "no"}
+	allow, ask, deny := agent.Verdict{Effect: permission.Allow}, agent.Verdict{Effect: permission.Ask, Reason: "why?"},
+		agent.Verdict{Effect: permission.Deny, Reason: "no"}
 	for _, tt := range []struct {
 		name   string
 		v      []agent.Verdict
@@ -34,7 +35,12 @@ func TestTheStrictestVerdictWinsAndNamesItsHooks(t *testing.T) {
 		{"none", []agent.Verdict{{}, {Context: "x"}}, "", "", ""},
 		{"allow", []agent.Verdict{{}, allow}, permission.Allow, "b", ""},
 		{"ask over allow", []agent.Verdict{allow, ask, allow}, permission.Ask, "b", "why?"},
-		{"deny over all", []agent.Verdict{deny, ask, allow, {Effect: permission.Deny, Reason: "never"}}, permission.Deny, "a d", "no; never"},
+		{
+			"deny over all",
+			[]agent.Verdict{deny, ask, allow, {Effect: permission.Deny, Reason: "never"}},
+			permission.Deny,
+			"a d", "no; never",
+		},
 		{"an effect that is none", []agent.Verdict{allow, {Effect: "maybe"}}, permission.Deny, "b", ""},
 	} {
 		r, err := agent.MergeVerdicts([]string{"a", "b", "c", "d"}, tt.v)
@@ -45,7 +51,8 @@ func TestTheStrictestVerdictWinsAndNamesItsHooks(t *testing.T) {
 }
 
 func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) {
-	one, same, other := agent.Verdict{Input: json.RawMessage(`{"x":"1","y":2}`)}, agent.Verdict{Input: json.RawMessage(`{ "y":2, "x":"1" }`)}, agent.Verdict{Input: json.RawMessage(`{"x":"2"}`)}
+	one, same, other := agent.Verdict{Input: json.RawMessage(`{"x":"1","y":2}`)},
+		agent.Verdict{Input: json.RawMessage(`{ "y":2, "x":"1" }`)}, agent.Verdict{Input: json.RawMessage(`{"x":"2"}`)}
 	if r, err := agent.MergeVerdicts([]string{"a", "b"}, []agent.Verdict{one, same}); err != nil || r.Changed != "a" {
 		t.Errorf("the same change twice: %+v %v", r, err)
 	}
@@ -54,7 +61,9 @@ func TestConflictingChangesOfTheInputAreRefusedWithBothHooksNamed(t *testing.T) 
 		ran.Store(true)
 		return agent.TextResult("ran"), nil
 	})
-	f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { c.BeforeTool = []agent.BeforeTool{says("fmt", one), says("lint", other)} },
+	f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) {
+		c.BeforeTool = []agent.BeforeTool{says("fmt", one), says("lint", other)}
+	},
 		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	if got := results(f.model.reqs[1].Messages[2])[0]; !strings.Contains(got, "fmt and lint") || ran.Load() {
@@ -99,7 +108,8 @@ func TestAHooksAllowDoesNotAnswerAQuestionThatProtects(t *testing.T) {
 		{},
 	} {
 		d.Effect, d.Reason = permission.Ask, "because"
-		if got := (agent.Ruling{Effect: permission.Allow, Hooks: []string{"h"}}).Apply(d); got.Effect != permission.Ask || got.Reason != "because" {
+		if got := (agent.Ruling{Effect: permission.Allow, Hooks: []string{"h"}}).Apply(d); got.Effect != permission.Ask ||
+			got.Reason != "because" {
 			t.Errorf("%+v: %+v", d, got)
 		}
 	}
@@ -107,7 +117,11 @@ func TestAHooksAllowDoesNotAnswerAQuestionThatProtects(t *testing.T) {
 
 func TestTheRulingReachesAuthorizeAndADenialHoldsWhateverItSays(t *testing.T) {
 	var approvals []agent.Approval
-	tl := tool("T", false, func(_ context.Context, x string) (*agent.Result, error) { return agent.TextResult("ran " + x), nil })
+	tl := tool("T", false, func(_ context.Context, x string) (*agent.Result,
+		error,
+	) {
+		return agent.TextResult("ran " + x), nil
+	})
 	denies := agent.BeforeTool{Name: "guard", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict, error) {
 		if strings.Contains(string(c.Input), "bad") {
 			return agent.Verdict{Effect: permission.Deny, Reason: "it is bad", Context: "ask for something else"}, nil
@@ -121,13 +135,16 @@ func TestTheRulingReachesAuthorizeAndADenialHoldsWhateverItSays(t *testing.T) {
 			approvals = append(approvals, a)
 			return permission.Decision{Effect: permission.Allow}, nil
 		}
-	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"bad"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"bad"}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	got := results(f.model.reqs[1].Messages[2])
-	if got[0] != "1=ran mended\n\nHook guard: mended it" || got[1] != "2=Permission denied: it is bad.\n\nHook guard: ask for something else" {
+	if got[0] != "1=ran mended\n\nHook guard: mended it" ||
+		got[1] != "2=Permission denied: it is bad.\n\nHook guard: ask for something else" {
 		t.Errorf("%q", got)
 	}
-	if approvals[0].Hooks.Changed != "guard" || string(approvals[0].Input) != `{"x":"mended"}` || approvals[1].Hooks.Effect != permission.Deny {
+	if approvals[0].Hooks.Changed != "guard" || string(approvals[0].Input) != `{"x":"mended"}` ||
+		approvals[1].Hooks.Effect != permission.Deny {
 		t.Errorf("%+v", approvals)
 	}
 	if !slices.Equal(approvals[0].Agent, []string{"explore/toolu_1"}) {
@@ -148,14 +165,18 @@ func TestAHookMayEndTheTurnAfterTheStep(t *testing.T) {
 			c.BeforeTool = []agent.BeforeTool{says("budget", agent.Verdict{Stop: "enough"})}
 		},
 		"after": func(c *agent.Config) {
-			c.AfterTool = []agent.AfterTool{{Name: "budget", Run: func(context.Context, llm.ToolCall, *agent.Result) (agent.Verdict, error) {
+			c.AfterTool = []agent.AfterTool{{Name: "budget", Run: func(context.Context, llm.ToolCall, *agent.Result) (
+				agent.Verdict, error,
+			) {
 				return agent.Verdict{Stop: "enough"}, nil
 			}}}
 		},
 	} {
-		f := newFixture(t, []agent.Tool{echo("T", true)}, change, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)))
+		f := newFixture(t, []agent.Tool{echo("T", true)}, change, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`),
+			call("2", "T", `{"x":"b"}`)))
 		end := f.run(t)
-		if n := ofKind[event.Notice](f); end.Reason != event.EndStopped || len(n) != 1 || !strings.Contains(n[0].Text, "budget ended the turn: enough") {
+		if n := ofKind[event.Notice](f); end.Reason != event.EndStopped || len(n) != 1 || !strings.Contains(n[0].Text,
+			"budget ended the turn: enough") {
 			t.Errorf("%s: %+v %+v", name, end, n)
 		}
 		if got := results(f.memory.Messages()[2]); !slices.Equal(got, []string{"1=T a", "2=T b"}) {
@@ -166,7 +187,9 @@ func TestAHookMayEndTheTurnAfterTheStep(t *testing.T) {
 
 func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T) {
 	after := func(name string, run func(*agent.Result) error) agent.AfterTool {
-		return agent.AfterTool{Name: name, Run: func(_ context.Context, _ llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
+		return agent.AfterTool{Name: name, Run: func(_ context.Context, _ llm.ToolCall, r *agent.Result) (agent.Verdict,
+			error,
+		) {
 			return agent.Verdict{}, run(r)
 		}}
 	}
@@ -182,7 +205,8 @@ func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T
 		}
 	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	want := "1=T a\n\nfirst\n\nHook bad: failed after the call had run: out of order\n\nHook crash: failed after the call had run: the hook crash crashed: oh\n\nsecond"
+	want := "1=T a\n\nfirst\n\nHook bad: failed after the call had run: out of order\n\nHook crash: failed after the " +
+		"call had run: the hook crash crashed: oh\n\nsecond"
 	if got := results(f.model.reqs[1].Messages[2])[0]; got != want {
 		t.Errorf("%q", got)
 	}
@@ -190,7 +214,9 @@ func TestHooksAfterACallRunInOrderAndNeverReplaceItsResultByFailing(t *testing.T
 
 // Every result passes the limit last: with the texts of hooks, refused, and left alone by its hooks.
 func TestTheLimitOfResultsIsLast(t *testing.T) {
-	after := []agent.AfterTool{{Name: "talks", Run: func(_ context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
+	after := []agent.AfterTool{{Name: "talks", Run: func(_ context.Context, c llm.ToolCall, r *agent.Result) (
+		agent.Verdict, error,
+	) {
 		if c.ID == "3" {
 			return agent.Verdict{}, errors.New("failed")
 		}
@@ -206,9 +232,13 @@ func TestTheLimitOfResultsIsLast(t *testing.T) {
 		}
 		c.BeforeTool, c.AfterTool = before, after
 		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {
-			return permission.Decision{Effect: map[bool]permission.Effect{true: permission.Deny, false: permission.Allow}[a.CallID == "2"]}, nil
+			return permission.Decision{Effect: map[bool]permission.Effect{
+				true:  permission.Deny,
+				false: permission.Allow,
+			}[a.CallID == "2"]}, nil
 		}
-	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`), call("3", "T", `{"x":"c"}`), call("4", "None", `{}`)),
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`), call("3", "T", `{"x":"c"}`),
+		call("4", "None", `{}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	got := results(f.model.reqs[1].Messages[2])
@@ -235,7 +265,9 @@ func TestAnInterruptWhileAHookWaitsKeepsTheResultOfTheCall(t *testing.T) {
 				ctx, cancel := context.WithCancel(t.Context())
 				release := make(chan struct{})
 				f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) {
-					c.AfterTool = []agent.AfterTool{{Name: "slow", Run: func(ctx context.Context, _ llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
+					c.AfterTool = []agent.AfterTool{{Name: "slow", Run: func(ctx context.Context, _ llm.ToolCall, r *agent.Result) (
+						agent.Verdict, error,
+					) {
 						cancel()
 						if obeys {
 							<-ctx.Done()
@@ -270,7 +302,8 @@ func TestBeforeHooksRunSideBySide(t *testing.T) {
 				return agent.Verdict{Context: name}, nil
 			}}
 		}
-		f := newFixture(t, []agent.Tool{echo("T", true)}, func(c *agent.Config) { c.BeforeTool = []agent.BeforeTool{slow("a"), slow("b"), slow("c")} },
+		f := newFixture(t, []agent.Tool{echo("T", true)},
+			func(c *agent.Config) { c.BeforeTool = []agent.BeforeTool{slow("a"), slow("b"), slow("c")} },
 			reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 		began := time.Now()
 		f.run(t)
@@ -292,7 +325,9 @@ func TestTheHooksOfSeveralCallsRunSideBySide(t *testing.T) {
 				calls = append(calls, call(string(rune('a'+i)), "T", `{"x":"a"}`))
 			}
 			f := newFixture(t, []agent.Tool{echo("T", parallel)}, func(c *agent.Config) {
-				c.BeforeTool = []agent.BeforeTool{{Name: "slow", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict, error) {
+				c.BeforeTool = []agent.BeforeTool{{Name: "slow", Run: func(_ context.Context, c llm.ToolCall) (agent.Verdict,
+					error,
+				) {
 					time.Sleep(time.Second)
 					return agent.Verdict{Context: c.ID}, nil
 				}}}
@@ -354,7 +389,8 @@ func TestHooksOfAStepRunOnceHoweverOftenItIsSent(t *testing.T) {
 			ran++
 			return []llm.Message{llm.UserText("hook")}, nil
 		}}}
-	}, broken(&llm.Error{Kind: llm.KindOverloaded}), broken(&llm.Error{Kind: llm.KindTooLarge}), reply(llm.StopToolUse, call("1", "Nope", `{}`)),
+	}, broken(&llm.Error{Kind: llm.KindOverloaded}), broken(&llm.Error{Kind: llm.KindTooLarge}),
+		reply(llm.StopToolUse, call("1", "Nope", `{}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	if end := f.run(t); ran != 2 || end.Steps != 2 {
 		t.Errorf("ran %d times in %d steps", ran, end.Steps)
@@ -364,10 +400,18 @@ func TestHooksOfAStepRunOnceHoweverOftenItIsSent(t *testing.T) {
 func TestAPanicOfAHookIsAnErrorThatNamesIt(t *testing.T) {
 	for want, change := range map[string]func(*agent.Config){
 		"the hook memory crashed: oh": func(c *agent.Config) {
-			c.BeforeStep = []agent.BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { panic("oh") }}}
+			c.BeforeStep = []agent.BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message,
+				error,
+			) {
+				panic("oh")
+			}}}
 		},
 		"the hook gate crashed: oh": func(c *agent.Config) {
-			c.BeforeStop = []agent.BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message, error) { panic("oh") }}}
+			c.BeforeStop = []agent.BeforeStop{{Name: "gate", Run: func(context.Context, llm.Message) ([]llm.Message,
+				error,
+			) {
+				panic("oh")
+			}}}
 		},
 		"making room in the context window crashed: oh": func(c *agent.Config) {
 			c.WindowMark = func(llm.ModelInfo) int { return 1 }
@@ -396,20 +440,26 @@ func TestASnapshotKnowsItsCallAndItsCrashIsTheCallsFailure(t *testing.T) {
 			}
 			return func() { ended++ }, nil
 		}
-	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`), call("2", "T", `{"x":"b"}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	got := results(f.model.reqs[1].Messages[2])
 	if ended != 1 {
 		t.Errorf("%d snapshots ended", ended)
 	}
-	if !slices.Equal(ids, []string{"1", "2"}) || got[0] != "1=T a" || !strings.Contains(got[1], "the snapshot crashed: oh") {
+	if !slices.Equal(ids, []string{"1", "2"}) || got[0] != "1=T a" || !strings.Contains(got[1],
+		"the snapshot crashed: oh") {
 		t.Errorf("%q %q", ids, got)
 	}
 }
 
 func TestAnErrorOfAStepHookEndsTheTurnUnderItsName(t *testing.T) {
 	f := newFixture(t, nil, func(c *agent.Config) {
-		c.BeforeStep = []agent.BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message, error) { return nil, errors.New("gone") }}}
+		c.BeforeStep = []agent.BeforeStep{{Name: "memory", Run: func(context.Context) ([]llm.Message,
+			error,
+		) {
+			return nil, errors.New("gone")
+		}}}
 	})
 	if _, err := f.Run(t.Context(), llm.UserText("go")); err == nil || err.Error() != "memory: gone" {
 		t.Errorf("%v", err)

@@ -74,8 +74,8 @@ func (a *Agent) Invoke(ctx context.Context, calls []llm.ToolCall) []llm.ToolResu
 	return a.invoke(ctx, calls, false)
 }
 
-// InvokeUnrecorded runs calls as Invoke does, with the same hooks and the same approval, and keeps no record of them: their
-// results become part of something else that is recorded. It is for calls that change nothing.
+// InvokeUnrecorded runs calls as Invoke does, with the same hooks and the same approval, and keeps no record of them:
+// their results become part of something else that is recorded. It is for calls that change nothing.
 func (a *Agent) InvokeUnrecorded(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
 	return a.invoke(ctx, calls, true)
 }

@@ -34,7 +34,10 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 			t.Errorf("the call is %q", agent.CallID(ctx))
 		}
 		var out []string
-		for _, r := range f.Invoke(ctx, []llm.ToolCall{call("same", "R", `{"x":"1"}`), call("same", "Kill", `{"x":"2"}`), call("same", "Nope", `{}`)}) {
+		for _, r := range f.Invoke(ctx, []llm.ToolCall{
+			call("same", "R", `{"x":"1"}`), call("same", "Kill", `{"x":"2"}`),
+			call("same", "Nope", `{}`),
+		}) {
 			out = append(out, r.CallID)
 		}
 		return agent.TextResult(strings.Join(out, " ")), nil
@@ -76,7 +79,10 @@ func TestCallsMadeByACallAreJournalledAndSurviveAKill(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer killed.Close()
-	if got := invoked(killed); !slices.Equal(got, []string{"start 1.1<1 R", "end 1.1<1 ", "start 1.2<1 Kill", "end 1.2<1 synthetic"}) {
+	if got := invoked(killed); !slices.Equal(got, []string{
+		"start 1.1<1 R", "end 1.1<1 ", "start 1.2<1 Kill",
+		"end 1.2<1 synthetic",
+	}) {
 		t.Errorf("after the kill the log has %q", got)
 	}
 	if why := agent.Refused(append(slices.Clip(killed.Messages()), llm.UserText("next"))); why != "" {
@@ -111,7 +117,8 @@ func TestTheLogTellsTheCallThatRan(t *testing.T) {
 			}
 			return d, nil
 		}
-	}, reply(llm.StopToolUse, call("same", "T", `{"x":"a"}`), call("alias", "t", `{"x":"b"}`), call("hook", "T", `{"x":"hook"}`),
+	}, reply(llm.StopToolUse, call("same", "T", `{"x":"a"}`), call("alias", "t", `{"x":"b"}`),
+		call("hook", "T", `{"x":"hook"}`),
 		call("user", "T", `{"x":"c"}`), call("denied", "t", `{"x":"hook"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	sent, _ := json.Marshal(log.Messages())
@@ -139,13 +146,15 @@ func TestTheLogTellsTheCallThatRan(t *testing.T) {
 		}
 	}
 	want := []string{
-		"call_start same", "call_end same", `call_start T{"x":"b"} alias`, "call_end alias", `call_start T{"x":"hooked"} hook`, "call_end hook",
+		"call_start same", "call_end same", `call_start T{"x":"b"} alias`, "call_end alias",
+		`call_start T{"x":"hooked"} hook`, "call_end hook",
 		`call_start T{"x":"typed"} user`, "call_end user", `call_end T{"x":"hooked"} denied`,
 	}
 	if !slices.Equal(got, want) {
 		t.Errorf("the log has %q", got)
 	}
-	if read, _ := json.Marshal(again.Messages()); string(read) != string(sent) || !strings.Contains(string(sent), `"name":"t"`) {
+	if read, _ := json.Marshal(again.Messages()); string(read) != string(sent) || !strings.Contains(string(sent),
+		`"name":"t"`) {
 		t.Errorf("sent: %s\nread: %s", sent, read)
 	}
 }
@@ -154,7 +163,10 @@ func TestTheLogTellsTheCallThatRan(t *testing.T) {
 func batch(f **fixture, got *[]string) agent.Tool {
 	return tool("Batch", false, func(ctx context.Context, _ string) (*agent.Result, error) {
 		for range 2 {
-			for _, r := range (*f).Invoke(ctx, []llm.ToolCall{call("", "R", `{"x":"1"}`), call("", "R", `{"x":"2"}`), call("", "T", `{"x":"3"}`), call("", "T", `{"x":"4"}`)}) {
+			for _, r := range (*f).Invoke(ctx, []llm.ToolCall{
+				call("", "R", `{"x":"1"}`), call("", "R", `{"x":"2"}`),
+				call("", "T", `{"x":"3"}`), call("", "T", `{"x":"4"}`),
+			}) {
 				*got = append(*got, r.Parts[0].(llm.Text).Text)
 			}
 		}
@@ -205,7 +217,9 @@ func TestTheEndOfTheTurnInsideACallCounts(t *testing.T) {
 		want   event.EndReason
 	}{
 		"a hook after a call": {want: event.EndStopped, change: func(c *agent.Config) {
-			c.AfterTool = []agent.AfterTool{{Name: "budget", Run: func(_ context.Context, c llm.ToolCall, _ *agent.Result) (agent.Verdict, error) {
+			c.AfterTool = []agent.AfterTool{{Name: "budget", Run: func(_ context.Context, c llm.ToolCall, _ *agent.Result) (
+				agent.Verdict, error,
+			) {
 				if c.Name == "R" {
 					return agent.Verdict{Stop: "enough"}, nil
 				}
@@ -221,7 +235,8 @@ func TestTheEndOfTheTurnInsideACallCounts(t *testing.T) {
 			res.EndTurn = tt.ends
 			return res, nil
 		})
-		f = newFixture(t, []agent.Tool{batch(&f, &got), r, echo("T", false)}, tt.change, reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
+		f = newFixture(t, []agent.Tool{batch(&f, &got), r, echo("T", false)}, tt.change,
+			reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
 		if end := f.run(t); end.Reason != tt.want {
 			t.Errorf("%s: %+v", name, end)
 		}
@@ -244,7 +259,8 @@ func (u unwritable) EndCall(ctx context.Context, end session.CallEnd) error {
 func TestAFailureToWriteInsideACallEndsTheTurn(t *testing.T) {
 	var f *fixture
 	var got []string
-	f = newFixture(t, []agent.Tool{batch(&f, &got), echo("R", true), echo("T", false)}, func(c *agent.Config) { c.Transcript = unwritable{&agent.Memory{}} },
+	f = newFixture(t, []agent.Tool{batch(&f, &got), echo("R", true), echo("T", false)},
+		func(c *agent.Config) { c.Transcript = unwritable{&agent.Memory{}} },
 		reply(llm.StopToolUse, call("1", "Batch", `{"x":"a"}`)))
 	if end, err := f.Run(t.Context(), llm.UserText("go")); err == nil || end.Reason != event.EndFailed {
 		t.Errorf("%+v %v", end, err)

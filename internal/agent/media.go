@@ -27,7 +27,8 @@ func (t *turn) withoutMedia(ctx context.Context, refusal *llm.Error) (bool, erro
 	}
 	why := cmp.Or(refusal.Message, string(refusal.Kind))
 	note := func(m llm.Media) string {
-		return fmt.Sprintf("[%s was here. It is not sent any more, because the provider refused it: %s]", mediaName(m), excerpt(why, 300))
+		return fmt.Sprintf("[%s was here. It is not sent any more, because the provider refused it: %s]", mediaName(m),
+			excerpt(why, 300))
 	}
 	names := mediaName(media[0])
 	if n := len(media) - 1; n > 0 {
@@ -35,7 +36,8 @@ func (t *turn) withoutMedia(ctx context.Context, refusal *llm.Error) (bool, erro
 	}
 	err := t.record(func() error {
 		return log.ReplaceMedia(context.WithoutCancel(ctx), media, note)
-	}, event.Notice{Level: "warning", Text: fmt.Sprintf("the provider refused %s (%s); going on with a note in its place", names, excerpt(why, 300))})
+	}, event.Notice{Level: "warning", Text: fmt.Sprintf("the provider refused %s (%s); going on with a note in its place",
+		names, excerpt(why, 300))})
 	t.unwritten = t.unwritten || unwritten(err)
 	return err == nil, cmp.Or(err, error(refusal))
 }

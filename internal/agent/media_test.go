@@ -49,7 +49,8 @@ func TestARefusedImageIsReplacedByANoteAndTheTurnGoesOn(t *testing.T) {
 		t.Errorf("images %q", got)
 	}
 	said := fmt.Sprint(f.model.reqs[3].Messages)
-	if !strings.Contains(said, "the screen") || !strings.Contains(said, "the image bad.png was here") || !strings.Contains(said, "Could not process image") {
+	if !strings.Contains(said, "the screen") || !strings.Contains(said, "the image bad.png was here") ||
+		!strings.Contains(said, "Could not process image") {
 		t.Errorf("%s", said)
 	}
 	if n := ofKind[event.Notice](f); len(n) != 1 || n[0].Level != "warning" || !strings.Contains(n[0].Text, "bad.png") {
@@ -63,7 +64,8 @@ func TestARefusedImageOfTheUserIsReplacedAlsoAfterARestart(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := newFixture(t, nil, func(c *agent.Config) { c.Transcript = log }, broken(errImage), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	f := newFixture(t, nil, func(c *agent.Config) { c.Transcript = log }, broken(errImage),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	prompt := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "see"}, picture("a.png"), picture("b.png")}}
 	if _, err := f.Run(t.Context(), prompt); err != nil {
 		t.Fatal(err)

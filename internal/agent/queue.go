@@ -26,11 +26,13 @@ const (
 var (
 	errNotStarted = errors.New(notStartedText)
 	errNotWritten = errors.New("This call was not run: the session could not be written.")
-	errRefused    = errors.New("This call was not run: the user refused another call that was made with it, and wants to be heard first.")
+	errRefused    = errors.New("This call was not run: the user refused another call that was made with it, and wants " +
+		"to be heard first.")
 )
 
 // errNoRoom answers a call that would have effects while the disk is full.
-var errNoRoom = errors.New("This call was not run: the disk is full, so its effects could be neither recorded nor undone. " +
+var errNoRoom = errors.New("This call was not run: the disk is full, so its effects could be neither recorded nor " +
+	"undone. " +
 	"Calls that change nothing still run. Tell the user that commands and edits wait until there is room on the disk.")
 
 // noRoom reports whether err means that the session could not be written because the disk is full.
@@ -55,7 +57,8 @@ type queue struct {
 	quiet   bool   // nothing is recorded: they come from InvokeUnrecorded
 	above   running
 
-	going context.Context // of questions and of running calls: ends with ctx, or when the user refuses a call and wants the turn to end
+	// of questions and of running calls: ends with ctx, or when the user refuses a call and wants the turn to end
+	going context.Context
 	drop  context.CancelFunc
 
 	mu      sync.Mutex
@@ -100,7 +103,10 @@ type pending struct {
 }
 
 func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
-	q := &queue{a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel), judging: make(chan struct{}, maxParallel)}
+	q := &queue{
+		a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel),
+		judging: make(chan struct{}, maxParallel),
+	}
 	q.going, q.drop = context.WithCancel(ctx)
 	q.wake = sync.NewCond(&q.mu)
 	return q
@@ -249,7 +255,8 @@ func (q *queue) halted() error {
 	return nil
 }
 
-// refusedOne notes that the user refused a call and wants the turn to end. The calls made with it end too, and no other starts.
+// refusedOne notes that the user refused a call and wants the turn to end. The calls made with it end too, and no other
+// starts.
 func (q *queue) refusedOne() {
 	q.mu.Lock()
 	q.out.refused = true

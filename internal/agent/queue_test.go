@@ -24,13 +24,16 @@ import (
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestHooksSeeEachCallOnce(t *testing.T) {
-	picky := agent.NewTool(llm.ToolSpec{Name: "Picky", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
-		return nil, errors.New("not like this")
-	})
+	picky := agent.NewTool(llm.ToolSpec{Name: "Picky", Schema: []byte(`{"type":"object"}`)},
+		func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
+			return nil, errors.New("not like this")
+		})
 	var mu sync.Mutex
 	seen := map[string]int{}
 	f := newFixture(t, []agent.Tool{echo("R", true), echo("W", false), picky}, func(c *agent.Config) {
-		c.BeforeTool = []agent.BeforeTool{{Name: "count", Run: func(_ context.Context, call llm.ToolCall) (agent.Verdict, error) {
+		c.BeforeTool = []agent.BeforeTool{{Name: "count", Run: func(_ context.Context, call llm.ToolCall) (agent.Verdict,
+			error,
+		) {
 			mu.Lock()
 			defer mu.Unlock()
 			seen[call.Name+call.ID]++
@@ -64,7 +67,8 @@ func TestHookRefusalIsFinal(t *testing.T) {
 		}}}
 	}, reply(llm.StopToolUse, call("1", "W", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
-	if got := results(f.model.reqs[1].Messages[2]); got[0] != "1=the hook days failed, so the call was not run: not on fridays" || n != 1 {
+	if got := results(f.model.reqs[1].Messages[2]); got[0] != "1=the hook days failed, so the call was not run: not on "+
+		"fridays" || n != 1 {
 		t.Errorf("%v after %d", got, n)
 	}
 }
@@ -111,15 +115,16 @@ func TestCallsWhosePreparationHangsNeverStart(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	release, back := make(chan struct{}), make(chan struct{})
 	var ran atomic.Bool
-	slow := agent.NewTool(llm.ToolSpec{Name: "Slow", Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
-		cancel()
-		<-release
-		return &agent.Plan{
-			Parallel: true, Accesses: []permission.Access{},
-			Run:   func(context.Context) (*agent.Result, error) { ran.Store(true); return agent.TextResult("ran"), nil },
-			Close: func() { close(back) },
-		}, nil
-	})
+	slow := agent.NewTool(llm.ToolSpec{Name: "Slow", Schema: []byte(`{"type":"object"}`)},
+		func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
+			cancel()
+			<-release
+			return &agent.Plan{
+				Parallel: true, Accesses: []permission.Access{},
+				Run:   func(context.Context) (*agent.Result, error) { ran.Store(true); return agent.TextResult("ran"), nil },
+				Close: func() { close(back) },
+			}, nil
+		})
 	f := newFixture(t, []agent.Tool{slow}, nil, reply(llm.StopToolUse, call("1", "Slow", `{}`)))
 	f.SetPatience(time.Millisecond)
 	if end, err := f.Run(ctx, llm.UserText("go")); err != nil || end.Reason != event.EndInterrupted {
@@ -148,12 +153,16 @@ func TestARefusalThatEndsTheTurnStopsTheOtherCallsOfTheReply(t *testing.T) {
 			<-started
 			return permission.Decision{Effect: permission.Deny, Reason: "the user refused", Interrupt: true}, nil
 		}
-	}, reply(llm.StopToolUse, call("1", "Slow", `{"x":"a"}`), call("2", "R", `{"x":"b"}`), call("3", "W", `{"x":"c"}`), call("4", "R", `{"x":"d"}`)),
+	}, reply(llm.StopToolUse, call("1", "Slow", `{"x":"a"}`), call("2", "R", `{"x":"b"}`), call("3", "W", `{"x":"c"}`),
+		call("4", "R", `{"x":"d"}`)),
 		reply(llm.StopEndTurn, llm.Text{Text: "next"}))
 	if end := f.run(t); end.Reason != event.EndRefused {
 		t.Errorf("%+v", end)
 	}
-	want := []string{"1=" + agent.InterruptedText, "2=Permission denied: the user refused.", "3=" + agent.ErrRefused.Error(), "4=" + agent.ErrRefused.Error()}
+	want := []string{
+		"1=" + agent.InterruptedText, "2=Permission denied: the user refused.",
+		"3=" + agent.ErrRefused.Error(), "4=" + agent.ErrRefused.Error(),
+	}
 	if got := results(f.memory.Messages()[2]); !slices.Equal(got, want) {
 		t.Errorf("got %q, want %q", got, want)
 	}
@@ -199,8 +208,14 @@ func TestInterruptBeforeACallStarts(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			ran := false
-			tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { ran = true; return agent.TextResult("ran"), nil })
-			f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { at(c, cancel) }, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
+			tl := tool("T", false, func(context.Context, string) (*agent.Result,
+				error,
+			) {
+				ran = true
+				return agent.TextResult("ran"), nil
+			})
+			f := newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { at(c, cancel) },
+				reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 			end, err := f.Run(ctx, llm.UserText("go"))
 			if err != nil || end.Reason != event.EndInterrupted || ran {
 				t.Fatalf("%+v %v, ran: %v", end, err, ran)
@@ -233,7 +248,11 @@ func TestInterruptElsewhere(t *testing.T) {
 			c.System = func(ctx context.Context) ([]llm.Part, error) { return nil, stop(cancel)(ctx) }
 		},
 		"before the step": func(c *agent.Config, _ *[]play, cancel context.CancelFunc) {
-			c.BeforeStep = []agent.BeforeStep{{Name: "h", Run: func(ctx context.Context) ([]llm.Message, error) { return nil, stop(cancel)(ctx) }}}
+			c.BeforeStep = []agent.BeforeStep{{Name: "h", Run: func(ctx context.Context) ([]llm.Message,
+				error,
+			) {
+				return nil, stop(cancel)(ctx)
+			}}}
 		},
 		"gate": func(c *agent.Config, p *[]play, cancel context.CancelFunc) {
 			*p = []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}
@@ -285,13 +304,14 @@ func TestInvokeAnswersEachCallInOrder(t *testing.T) {
 func TestPlansAreClosedExactlyOnce(t *testing.T) {
 	var opened, closed atomic.Int32
 	mk := func(name string, parallel bool) agent.Tool {
-		return agent.NewTool(llm.ToolSpec{Name: name, Schema: []byte(`{"type":"object"}`)}, func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
-			opened.Add(1)
-			return &agent.Plan{
-				Parallel: parallel, Close: func() { closed.Add(1) },
-				Run: func(context.Context) (*agent.Result, error) { return nil, errors.New("no") },
-			}, nil
-		})
+		return agent.NewTool(llm.ToolSpec{Name: name, Schema: []byte(`{"type":"object"}`)},
+			func(context.Context, llm.ToolCall, in) (*agent.Plan, error) {
+				opened.Add(1)
+				return &agent.Plan{
+					Parallel: parallel, Close: func() { closed.Add(1) },
+					Run: func(context.Context) (*agent.Result, error) { return nil, errors.New("no") },
+				}, nil
+			})
 	}
 	f := newFixture(t, []agent.Tool{mk("P", true), mk("S", false)}, func(c *agent.Config) {
 		c.Authorize = func(_ context.Context, a agent.Approval) (permission.Decision, error) {

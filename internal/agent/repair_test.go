@@ -16,7 +16,10 @@ func genHistory(t *rapid.T) []llm.Message {
 	ids := rapid.SampledFrom([]string{"a", "b", "c", "d", ""})
 	txt := rapid.SampledFrom([]string{"", " ", "\n\t", "x", "hello", strings.Repeat("huge ", 1_000)})
 	media := rapid.Custom(func(t *rapid.T) llm.Part {
-		return llm.Media{MIME: rapid.SampledFrom([]string{"image/png", ""}).Draw(t, "mime"), Data: []byte(txt.Draw(t, "data"))}
+		return llm.Media{
+			MIME: rapid.SampledFrom([]string{"image/png", ""}).Draw(t, "mime"),
+			Data: []byte(txt.Draw(t, "data")),
+		}
 	})
 	inner := rapid.Custom(func(t *rapid.T) llm.Part {
 		switch rapid.IntRange(0, 4).Draw(t, "inner") {
@@ -36,10 +39,14 @@ func genHistory(t *rapid.T) []llm.Message {
 		case 2:
 			return llm.Reasoning{Text: txt.Draw(t, "thought"), Signature: txt.Draw(t, "sig")}
 		case 3:
-			return llm.ToolCall{ID: ids.Draw(t, "id"), Name: rapid.SampledFrom([]string{"Read", ""}).Draw(t, "name"), Input: []byte("{}")}
+			return llm.ToolCall{
+				ID: ids.Draw(t, "id"), Name: rapid.SampledFrom([]string{"Read", ""}).Draw(t, "name"),
+				Input: []byte("{}"),
+			}
 		case 4:
 			return llm.ToolResult{
-				CallID: ids.Draw(t, "for"), Parts: rapid.SliceOfN(inner, 0, 3).Draw(t, "content"), IsError: rapid.Bool().Draw(t, "failed"),
+				CallID: ids.Draw(t, "for"), Parts: rapid.SliceOfN(inner, 0, 3).Draw(t, "content"), IsError: rapid.Bool().Draw(t,
+					"failed"),
 			}
 		case 5:
 			return llm.Opaque{Provider: rapid.SampledFrom([]string{"p", "q"}).Draw(t, "provider"), JSON: []byte("{}")}

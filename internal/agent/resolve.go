@@ -29,11 +29,13 @@ func (a *Agent) resolve(call *llm.ToolCall) (Tool, error) {
 		return nil, box.missing(call.Name)
 	}
 	if call.Raw != "" {
-		return nil, fmt.Errorf("The input of this %s call was not valid JSON, so it was not run. It began: %s\nSend the call again with an object that fits this schema:\n%s",
+		return nil, fmt.Errorf("The input of this %s call was not valid JSON, so it was not run. It began: %s\nSend the "+
+			"call again with an object that fits this schema:\n%s",
 			call.Name, excerpt(call.Raw, 300), t.spec.Schema)
 	}
 	if err := t.validate(call.Input); err != nil {
-		return nil, fmt.Errorf("The input does not fit %s, so it was not run: %w\nThe schema is:\n%s", call.Name, err, t.spec.Schema)
+		return nil, fmt.Errorf("The input does not fit %s, so it was not run: %w\nThe schema is:\n%s", call.Name, err,
+			t.spec.Schema)
 	}
 	return t, nil
 }
@@ -72,7 +74,8 @@ func InputSchema(spec llm.ToolSpec) (*jsonschema.Resolved, error) {
 // missing says why there is no such tool to call, and names the nearest one.
 func (b *toolbox) missing(name string) error {
 	if b.sent[name] {
-		return fmt.Errorf("The tool %s is not available any more, so this call was not run. Go on without it; the tools now are: %s",
+		return fmt.Errorf("The tool %s is not available any more, so this call was not run. Go on without it; the tools "+
+			"now are: %s",
 			name, strings.Join(b.names, ", "))
 	}
 	best, _ := fuzzy.Nearest(name, b.names, max(2, len(name)/2))

@@ -28,7 +28,10 @@ func BenchmarkToolStart(b *testing.B) {
 			yield(llm.Done{Message: llm.Message{Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse}}, nil)
 		})
 	}
-	f.Agent = agent.New(agent.Config{Model: f.model, Transcript: f.memory, Tools: fixed(tl), Authorize: allowAll, MaxSteps: b.N})
+	f.Agent = agent.New(agent.Config{
+		Model: f.model, Transcript: f.memory, Tools: fixed(tl), Authorize: allowAll,
+		MaxSteps: b.N,
+	})
 	b.ResetTimer()
 	if _, err := f.Run(b.Context(), llm.UserText("go")); err != nil {
 		b.Fatal(err)

@@ -24,7 +24,8 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 	began := t.cfg.Clock()
 	for {
 		req := &llm.Request{
-			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, Temperature: t.cfg.Temperature, MaxTokens: t.limit(), Spent: t.spent,
+			System: t.system, Tools: t.tools.Load().list(info), Effort: effort, Temperature: t.cfg.Temperature,
+			MaxTokens: t.limit(), Spent: t.spent,
 			Messages: t.repr.repair(t.cfg.Transcript.Messages(), t.cfg.Transcript.Revision(), info),
 		}
 		if len(req.Messages) == 0 {
@@ -41,7 +42,10 @@ func (t *turn) step(ctx context.Context) (llm.Message, outcome, error) {
 		reply, err := s.read(model, req)
 		if errors.Is(err, errCutShort) { // nothing was kept: the same request goes out with a higher limit
 			void = void.Add(s.usage)
-			t.cfg.Publish(event.Retry{Attempt: 1, Max: 1, Err: "the reply was cut off at the output limit; asking again with a higher one"})
+			t.cfg.Publish(event.Retry{
+				Attempt: 1, Max: 1,
+				Err: "the reply was cut off at the output limit; asking again with a higher one",
+			})
 			continue
 		}
 		took := t.cfg.Clock().Sub(began)
@@ -65,7 +69,8 @@ func (s *stream) verdict(out *outcome, err error) outcome {
 	return *out
 }
 
-// stepError is the error that ends the step without a reply, or nil when the turn goes on with the parts that were kept.
+// stepError is the error that ends the step without a reply, or nil when the turn goes on with the parts that were
+// kept.
 func (t *turn) stepError(s *stream, err error) error {
 	if err == nil || s.kept() || s.ctx.Err() != nil || s.writeErr != nil {
 		return nil
@@ -181,7 +186,10 @@ func (s *stream) take(d llm.Delta) {
 			s.flush(d.Index + 1)
 			return
 		}
-		s.cfg.Publish(event.PartReady{MessageID: s.id, Index: d.Index, Part: d.Part, Model: s.model, Usage: s.usage, Shown: s.shown(d.Index, d.Part)})
+		s.cfg.Publish(event.PartReady{
+			MessageID: s.id, Index: d.Index, Part: d.Part, Model: s.model, Usage: s.usage,
+			Shown: s.shown(d.Index, d.Part),
+		})
 	case llm.ToolReady:
 		s.complete(d.Index, d.Call)
 		s.flush(d.Index + 1)

@@ -16,7 +16,8 @@ const (
 )
 
 const (
-	goOnCut   = "Your reply was cut off at the output limit. Go on exactly where it stopped, without repeating or apologising; if one file or call is too long for one reply, split it into smaller ones."
+	goOnCut = "Your reply was cut off at the output limit. Go on exactly where it stopped, without repeating or " +
+		"apologising; if one file or call is too long for one reply, split it into smaller ones."
 	goOnEmpty = "Your last reply was empty. If the work is done, say in a few words what was done; otherwise go on."
 )
 

@@ -45,14 +45,21 @@ func TestOddStreams(t *testing.T) {
 		"ready twice":              {raw(llm.ToolReady{Call: a}, llm.ToolReady{Call: a}, done(a)), "[1=T a]"},
 		"ready twice, other input": {raw(llm.ToolReady{Call: a}, llm.ToolReady{Call: b}, done(b)), "[1=T a]"},
 		"never ready":              {raw(done(a)), "[1=T a]"},
-		"other index in the whole": {raw(llm.PartDone{Index: 0, Part: llm.Text{Text: "t"}}, llm.ToolReady{Index: 1, Call: a}, done(a)), "[1=T a]"},
-		"same id for two calls":    {raw(llm.ToolReady{Index: 0, Call: a}, llm.ToolReady{Index: 1, Call: b}, done(a, b)), "[1=T a 1_2=T b]"},
-		"same id, none announced":  {raw(done(a, b)), "[1=T a 1_2=T b]"},
-		"no ids":                   {raw(llm.ToolReady{Index: 0, Call: noID}, llm.ToolReady{Index: 1, Call: noID}, done(noID, noID)), "[call=T c call_2=T c]"},
-		"a gap":                    {raw(llm.TextDelta{Index: 0, Text: "t"}, llm.ToolReady{Index: 1, Call: a}, done(llm.Text{Text: "t"}, a)), "[1=T a]"},
+		"other index in the whole": {raw(llm.PartDone{Index: 0, Part: llm.Text{Text: "t"}}, llm.ToolReady{Index: 1, Call: a},
+			done(a)), "[1=T a]"},
+		"same id for two calls": {
+			raw(llm.ToolReady{Index: 0, Call: a}, llm.ToolReady{Index: 1, Call: b}, done(a, b)),
+			"[1=T a 1_2=T b]",
+		},
+		"same id, none announced": {raw(done(a, b)), "[1=T a 1_2=T b]"},
+		"no ids": {raw(llm.ToolReady{Index: 0, Call: noID}, llm.ToolReady{Index: 1, Call: noID},
+			done(noID, noID)), "[call=T c call_2=T c]"},
+		"a gap": {raw(llm.TextDelta{Index: 0, Text: "t"}, llm.ToolReady{Index: 1, Call: a},
+			done(llm.Text{Text: "t"}, a)), "[1=T a]"},
 		"a gap and a cut":          {raw(llm.TextDelta{Index: 0, Text: "t"}, llm.ToolReady{Index: 1, Call: a}), "[1=T a]"},
 		"the whole lacks the call": {raw(llm.ToolReady{Index: 0, Call: a}, done(llm.Text{Text: "t"})), "[1=T a]"},
-		"sent again after a call":  {raw(llm.Sent{Attempt: 1}, llm.ToolReady{Call: a}, llm.Sent{Attempt: 2}, llm.ToolReady{Call: b}, done(b)), "[1=T a]"},
+		"sent again after a call": {raw(llm.Sent{Attempt: 1}, llm.ToolReady{Call: a}, llm.Sent{Attempt: 2},
+			llm.ToolReady{Call: b}, done(b)), "[1=T a]"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			log := newLog(t)
@@ -141,7 +148,8 @@ func TestFallbackLastsForTheTurn(t *testing.T) {
 func TestAskingAgainInAnotherTurnIsNoDoomLoop(t *testing.T) {
 	var plays []play
 	for i := range 4 {
-		plays = append(plays, reply(llm.StopToolUse, call(fmt.Sprint(i), "T", `{"x":"a"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		plays = append(plays, reply(llm.StopToolUse, call(fmt.Sprint(i), "T", `{"x":"a"}`)),
+			reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	}
 	f := newFixture(t, []agent.Tool{echo("T", true)}, nil, plays...)
 	for range 4 {
@@ -177,7 +185,8 @@ func TestSteersThatNoStepFollowsAreKept(t *testing.T) {
 		f.Steer(llm.UserText("also this"))
 		return agent.TextResult("ok"), nil
 	})
-	f = newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { c.MaxSteps = 1 }, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
+	f = newFixture(t, []agent.Tool{tl}, func(c *agent.Config) { c.MaxSteps = 1 },
+		reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 	if end := f.run(t); end.Reason != event.EndMaxSteps || len(f.TakeSteers()) != 1 {
 		t.Errorf("%+v", end)
 	}

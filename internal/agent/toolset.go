@@ -17,8 +17,8 @@ import (
 // The list of specs that a model is sent only ever grows at its end: a tool that is new in Tools is added to
 // it, one that is gone from both lists keeps its spec there and calls to it are answered with an error, and
 // one whose spec changed is sent as it was first. After a compaction or checkout the list begins anew with
-// the present tools, since the request is new from its start anyway. A deferred tool is not sent. A call to it by its name runs
-// like any other; an input that does not fit is answered with its schema, as for every tool. Loading a
+// the present tools, since the request is new from its start anyway. A deferred tool is not sent. A call to it by its
+// name runs like any other; an input that does not fit is answered with its schema, as for every tool. Loading a
 // deferred tool is to move it to Tools and to change Version.
 type ToolSet struct {
 	Version  uint64 // another one when anything below is another

@@ -70,7 +70,10 @@ func bodies(t *testing.T, wire string, cfg agent.Config, replies ...llmtest.Repl
 
 // named is a tool that answers with its name; run, when not nil, is called first.
 func named(name string, run func()) agent.Tool {
-	spec := llm.ToolSpec{Name: name, Description: "Does " + name + ".", Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`)}
+	spec := llm.ToolSpec{
+		Name: name, Description: "Does " + name + ".",
+		Schema: json.RawMessage(`{"type":"object","properties":{"x":{"type":"string"}},"required":["x"]}`),
+	}
 	return agent.NewTool(spec, func(context.Context, llm.ToolCall, struct{ X string }) (*agent.Plan, error) {
 		return &agent.Plan{Accesses: []permission.Access{}, Run: func(context.Context) (*agent.Result, error) {
 			if run != nil {
@@ -102,12 +105,15 @@ func TestToolsThatComeAndGoOnlyAppendToWhatIsSent(t *testing.T) {
 			set := agent.ToolSet{Version: 1}
 			a, b := named("A", nil), named("B", nil)
 			late := named("Late", nil)
-			swap := named("Swap", func() { set = agent.ToolSet{Version: 2, Tools: []agent.Tool{late, a}, Deferred: []agent.Tool{b}} })
+			swap := named("Swap", func() {
+				set = agent.ToolSet{Version: 2, Tools: []agent.Tool{late, a}, Deferred: []agent.Tool{b}}
+			})
 			set.Tools = []agent.Tool{a, b, swap}
 			got := bodies(t, wire, agent.Config{Tools: func(context.Context) (agent.ToolSet, error) { return set, nil }},
 				llmtest.Say(llmtest.Tool("A", map[string]any{"x": "1"})),
 				llmtest.Say(llmtest.Tool("Swap", map[string]any{"x": "1"})),
-				llmtest.Say(llmtest.Tool("Late", map[string]any{"x": "1"}), llmtest.Tool("Swap", map[string]any{"x": "1"}), llmtest.Tool("B", map[string]any{"x": "1"})),
+				llmtest.Say(llmtest.Tool("Late", map[string]any{"x": "1"}), llmtest.Tool("Swap", map[string]any{"x": "1"}),
+					llmtest.Tool("B", map[string]any{"x": "1"})),
 				llmtest.Say(llmtest.Text("done")))
 			if len(got) != 4 {
 				t.Fatalf("%d requests", len(got))
@@ -192,7 +198,10 @@ func toolNames(t *testing.T, list []byte) string {
 func TestADeferredToolIsNotSentAndIsAnsweredWithItsSchema(t *testing.T) {
 	for wire := range wires {
 		t.Run(wire, func(t *testing.T) {
-			set := agent.ToolSet{Version: 1, Tools: []agent.Tool{named("A", nil)}, Deferred: []agent.Tool{named("mcp__s__far", nil)}}
+			set := agent.ToolSet{
+				Version: 1, Tools: []agent.Tool{named("A", nil)},
+				Deferred: []agent.Tool{named("mcp__s__far", nil)},
+			}
 			got := bodies(t, wire, agent.Config{Tools: func(context.Context) (agent.ToolSet, error) { return set, nil }},
 				llmtest.Say(llmtest.Tool("mcp__s__far", map[string]any{})),
 				llmtest.Say(llmtest.Tool("mcp__s__far", map[string]any{"x": "1"})),
@@ -240,7 +249,10 @@ func TestAnOriginIsNotSent(t *testing.T) {
 			with := &agent.Memory{}
 			without := &agent.Memory{}
 			for m, origin := range map[*agent.Memory]llm.Origin{with: llm.OriginMemory, without: llm.OriginAuthor} {
-				msg := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Use tabs.", Origin: origin}, llm.Text{Text: "hello"}}}
+				msg := llm.Message{Role: llm.User, Parts: []llm.Part{
+					llm.Text{Text: "Use tabs.", Origin: origin},
+					llm.Text{Text: "hello"},
+				}}
 				if err := m.AddUser(t.Context(), msg, false, false); err != nil {
 					t.Fatal(err)
 				}

@@ -63,11 +63,14 @@ func (t *turn) window() Window {
 	return Window{Model: info, Used: t.promptSize(t.cfg.Transcript.Messages()), Mark: t.cfg.WindowMark(info)}
 }
 
-// plausible replaces a provider's count by an estimate where it cannot be right: no prompt was answered that has twice the
-// tokens of the window, and the tokens of a text are more than a third of the estimate.
+// plausible replaces a provider's count by an estimate where it cannot be right: no prompt was answered that has twice
+// the tokens of the window, and the tokens of a text are more than a third of the estimate.
 func (t *turn) plausible(used int) int {
 	model, _ := t.Model()
-	estimate := llm.EstimateRequest(&llm.Request{System: t.system, Tools: t.tools.Load().specs, Messages: t.cfg.Transcript.Messages()})
+	estimate := llm.EstimateRequest(&llm.Request{
+		System: t.system, Tools: t.tools.Load().specs,
+		Messages: t.cfg.Transcript.Messages(),
+	})
 	if window := model.Info().ContextWindow; window > 0 && used > 2*window {
 		return estimate
 	}

@@ -21,9 +21,13 @@ func TestAnOverflowIsSentAgainAfterTheConversationShrank(t *testing.T) {
 		c.Transcript = log
 		c.OnWindow = func(ctx context.Context, w agent.Window) (bool, error) {
 			seen = append(seen, w)
-			return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "overflow", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
+			return true, log.Compact(ctx, session.Compaction{
+				Level: 4, Trigger: "overflow", Until: log.Head(),
+				Messages: []llm.Message{llm.UserText("short")},
+			})
 		}
-	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), broken(errTooLong), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	}, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)), broken(errTooLong),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	if end := f.run(t); end.Reason != event.EndCompleted || end.Steps != 2 {
 		t.Errorf("%+v", end)
 	}
@@ -43,7 +47,10 @@ func TestTheSpentTokensOfATurnOutliveACompaction(t *testing.T) {
 			for i, p := range parts {
 				emit(yield, i, p)
 			}
-			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse, Usage: &llm.Usage{Input: prompt, Output: output}}}, nil)
+			yield(llm.Done{Message: llm.Message{
+				ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse,
+				Usage: &llm.Usage{Input: prompt, Output: output},
+			}}, nil)
 		}
 	}
 	used, times := 0, 0
@@ -53,10 +60,14 @@ func TestTheSpentTokensOfATurnOutliveACompaction(t *testing.T) {
 		c.OnWindow = func(ctx context.Context, w agent.Window) (bool, error) {
 			used += w.Used
 			times++
-			return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "auto", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
+			return true, log.Compact(ctx, session.Compaction{
+				Level: 4, Trigger: "auto", Until: log.Head(),
+				Messages: []llm.Message{llm.UserText("short")},
+			})
 		}
 	}, step(400, 100, call("1", "T", `{"x":"a"}`)), step(900, 200, call("2", "T", `{"x":"b"}`)),
-		step(300, 50, call("3", "T", `{"x":"c"}`)), step(1200, 10, call("4", "T", `{"x":"d"}`)), reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+		step(300, 50, call("3", "T", `{"x":"c"}`)), step(1200, 10, call("4", "T", `{"x":"d"}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
 	f.run(t)
 	var spent []int
 	for _, r := range f.model.reqs {
@@ -74,8 +85,11 @@ func TestAnOverflowThatCannotBeHelpedEndsTheTurnWithTheProvidersError(t *testing
 		calls  int
 		plays  []play
 	}{
-		"nothing shrank":    {false, 1, []play{broken(errTooLong)}},
-		"shrank in vain":    {true, agent.MaxOverflows, []play{broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong), broken(errTooLong)}},
+		"nothing shrank": {false, 1, []play{broken(errTooLong)}},
+		"shrank in vain": {true, agent.MaxOverflows, []play{
+			broken(errTooLong), broken(errTooLong), broken(errTooLong),
+			broken(errTooLong), broken(errTooLong),
+		}},
 		"stopped and stuck": {false, 1, []play{reply(llm.StopContextWindow, llm.Text{Text: "half"})}},
 	} {
 		n := 0
@@ -111,7 +125,10 @@ func TestPressureIsToldBeforeARequestFromTheLastUsageAndWhatCameSince(t *testing
 			for i, p := range parts {
 				emit(yield, i, p)
 			}
-			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse, Usage: &llm.Usage{Input: 100, CacheRead: 800, Output: 50}}}, nil)
+			yield(llm.Done{Message: llm.Message{
+				ID: "r", Role: llm.Assistant, Parts: parts, Stop: llm.StopToolUse,
+				Usage: &llm.Usage{Input: 100, CacheRead: 800, Output: 50},
+			}}, nil)
 		}
 	}
 	f := newFixture(t, []agent.Tool{long}, func(c *agent.Config) {
@@ -139,7 +156,10 @@ func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 			until = e.ID
 		}
 	}
-	if err := log.Compact(t.Context(), session.Compaction{Until: until, Messages: []llm.Message{llm.UserText("short")}}); err != nil {
+	if err := log.Compact(t.Context(), session.Compaction{
+		Until:    until,
+		Messages: []llm.Message{llm.UserText("short")},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	want := llm.EstimateRequest(&llm.Request{Messages: log.Messages(), Tools: f.Specs()})
@@ -148,16 +168,29 @@ func TestTheEstimateForgetsWhatWasCompacted(t *testing.T) {
 	}
 }
 
-// A provider that counts nonsense neither has the conversation compacted for nothing nor keeps it from becoming shorter.
+// A provider that counts nonsense neither has the conversation compacted for nothing nor keeps it from becoming
+// shorter.
 func TestACountThatCannotBeRightIsNotBelieved(t *testing.T) {
 	for name, tt := range map[string]struct {
 		usage llm.Usage
 		plays []play
 		used  func(int) bool // of OnWindow; nil: it is not called
 	}{
-		"far too many":          {llm.Usage{Input: 1 << 40, Output: 5}, []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}, nil},
-		"negative":              {llm.Usage{Input: -1 << 40, Output: -5}, []play{reply(llm.StopEndTurn, llm.Text{Text: "done"})}, nil},
-		"none, and an overflow": {llm.Usage{Input: 1}, []play{broken(errTooLong), reply(llm.StopEndTurn, llm.Text{Text: "done"})}, func(n int) bool { return n > 300 }},
+		"far too many": {
+			llm.Usage{Input: 1 << 40, Output: 5},
+			[]play{reply(llm.StopEndTurn, llm.Text{Text: "done"})},
+			nil,
+		},
+		"negative": {
+			llm.Usage{Input: -1 << 40, Output: -5},
+			[]play{reply(llm.StopEndTurn, llm.Text{Text: "done"})},
+			nil,
+		},
+		"none, and an overflow": {
+			llm.Usage{Input: 1},
+			[]play{broken(errTooLong), reply(llm.StopEndTurn, llm.Text{Text: "done"})},
+			func(n int) bool { return n > 300 },
+		},
 	} {
 		var seen []agent.Window
 		long := tool("T", true, func(context.Context, string) (*agent.Result, error) {
@@ -166,7 +199,10 @@ func TestACountThatCannotBeRightIsNotBelieved(t *testing.T) {
 		count := func(_ context.Context, yield func(llm.Delta, error) bool) {
 			c := call("1", "T", `{"x":"a"}`)
 			emit(yield, 0, c)
-			yield(llm.Done{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse, Usage: &tt.usage}}, nil)
+			yield(llm.Done{Message: llm.Message{
+				ID: "r", Role: llm.Assistant, Parts: []llm.Part{c}, Stop: llm.StopToolUse,
+				Usage: &tt.usage,
+			}}, nil)
 		}
 		f := newFixture(t, []agent.Tool{long}, func(c *agent.Config) {
 			c.WindowMark = func(llm.ModelInfo) int { return 150_000 }
@@ -203,7 +239,10 @@ func TestTheHooksOfAStepRunAgainAfterACompaction(t *testing.T) {
 			}
 			c.OnWindow = func(ctx context.Context, _ agent.Window) (bool, error) {
 				compactions++
-				return true, log.Compact(ctx, session.Compaction{Level: 4, Trigger: "auto", Until: log.Head(), Messages: []llm.Message{llm.UserText("short")}})
+				return true, log.Compact(ctx, session.Compaction{
+					Level: 4, Trigger: "auto", Until: log.Head(),
+					Messages: []llm.Message{llm.UserText("short")},
+				})
 			}
 			c.BeforeStep = []agent.BeforeStep{{Name: "mode", Run: func(context.Context) ([]llm.Message, error) {
 				for _, m := range log.Messages() {

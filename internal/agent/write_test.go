@@ -100,8 +100,10 @@ func TestAFullDiskEndsTheTurnInOrder(t *testing.T) {
 				ran.Store(x, true)
 				return agent.TextResult("ran " + x), nil
 			}
-			f := newFixture(t, []agent.Tool{tool("R", true, run), tool("W", false, run)}, func(c *agent.Config) { c.Transcript = disk },
-				reply(llm.StopToolUse, llm.Text{Text: "look"}, call("1", "W", `{"x":"1"}`), call("2", "W", `{"x":"2"}`), call("3", "R", `{"x":"3"}`)),
+			f := newFixture(t, []agent.Tool{tool("R", true, run), tool("W", false, run)},
+				func(c *agent.Config) { c.Transcript = disk },
+				reply(llm.StopToolUse, llm.Text{Text: "look"}, call("1", "W", `{"x":"1"}`), call("2", "W", `{"x":"2"}`),
+					call("3", "R", `{"x":"3"}`)),
 				reply(llm.StopEndTurn, llm.Text{Text: "done"}),
 				reply(llm.StopEndTurn, llm.Text{Text: "again"}))
 			end, err := f.Run(t.Context(), llm.UserText("go"))
@@ -137,7 +139,8 @@ func checkShown(t *testing.T, f *fixture, disk *fullDisk) {
 	written := strings.Join(disk.kinds, ",") + ","
 	count := func(prefix string) int { return strings.Count(","+written, ","+prefix) }
 	for kind, n := range map[string]int{
-		"user": len(ofKind[event.UserMessage](f)), "part": len(ofKind[event.PartDone](f)), "reply": len(ofKind[event.Response](f)),
+		"user": len(ofKind[event.UserMessage](f)), "part": len(ofKind[event.PartDone](f)),
+		"reply": len(ofKind[event.Response](f)),
 		"start": len(ofKind[event.ToolStart](f)), "end": len(ofKind[event.ToolEnd](f)),
 	} {
 		if n > count(kind) {
@@ -171,7 +174,12 @@ func checkAnswers(t *testing.T, msgs []llm.Message, ran *sync.Map) {
 func TestUnwrittenDecisionsEndTheTurn(t *testing.T) {
 	full := &session.WriteError{ID: "s", Path: "p", Err: errors.New("no space left on device")}
 	ran := false
-	tl := tool("T", false, func(context.Context, string) (*agent.Result, error) { ran = true; return agent.TextResult("x"), nil })
+	tl := tool("T", false, func(context.Context, string) (*agent.Result,
+		error,
+	) {
+		ran = true
+		return agent.TextResult("x"), nil
+	})
 	f := newFixture(t, []agent.Tool{tl}, nil, reply(llm.StopToolUse, call("1", "T", `{"x":"a"}`)))
 	f.Live().Authorize = denyWith(full)
 	end, err := f.Run(t.Context(), llm.UserText("go"))

@@ -31,7 +31,8 @@ func agentsCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "agents", Short: "List the kinds of subagents", Args: noArgs,
-		Long: "List the kinds of agents that the tool Task can start here: built-in ones and those of files. Files that were left out are named on stderr.",
+		Long: "List the kinds of agents that the tool Task can start here: built-in ones and those of files. Files that " +
+			"were left out are named on stderr.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
 			inst, err := p.instance(o)
@@ -76,9 +77,12 @@ type kindJSON struct {
 
 func kindForJSON(k *subagent.Kind) kindJSON {
 	out := kindJSON{
-		Name: k.Name, Description: k.Description, Source: k.Source, Path: k.Path, Tools: k.Tools, Without: k.Without, Model: k.Model, MaxTurns: k.MaxSteps,
-		ReadOnly: k.ReadOnly, Effort: k.Effort, Mode: string(k.Mode), Skills: k.Skills, Background: k.Background, Color: k.Color,
-		Temperature: k.Temperature, Memory: string(k.Memory), Eval: k.Eval, Notes: k.Notes, Servers: slices.Sorted(maps.Keys(k.Servers)),
+		Name: k.Name, Description: k.Description, Source: k.Source, Path: k.Path, Tools: k.Tools, Without: k.Without,
+		Model: k.Model, MaxTurns: k.MaxSteps,
+		ReadOnly: k.ReadOnly, Effort: k.Effort, Mode: string(k.Mode), Skills: k.Skills, Background: k.Background,
+		Color:       k.Color,
+		Temperature: k.Temperature, Memory: string(k.Memory), Eval: k.Eval, Notes: k.Notes,
+		Servers: slices.Sorted(maps.Keys(k.Servers)),
 	}
 	if k.Permissions != nil {
 		out.Permissions = k.Permissions

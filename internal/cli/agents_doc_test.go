@@ -36,7 +36,10 @@ func docRun(t *testing.T, files map[string]string, replies ...llmtest.Reply) (ru
 		}
 		cmd := exec.Command("sh", "-c", line)
 		cmd.Dir = filepath.Join(home, "p")
-		cmd.Env = []string{"HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+		cmd.Env = []string{
+			"HOME=" + home, "PATH=" + filepath.Join(home, "bin") + ":" + os.Getenv("PATH"),
+			"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test",
+		}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%s: %v\n%s", line, err, out)
@@ -51,10 +54,22 @@ func TestTheExamplesOfTheAgentsPageAreTrue(t *testing.T) {
 		"p/a.txt": "one two three\n", "p/.lathe/agents/reviewer.md": pageBlock(t, "agents.md", "markdown"),
 		".config/lathe/settings.json": pageBlock(t, "agents.md", "json"),
 	},
-		llmtest.Reply{When: &llmtest.When{System: "Answer with a number.", Result: "one two three"}, Parts: []llmtest.Part{llmtest.Text("3")}},
-		llmtest.Reply{When: &llmtest.When{System: "Answer with a number."}, Parts: []llmtest.Part{llmtest.Tool("Read", map[string]any{"file_path": "a.txt"})}},
-		llmtest.Reply{When: &llmtest.When{Result: "3\n\n[agent"}, Parts: []llmtest.Part{llmtest.Text(strings.TrimSpace(want))}},
-		llmtest.Say(llmtest.Tool("Task", map[string]any{"description": "count", "prompt": "Count the words of a.txt.", "subagent_type": "counter"})),
+		llmtest.Reply{
+			When:  &llmtest.When{System: "Answer with a number.", Result: "one two three"},
+			Parts: []llmtest.Part{llmtest.Text("3")},
+		},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "Answer with a number."},
+			Parts: []llmtest.Part{llmtest.Tool("Read", map[string]any{"file_path": "a.txt"})},
+		},
+		llmtest.Reply{
+			When:  &llmtest.When{Result: "3\n\n[agent"},
+			Parts: []llmtest.Part{llmtest.Text(strings.TrimSpace(want))},
+		},
+		llmtest.Say(llmtest.Tool("Task", map[string]any{
+			"description": "count", "prompt": "Count the words of a.txt.",
+			"subagent_type": "counter",
+		})),
 	)
 	if out := run(line); out != want {
 		t.Errorf("%q, want %q", out, want)
@@ -79,12 +94,24 @@ func TestTheExampleOfTheTeamsPageIsTrue(t *testing.T) {
 		"p/a.go": "package a\n", "bin/go": "#!/bin/sh\necho checked \"$@\" >>\"$HOME/checks\"\n",
 		".config/lathe/settings.json": `{"permissions": {"allow": ["Bash(go test *)"]}, "sandbox": {"enabled": false}}`,
 	},
-		llmtest.Reply{When: &llmtest.When{System: "You coordinate", Result: "Task 1"}, Parts: []llmtest.Part{llmtest.Text("Made.")}},
-		llmtest.Reply{When: &llmtest.When{System: "You coordinate", Contains: "1. log: done"}, Parts: []llmtest.Part{llmtest.Text("The logger is replaced.")}},
-		llmtest.Reply{When: &llmtest.When{System: "You coordinate", Contains: "Replace the logger"}, Parts: []llmtest.Part{llmtest.Tool("TaskCreate", map[string]any{"title": "log", "prompt": "write log.go"})}},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You coordinate", Result: "Task 1"},
+			Parts: []llmtest.Part{llmtest.Text("Made.")},
+		},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You coordinate", Contains: "1. log: done"},
+			Parts: []llmtest.Part{llmtest.Text("The logger is replaced.")},
+		},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You coordinate", Contains: "Replace the logger"},
+			Parts: []llmtest.Part{llmtest.Tool("TaskCreate", map[string]any{"title": "log", "prompt": "write log.go"})},
+		},
 		llmtest.Reply{When: &llmtest.When{Result: "Created"}, Parts: []llmtest.Part{llmtest.Text("Written.")}},
 		llmtest.Reply{When: &llmtest.When{Result: "ritten"}, Parts: []llmtest.Part{llmtest.Text("Written.")}},
-		llmtest.Reply{When: &llmtest.When{Contains: "Your task: log"}, Parts: []llmtest.Part{llmtest.Tool("Write", map[string]any{"file_path": "log.go", "content": "package a\n"})}},
+		llmtest.Reply{
+			When:  &llmtest.When{Contains: "Your task: log"},
+			Parts: []llmtest.Part{llmtest.Tool("Write", map[string]any{"file_path": "log.go", "content": "package a\n"})},
+		},
 	)
 	run("git init -q -b main && git add a.go && git -c user.name=a -c user.email=a@b commit -qm one")
 	if out := run(lines[0]); !strings.Contains(out, "The logger is replaced.") {

@@ -10,7 +10,8 @@ import (
 func exactly(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) != len(names) {
-			return usage(c.CommandPath()+" "+strings.Join(names, " "), "%s takes %s", c.CommandPath(), plural(len(names), "argument"))
+			return usage(c.CommandPath()+" "+strings.Join(names, " "), "%s takes %s", c.CommandPath(),
+				plural(len(names), "argument"))
 		}
 		return nil
 	}
@@ -20,7 +21,8 @@ func exactly(names ...string) cobra.PositionalArgs {
 func atMost(names ...string) cobra.PositionalArgs {
 	return func(c *cobra.Command, args []string) error {
 		if len(args) > len(names) {
-			return usage(c.CommandPath()+" ["+strings.Join(names, " [")+strings.Repeat("]", len(names)), "%s takes at most %s", c.CommandPath(), plural(len(names), "argument"))
+			return usage(c.CommandPath()+" ["+strings.Join(names, " [")+strings.Repeat("]", len(names)), "%s takes at most %s",
+				c.CommandPath(), plural(len(names), "argument"))
 		}
 		return nil
 	}

@@ -116,8 +116,8 @@ func readFlag(f *pflag.FlagSet, args []string, inv *invocation) (taken int, prin
 	return taken, false
 }
 
-// listFlags are flags that take several arguments, each with the test that separates them from a prompt. Claude Code's take all
-// up to the next flag, and eat a prompt that follows.
+// listFlags are flags that take several arguments, each with the test that separates them from a prompt. Claude Code's
+// take all up to the next flag, and eat a prompt that follows.
 var listFlags = map[string]func(string) bool{
 	"allowedTools": looksLikeRule, "disallowedTools": looksLikeRule, "tools": looksLikeRule, "add-dir": looksLikeFolder,
 	"betas": looksLikeBeta,
@@ -191,7 +191,8 @@ func checkTypo(words []string) error {
 	if d > 2 || d*3 > len(near) {
 		return nil
 	}
-	return usage(`to send it to the model: lathe -p "`+strings.Join(words, " ")+`"`, "there is no command %q; did you mean %q?", w, near)
+	return usage(`to send it to the model: lathe -p "`+strings.Join(words, " ")+`"`,
+		"there is no command %q; did you mean %q?", w, near)
 }
 
 func isCommand(s string) bool { return slices.Contains(commandNames, s) }

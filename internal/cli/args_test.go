@@ -37,7 +37,13 @@ func TestAFirstWordThatNamesACommandIsOne(t *testing.T) {
 			t.Errorf("%q: command %v, error %v", args, inv.command, err)
 		}
 	}
-	for _, args := range [][]string{{"fix the session bug"}, {"explain", "session"}, {"--model", "session", "explain"}, {"--", "-x"}, nil} {
+	for _, args := range [][]string{
+		{"fix the session bug"},
+		{"explain", "session"},
+		{"--model", "session", "explain"},
+		{"--", "-x"},
+		nil,
+	} {
 		if inv, err := splitArgs(args); err != nil || inv.command {
 			t.Errorf("%q: command %v, error %v", args, inv.command, err)
 		}
@@ -85,11 +91,17 @@ func TestResumeTakesOneWordAndLeavesAPromptAlone(t *testing.T) {
 }
 
 func TestAllowedToolsTakesRulesAndNotThePrompt(t *testing.T) {
-	inv, err := splitArgs([]string{"-p", "--allowedTools", "Bash(git log *)", "Bash(git diff *)", "Read", "mcp__x__y", "explain Read"})
+	inv, err := splitArgs([]string{
+		"-p", "--allowedTools", "Bash(git log *)", "Bash(git diff *)", "Read", "mcp__x__y",
+		"explain Read",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"-p", "--allowedTools=Bash(git log *)", "--allowedTools=Bash(git diff *)", "--allowedTools=Read", "--allowedTools=mcp__x__y", "explain Read"}
+	want := []string{
+		"-p", "--allowedTools=Bash(git log *)", "--allowedTools=Bash(git diff *)", "--allowedTools=Read",
+		"--allowedTools=mcp__x__y", "explain Read",
+	}
 	if diff := cmp.Diff(want, inv.args); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)
 	}
@@ -105,13 +117,17 @@ func TestRulesAreSplitOutsideParentheses(t *testing.T) {
 
 func TestListFlagsTakeSeveralArguments(t *testing.T) {
 	dir := t.TempDir()
-	inv, err := splitArgs([]string{"-p", "--tools", "Read", "Grep", "explain Read", "--add-dir", dir, "../b", "go on", "--disallowedTools", "Edit", "Bash(rm *)", "stop", "--betas", "one-2025-08-07", "two-2025-02-19", "begin"})
+	inv, err := splitArgs([]string{
+		"-p", "--tools", "Read", "Grep", "explain Read", "--add-dir", dir, "../b", "go on",
+		"--disallowedTools", "Edit", "Bash(rm *)", "stop", "--betas", "one-2025-08-07", "two-2025-02-19", "begin",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	want := []string{
 		"-p", "--tools=Read", "--tools=Grep", "explain Read", "--add-dir=" + dir, "--add-dir=../b", "go on",
-		"--disallowedTools=Edit", "--disallowedTools=Bash(rm *)", "stop", "--betas=one-2025-08-07", "--betas=two-2025-02-19", "begin",
+		"--disallowedTools=Edit", "--disallowedTools=Bash(rm *)", "stop", "--betas=one-2025-08-07", "--betas=two-2025-02-19",
+		"begin",
 	}
 	if diff := cmp.Diff(want, inv.args); diff != "" {
 		t.Errorf("-want +got:\n%s", diff)

@@ -18,7 +18,8 @@ import (
 func authCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "auth", Short: "Keep, show and remove the keys of providers", RunE: needCommand,
-		Long: "Keys are kept in the keyring of the operating system, or, where there is none, in a file that only you can read. A key in the environment or in the settings goes before one that is kept. No key is ever printed.",
+		Long: "Keys are kept in the keyring of the operating system, or, where there is none, in a file that only you can " +
+			"read. A key in the environment or in the settings goes before one that is kept. No key is ever printed.",
 	}
 	c.AddCommand(authLogin(p, o), authLogout(p, o), authStatus(p, o))
 	return c
@@ -27,10 +28,16 @@ func authCommand(p *program, o *Options) *cobra.Command {
 func authLogin(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "login PROVIDER", Short: "Keep the key of a provider, or log in to GitHub Copilot", Args: oneProvider,
-		Long: "Ask for the API key of a provider, which is not shown, and keep it; with another program's output as its input, the first line is the key. " +
-			"github-copilot logs in by a code that you type at GitHub. The accounts of ChatGPT and of Claude Pro or Max are for their makers' own programs, so lathe takes API keys of OpenAI and Anthropic only.",
+		Long: "Ask for the API key of a provider, which is not shown, and keep it; with another program's output as its " +
+			"input, the first line is the key. " +
+			"github-copilot logs in by a code that you type at GitHub. The accounts of ChatGPT and of Claude Pro or Max are " +
+			"for their makers' own programs, so lathe takes API keys of OpenAI and Anthropic only.",
 		RunE: func(c *cobra.Command, args []string) error {
-			return p.withInstance(c, o, func(ctx context.Context, inst *conversation.Instance) error { return p.login(ctx, o, inst, args[0]) })
+			return p.withInstance(c, o, func(ctx context.Context,
+				inst *conversation.Instance,
+			) error {
+				return p.login(ctx, o, inst, args[0])
+			})
 		},
 	}
 }
@@ -83,13 +90,16 @@ func (p *program) authStatus(states []provider.KeyState, asJSON bool) error {
 	return err
 }
 
-// foreignAccount returns the way to go on for a login that its maker keeps to programs of its own; "": it is another name.
+// foreignAccount returns the way to go on for a login that its maker keeps to programs of its own; "": it is another
+// name.
 func foreignAccount(name string) string {
 	switch strings.ToLower(name) {
 	case "claude", "claude-pro", "claude-max", "claude.ai":
-		return "the account of Claude Pro or Max is for Anthropic's own programs; make an API key at https://console.anthropic.com/settings/keys and run: lathe auth login anthropic"
+		return "the account of Claude Pro or Max is for Anthropic's own programs; make an API key at " +
+			"https://console.anthropic.com/settings/keys and run: lathe auth login anthropic"
 	case "chatgpt", "codex", "chatgpt-plus", "chatgpt-pro":
-		return "the account of ChatGPT is for OpenAI's own programs; make an API key at https://platform.openai.com/api-keys and run: lathe auth login openai"
+		return "the account of ChatGPT is for OpenAI's own programs; make an API key at " +
+			"https://platform.openai.com/api-keys and run: lathe auth login openai"
 	}
 	return ""
 }
@@ -97,7 +107,8 @@ func foreignAccount(name string) string {
 // oneProvider wants the name of one provider.
 func oneProvider(c *cobra.Command, args []string) error {
 	if len(args) != 1 {
-		return usage("the providers are "+strings.Join(hosts.Names(), ", "), "%s needs the name of one provider", c.CommandPath())
+		return usage("the providers are "+strings.Join(hosts.Names(), ", "), "%s needs the name of one provider",
+			c.CommandPath())
 	}
 	if text := foreignAccount(args[0]); text != "" {
 		return usage(text, "lathe cannot log in to %s", args[0])

@@ -12,7 +12,8 @@ import (
 	"testing"
 )
 
-// Newer SDKs start lathe with --await-initialize to hand over plugins and servers on stdin; the answer says whether they count.
+// Newer SDKs start lathe with --await-initialize to hand over plugins and servers on stdin; the answer says whether
+// they count.
 func TestTheFirstLineInitializesWhereTheHostSaysSo(t *testing.T) {
 	d := drive(t, "final\n  say Done.\n", "--await-initialize")
 	path := filepath.Join(d.dir, "heron")
@@ -22,13 +23,16 @@ func TestTheFirstLineInitializesWhereTheHostSaysSo(t *testing.T) {
 	d.write("heron/.claude-plugin/plugin.json", `{"name": "heron"}`)
 	config, _ := decider(t, "")
 	servers := strings.TrimSuffix(strings.TrimPrefix(config, `{"mcpServers": `), "}")
-	answer, err := d.ask(fmt.Sprintf(`{"subtype":"initialize","plugins":[{"type":"local","path":%q}],"mcpServers":%s}`, path, servers))
-	if err != "" || answer["plugins_applied"] != true || answer["mcp_servers_applied"] != true || answer["hooks_applied"] != nil {
+	answer, err := d.ask(fmt.Sprintf(`{"subtype":"initialize","plugins":[{"type":"local","path":%q}],"mcpServers":%s}`,
+		path, servers))
+	if err != "" || answer["plugins_applied"] != true || answer["mcp_servers_applied"] != true ||
+		answer["hooks_applied"] != nil {
 		t.Errorf("%v %v", err, answer)
 	}
 	d.send(said("hello", "one"))
 	begun := d.kind("init")
-	if !strings.Contains(fmt.Sprint(begun["plugins"]), "heron") || !strings.Contains(fmt.Sprint(begun["mcp_servers"]), "name:x") {
+	if !strings.Contains(fmt.Sprint(begun["plugins"]), "heron") || !strings.Contains(fmt.Sprint(begun["mcp_servers"]),
+		"name:x") {
 		t.Errorf("%v", begun)
 	}
 	d.kind("result")
@@ -47,7 +51,8 @@ func TestAHostThatDoesNotInitializeFirstIsRefused(t *testing.T) {
 		_ = d.in.Close()
 		r := d.kind("result")
 		err := d.cmd.Wait()
-		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 || !strings.Contains(fmt.Sprint(r["errors"]), "initialize") || len(d.srv.Requests()) != 0 {
+		if exit, ok := errors.AsType[*exec.ExitError](err); !ok || exit.ExitCode() != 2 ||
+			!strings.Contains(fmt.Sprint(r["errors"]), "initialize") || len(d.srv.Requests()) != 0 {
 			t.Errorf("%s: %v, %v", name, err, r)
 		}
 	}
@@ -55,7 +60,10 @@ func TestAHostThatDoesNotInitializeFirstIsRefused(t *testing.T) {
 
 func TestAHostCannotHaveAPluginWithoutItsServers(t *testing.T) {
 	d := drive(t, "final\n  say Done.\n", "--await-initialize")
-	if _, err := d.ask(`{"subtype":"initialize","plugins":[{"type":"local","path":"/p","skipMcpDiscovery":true}]}`); !strings.Contains(err, "skipMcpDiscovery") {
+	if _,
+		err := d.ask(
+		`{"subtype":"initialize","plugins":[{"type":"local","path":"/p","skipMcpDiscovery":true}]}`); !strings.Contains(err,
+		"skipMcpDiscovery") {
 		t.Errorf("%q", err)
 	}
 }

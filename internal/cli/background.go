@@ -13,10 +13,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// Commands and agents in the background of a run without a front end: their starts and ends are messages, and at the end
-// of the run they are waited for as long as the settings say; those that still run are named.
+// Commands and agents in the background of a run without a front end: their starts and ends are messages, and at the
+// end of the run they are waited for as long as the settings say; those that still run are named.
 
-// hear turns the starts and ends of a session's tasks into events. Ends wake the conversation where it takes more messages.
+// hear turns the starts and ends of a session's tasks into events. Ends wake the conversation where it takes more
+// messages.
 func (l *local) hear(s *conversation.Session) {
 	s.Env().Background.Notify(func(now tool.BackgroundShell) {
 		l.heard(s, now.Task(), now.Status == tool.ShellCompleted || now.Status == tool.ShellFailed)
@@ -43,8 +44,8 @@ func (l *local) onEnd(f func()) {
 	l.wake = f
 }
 
-// leftover waits for commands in the background and returns the tasks that run on all the same. Agents were waited for by
-// the turn.
+// leftover waits for commands in the background and returns the tasks that run on all the same. Agents were waited for
+// by the turn.
 func (l *local) leftover(ctx context.Context) []event.BackgroundTask {
 	b := l.front().Env().Background
 	if wait := l.inst.Config().Settings.Bash.BackgroundWaitMs; wait > 0 && b.Running() > 0 {
@@ -95,7 +96,8 @@ func endBackground(ctx context.Context, conv Conversation) string {
 		}
 		names = append(names, fmt.Sprintf("%s (%s)", t.ID, first))
 	}
-	return "ended with the run: " + strings.Join(names, ", ") + "; bash.backgroundWaitMs in the settings waits for commands and agents in the background"
+	return "ended with the run: " + strings.Join(names, ", ") +
+		"; bash.backgroundWaitMs in the settings waits for commands and agents in the background"
 }
 
 type taskStartedLine struct {
@@ -146,7 +148,8 @@ func (p *streamPrinter) background(b event.Background) error {
 	switch t := b.Task; t.Status {
 	case string(tool.ShellRunning):
 		err = p.w.write(&taskStartedLine{
-			Type: "system", Subtype: "task_started", TaskID: t.ID, ToolUseID: t.CallID, Description: t.Command, TaskType: taskType(t),
+			Type: "system", Subtype: "task_started", TaskID: t.ID, ToolUseID: t.CallID, Description: t.Command,
+			TaskType: taskType(t),
 		})
 	default:
 		status := t.Status

@@ -68,7 +68,9 @@ reply
 	if id == nil || !strings.Contains(out, `"agentId":"`+id[1]+`"`) {
 		t.Errorf("the agent %q was not resumed: %s", id, out)
 	}
-	if code != 0 || !strings.Contains(out, "agents were at work when this session ended") || !strings.Contains(out, "general-purpose (wait, ") || !strings.Contains(out, `"text":"Carried on."`) || !strings.Contains(out, `"result":"All done."`) {
+	if code != 0 || !strings.Contains(out, "agents were at work when this session ended") || !strings.Contains(out,
+		"general-purpose (wait, ") || !strings.Contains(out, `"text":"Carried on."`) || !strings.Contains(out,
+		`"result":"All done."`) {
 		t.Errorf("%d %s %s", code, out, stderr)
 	}
 }

@@ -76,7 +76,8 @@ func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt 
 		return err
 	}
 	if repo, ok := git.Find(inst.Dir()); !ok || repo.Head == "" {
-		return errors.Join(usage("make one with git init and a commit", "lathe best needs a git repository with a commit"), inst.Close())
+		return errors.Join(usage("make one with git init and a commit", "lathe best needs a git repository with a commit"),
+			inst.Close())
 	}
 	s, err := inst.NewSession(ctx, conversation.SessionOptions{})
 	if err != nil {
@@ -87,14 +88,20 @@ func (p *program) runBest(ctx context.Context, o *Options, b *bestFlags, prompt 
 	r := p.bestRunner(inst, s, b)
 	err = r.Run(ctx, c)
 	if err = errors.Join(err, s.Close(), inst.Close()); err != nil {
-		return &Error{Code: exitFailed, Err: err, Hint: "what there is of it: lathe best show " + c.ID, interrupted: ctx.Err() != nil}
+		return &Error{
+			Code: exitFailed, Err: err, Hint: "what there is of it: lathe best show " + c.ID,
+			interrupted: ctx.Err() != nil,
+		}
 	}
 	return p.endBest(ctx, o, b, r.Store, c)
 }
 
-func newContest(p *program, inst *conversation.Instance, s *conversation.Session, b *bestFlags, prompt string) *best.Contest {
+func newContest(p *program, inst *conversation.Instance, s *conversation.Session, b *bestFlags,
+	prompt string,
+) *best.Contest {
 	c := &best.Contest{
-		ID: p.now().UTC().Format("20060102-150405") + "-" + p.uuid()[:4], Prompt: prompt, Dir: inst.Dir(), Session: s.ID(), Created: p.now().Round(time.Second),
+		ID: p.now().UTC().Format("20060102-150405") + "-" + p.uuid()[:4], Prompt: prompt, Dir: inst.Dir(), Session: s.ID(),
+		Created: p.now().Round(time.Second),
 		Command: cmp.Or(b.check, inst.Extensions().Eval().Command),
 	}
 	for i := range b.n {
@@ -201,13 +208,16 @@ func (p *program) printContest(c *best.Contest) error {
 	case c.Applied > 0:
 		fmt.Fprintf(&b, "Attempt %d was applied. Remove the worktrees with: lathe best drop %s\n", c.Applied, c.ID)
 	case c.Winner > 0:
-		fmt.Fprintf(&b, "Attempt %d is the best. Look at it with: lathe best show %s %d. Apply it with: lathe best apply %s\n", c.Winner, c.ID, c.Winner, c.ID)
+		fmt.Fprintf(&b,
+			"Attempt %d is the best. Look at it with: lathe best show %s %d. Apply it with: lathe best apply %s\n", c.Winner,
+			c.ID, c.Winner, c.ID)
 	}
 	_, err := io.WriteString(p.out, b.String())
 	return err
 }
 
-// withContests opens the project's contests and finds one by the first argument, the newest without; the second is the number of an attempt.
+// withContests opens the project's contests and finds one by the first argument, the newest without; the second is the
+// number of an attempt.
 func (p *program) withContests(o *Options, args []string, f func(best.Store, *best.Contest, int) error) error {
 	inst, err := p.instance(o)
 	if err != nil {
@@ -230,24 +240,27 @@ func (p *program) withContests(o *Options, args []string, f func(best.Store, *be
 }
 
 func bestListCommand(p *program, o *Options) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the contests of this project", Args: noArgs, RunE: func(*cobra.Command, []string) error {
-		inst, err := p.instance(o)
-		if err != nil {
-			return err
-		}
-		all, err := best.Store{Dir: contests(inst)}.List()
-		if err != nil {
-			return errors.Join(err, inst.Close())
-		}
-		for _, c := range all {
-			state := "no winner"
-			if c.Winner > 0 {
-				state = fmt.Sprintf("attempt %d of %d won", c.Winner, len(c.Attempts))
+	return &cobra.Command{
+		Use: "list", Short: "List the contests of this project", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			inst, err := p.instance(o)
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(p.out, "%s  %s  %s\n", c.ID, state, term.Truncate(term.EscapeLine(c.Prompt), 80, "…"))
-		}
-		return inst.Close()
-	}}
+			all, err := best.Store{Dir: contests(inst)}.List()
+			if err != nil {
+				return errors.Join(err, inst.Close())
+			}
+			for _, c := range all {
+				state := "no winner"
+				if c.Winner > 0 {
+					state = fmt.Sprintf("attempt %d of %d won", c.Winner, len(c.Attempts))
+				}
+				fmt.Fprintf(p.out, "%s  %s  %s\n", c.ID, state, term.Truncate(term.EscapeLine(c.Prompt), 80, "…"))
+			}
+			return inst.Close()
+		},
+	}
 }
 
 func bestShowCommand(p *program, o *Options) *cobra.Command {
@@ -286,14 +299,16 @@ func (p *program) printBallots(c *best.Contest) error {
 		if b.Absent != "" {
 			choice = "no answer"
 		}
-		fmt.Fprintf(p.out, "  %s, %d or %d: %s. %s\n", escape(b.Judge), c.Attempts[b.First].N, c.Attempts[b.Second].N, choice, term.EscapeLine(cmp.Or(b.Absent, b.Reasoning)))
+		fmt.Fprintf(p.out, "  %s, %d or %d: %s. %s\n", escape(b.Judge), c.Attempts[b.First].N, c.Attempts[b.Second].N,
+			choice, term.EscapeLine(cmp.Or(b.Absent, b.Reasoning)))
 	}
 	return nil
 }
 
 func bestApplyCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
-		Use: "apply [ID [N]]", Short: "Apply the changes of the winner, or of an attempt, to the project", Args: atMost("ID", "N"),
+		Use: "apply [ID [N]]", Short: "Apply the changes of the winner, or of an attempt, to the project",
+		Args: atMost("ID", "N"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			return p.withContests(o, args, func(store best.Store, c *best.Contest, n int) error {
 				if err := p.applyAttempt(cmd.Context(), o, c, n); err != nil {
@@ -320,7 +335,10 @@ func (p *program) applyAttempt(ctx context.Context, _ *Options, c *best.Contest,
 		return &Error{Code: exitFailed, Msg: c.Dir + " is no git repository any more"}
 	}
 	if err := git.New(sandbox.New()).Apply(ctx, repo, a.Patch); err != nil {
-		return &Error{Code: exitFailed, Msg: "the changes do not fit the files as they are now, and nothing was changed", Err: err, Hint: "commit or stash your changes, or merge the branch " + a.Branch + " after a commit in " + a.Worktree}
+		return &Error{
+			Code: exitFailed, Msg: "the changes do not fit the files as they are now, and nothing was changed",
+			Err: err, Hint: "commit or stash your changes, or merge the branch " + a.Branch + " after a commit in " + a.Worktree,
+		}
 	}
 	c.Applied = a.N
 	return nil
@@ -346,10 +364,12 @@ func bestDropCommand(p *program, o *Options) *cobra.Command {
 	}
 }
 
-// printPatch prints the changes of an attempt as they are, for pagers and git apply; for a terminal without its escape sequences.
+// printPatch prints the changes of an attempt as they are, for pagers and git apply; for a terminal without its escape
+// sequences.
 func (p *program) printPatch(a *best.Attempt) error {
 	if a.Patch == "" {
-		return &Error{Code: exitFailed, Msg: fmt.Sprintf("attempt %d changed nothing: %s", a.N, cmp.Or(a.Problem, firstLineOf(a.Answer)))}
+		return &Error{Code: exitFailed, Msg: fmt.Sprintf("attempt %d changed nothing: %s", a.N,
+			cmp.Or(a.Problem, firstLineOf(a.Answer)))}
 	}
 	text, err := best.ReadPatch(a)
 	if err != nil {

@@ -57,7 +57,10 @@ final
 
 // What the user does to files between two turns is in the next search, whatever was kept of the one before.
 func TestSearchesSeeWhatTheUserChangedBetweenTwoTurns(t *testing.T) {
-	for _, settings := range []string{`{}`, `{"exploreCache":{"directoryTtlMs":0}}`, `{"exploreCache":{"directoryTtlMs":600000}}`} {
+	for _, settings := range []string{
+		`{}`, `{"exploreCache":{"directoryTtlMs":0}}`,
+		`{"exploreCache":{"directoryTtlMs":600000}}`,
+	} {
 		step := `
 reply
   call Grep {"pattern":"needle"}
@@ -76,7 +79,9 @@ reply
 		d.end()
 		got := toolResults(d.seen) // of each turn in the order in which they were ready
 		if len(got) != 4 || got[0] != "a.txt\n" || got[1] != got[0] || !slices.Contains(got[2:], "b.txt\n") ||
-			!slices.ContainsFunc(got[2:], func(s string) bool { return strings.Contains(s, "a.txt") && strings.Contains(s, "b.txt") }) {
+			!slices.ContainsFunc(got[2:], func(s string) bool {
+				return strings.Contains(s, "a.txt") && strings.Contains(s, "b.txt")
+			}) {
 			t.Errorf("%s: %q", settings, got)
 		}
 	}
@@ -102,7 +107,8 @@ reply
 	d.kind("result")
 	d.end()
 	got := toolResults(d.seen)
-	if len(got) != 2 || !strings.HasPrefix(got[1], d.dir+"\n") || !strings.Contains(got[1], "is gone; this ran in "+d.dir) {
+	if len(got) != 2 || !strings.HasPrefix(got[1], d.dir+"\n") || !strings.Contains(got[1], "is gone; this ran in "+
+		d.dir) {
 		t.Errorf("%q", got)
 	}
 }
@@ -136,7 +142,10 @@ func (p *place) run(args ...string) string {
 	p.t.Helper()
 	cmd := exec.Command(buildLathe(p.t), args...)
 	cmd.Dir = p.dir
-	cmd.Env = []string{"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "PWD=" + p.dir, "ANTHROPIC_BASE_URL=" + p.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	cmd.Env = []string{
+		"HOME=" + p.home, "PATH=" + os.Getenv("PATH"), "PWD=" + p.dir, "ANTHROPIC_BASE_URL=" + p.srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test",
+	}
 	cmd.Stderr = os.Stderr
 	out, err := cmd.Output()
 	if err != nil {
@@ -153,7 +162,8 @@ func TestContinueFindsTheSessionOfAFolderWhoseNameIsNotUTF8(t *testing.T) {
 	p.run("-p", "the first prompt")
 	p.run("-p", "-c", "the second prompt")
 	all := p.srv.Requests()
-	if last := string(all[len(all)-1].Body); len(all) != 2 || !strings.Contains(last, "the first prompt") || !strings.Contains(last, "the second prompt") {
+	if last := string(all[len(all)-1].Body); len(all) != 2 || !strings.Contains(last, "the first prompt") ||
+		!strings.Contains(last, "the second prompt") {
 		t.Errorf("%d requests, the last is %s", len(all), last)
 	}
 }

@@ -179,7 +179,8 @@ func (s *briefing) other(m line) {
 			return
 		}
 		text := portNumber.ReplaceAllString(m.Result+strings.Join(m.Errors, "; "), "127.0.0.1:PORT")
-		fmt.Fprintf(s, "%s error=%v %s steps=%d denied=%d %s\n", m.Subtype, m.IsError, m.Terminal, m.Turns, len(m.Denials), quoted(text, s.work))
+		fmt.Fprintf(s, "%s error=%v %s steps=%d denied=%d %s\n", m.Subtype, m.IsError, m.Terminal, m.Turns, len(m.Denials),
+			quoted(text, s.work))
 	}
 }
 
@@ -214,7 +215,8 @@ func briefRequests(rs []llmtest.Request, work string) (string, error) {
 			errs = append(errs, fmt.Errorf("request %d was refused: %s", r.N, r.Refused))
 		}
 		s.WriteString("\n")
-		if len(now.Messages) < len(before.Messages) || r.Turn == 0 && len(before.Messages) > 0 && !bytes.Equal(now.Messages[0], before.Messages[0]) {
+		if len(now.Messages) < len(before.Messages) || r.Turn == 0 && len(before.Messages) > 0 &&
+			!bytes.Equal(now.Messages[0], before.Messages[0]) {
 			before = body{Tools: now.Tools, System: now.System}
 		} else if err := sameStart(before, now); err != nil {
 			errs = append(errs, fmt.Errorf("request %d: %w", r.N, err))

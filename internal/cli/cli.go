@@ -35,7 +35,10 @@ type streams struct {
 }
 
 func newStreams(stdin io.Reader, stdout, stderr io.Writer) *streams {
-	return &streams{in: stdin, out: stdout, err: stderr, inTTY: isTerminal(stdin), outTTY: isTerminal(stdout), eTTY: isTerminal(stderr)}
+	return &streams{
+		in: stdin, out: stdout, err: stderr, inTTY: isTerminal(stdin), outTTY: isTerminal(stdout),
+		eTTY: isTerminal(stderr),
+	}
 }
 
 func isTerminal(v any) bool {

@@ -20,7 +20,8 @@ func configCommand(p *program, o *Options) *cobra.Command {
 		Long: `Settings come, lowest first, from built-in defaults, the organisation, your own files, the project's shared and local files,
 the environment, flags, and the machine's administrator. Lists of all of them are joined.`,
 	}
-	c.AddCommand(configShowCommand(p, o), configSetCommand(p, o), configUnsetCommand(p, o), configTrustCommand(p, o), configSchemaCommand(p))
+	c.AddCommand(configShowCommand(p, o), configSetCommand(p, o), configUnsetCommand(p, o), configTrustCommand(p, o),
+		configSchemaCommand(p))
 	return c
 }
 
@@ -137,7 +138,8 @@ func completeKeys(o *Options) cobra.CompletionFunc {
 		}
 		var out []string
 		for _, v := range cfg.Explain() {
-			if key, _, _ := strings.Cut(v.Path, "["); strings.HasPrefix(key, begun) && (len(out) == 0 || out[len(out)-1] != key) {
+			if key, _, _ := strings.Cut(v.Path, "["); strings.HasPrefix(key, begun) &&
+				(len(out) == 0 || out[len(out)-1] != key) {
 				out = append(out, term.EscapeLine(key))
 			}
 		}
@@ -242,7 +244,8 @@ func (p *program) edited(o *Options, e configEdit, verb, key string) error {
 	case !ok || from.Layer <= e.scope:
 		fmt.Fprintf(p.err, "%s: it counts once this folder is trusted; see lathe config trust\n", messagesName)
 	default:
-		fmt.Fprintf(p.err, "%s: it has no effect here: %s sets it too, and wins\n", messagesName, term.EscapeLine(from.String()))
+		fmt.Fprintf(p.err, "%s: it has no effect here: %s sets it too, and wins\n", messagesName,
+			term.EscapeLine(from.String()))
 	}
 	return nil
 }

@@ -44,7 +44,8 @@ func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
 	question, until := "Trust "+root+" with these?", " until one of these values changes"
 	if len(held) == 0 {
 		question, until = "Let lathe run programs of "+root+"?", ""
-		if _, err := fmt.Fprintln(p.out, "Its settings ask for nothing that needs trust. Trusted, lathe also runs its programs: language servers and formatters of node_modules/.bin and of virtual environments."); err != nil {
+		if _, err := fmt.Fprintln(p.out, "Its settings ask for nothing that needs trust. Trusted, lathe also runs its "+
+			"programs: language servers and formatters of node_modules/.bin and of virtual environments."); err != nil {
 			return err
 		}
 	} else if err := p.printHeld(cfg); err != nil {
@@ -53,7 +54,8 @@ func (p *program) trust(c *cobra.Command, cfg *config.Config, yes bool) error {
 	switch {
 	case yes:
 	case !p.asks():
-		return usage("look at the values, then add --yes", "trust is not given without asking, and there is no terminal to ask on")
+		return usage("look at the values, then add --yes",
+			"trust is not given without asking, and there is no terminal to ask on")
 	case !p.confirm(c.Context(), question):
 		return &Error{Code: exitFailed, Msg: "nothing was changed"}
 	}
@@ -76,7 +78,8 @@ func (p *program) printHeld(cfg *config.Config) error {
 		case v.State == config.Unchanged:
 			same++
 		case v.State == config.Changed:
-			rows = append(rows, []string{"  changed  " + v.Path, v.Origin.String(), string(v.JSON)}, []string{"      was", "", string(v.Was)})
+			rows = append(rows, []string{"  changed  " + v.Path, v.Origin.String(), string(v.JSON)},
+				[]string{"      was", "", string(v.Was)})
 		default:
 			rows = append(rows, []string{"  " + string(v.State) + "  " + v.Path, v.Origin.String(), string(v.JSON)})
 		}

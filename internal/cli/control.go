@@ -59,7 +59,8 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 	}
 	c := &controller{
 		p: p, o: o, w: p.jsonLines(), awaits: o.AwaitInit,
-		asks: map[string]string{}, replies: map[string]chan hostReply{}, calls: map[string]event.Question{}, wake: make(chan struct{}, 1),
+		asks: map[string]string{}, replies: map[string]chan hostReply{}, calls: map[string]event.Question{},
+		wake: make(chan struct{}, 1),
 	}
 	o.hostServers = c.hostServers
 	if o.Prompts != "none" {
@@ -334,7 +335,8 @@ func (c *controller) read(ctx context.Context) {
 	if !errors.Is(err, io.EOF) {
 		c.inputErr = err
 	} else if c.awaits {
-		c.inputErr = usage("send it as the first line", "stdin ended before the request initialize, which --await-initialize promises")
+		c.inputErr = usage("send it as the first line",
+			"stdin ended before the request initialize, which --await-initialize promises")
 	}
 	asks := c.asks
 	c.asks = map[string]string{}
@@ -356,5 +358,8 @@ func (c *controller) unusable(err error) {
 
 func (c *controller) refuse(question string) {
 	// A failure means that the question is closed already.
-	_ = c.conv.Answer(question, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "stdin ended before the question was answered"})
+	_ = c.conv.Answer(question, event.Answer{
+		Choice: event.ChoiceNo, Canceled: true,
+		Text: "stdin ended before the question was answered",
+	})
 }

@@ -88,7 +88,9 @@ func (c *controller) hostGone() {
 }
 
 // hookCallback asks the host to run one of its hooks.
-func (c *controller) hookCallback(ctx context.Context, id string, input json.RawMessage, call string) (json.RawMessage, error) {
+func (c *controller) hookCallback(ctx context.Context, id string, input json.RawMessage, call string) (json.RawMessage,
+	error,
+) {
 	request := map[string]any{"subtype": "hook_callback", "callback_id": id, "input": input}
 	if call != "" {
 		request["tool_use_id"] = call
@@ -96,8 +98,8 @@ func (c *controller) hookCallback(ctx context.Context, id string, input json.Raw
 	return c.callHost(ctx, request)
 }
 
-// hostHooks reads the hooks of initialize: by event, lists of matchers with the ids of callbacks. Of events that lathe does not
-// have, the session warns: newer hosts know more.
+// hostHooks reads the hooks of initialize: by event, lists of matchers with the ids of callbacks. Of events that lathe
+// does not have, the session warns: newer hosts know more.
 func (c *controller) hostHooks(raw json.RawMessage) ([]hook.Group, error) {
 	var events map[string][]json.RawMessage
 	if err := json.Unmarshal(raw, &events); err != nil {

@@ -56,14 +56,17 @@ func (c *controller) line(ctx context.Context, b []byte) error {
 		return c.request(ctx, l)
 	case "control_response":
 		if err := c.response(l.Response); err != nil {
-			return c.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: oneMessage(err), Level: "warning"})
+			return c.w.write(&informationalLine{
+				Type: "system", Subtype: "informational", Content: oneMessage(err),
+				Level: "warning",
+			})
 		}
 	}
 	return nil
 }
 
-// awaited refuses the start where --await-initialize promises that the first line is initialize, and it is another: the host relies
-// on what that request says.
+// awaited refuses the start where --await-initialize promises that the first line is initialize, and it is another: the
+// host relies on what that request says.
 func (c *controller) awaited(l inputLine) error {
 	var r controlRequest
 	if !c.awaits || l.Type == "control_request" && json.Unmarshal(l.Request, &r) == nil && r.Subtype == "initialize" {
@@ -71,7 +74,8 @@ func (c *controller) awaited(l inputLine) error {
 		return nil
 	}
 	c.awaits = false
-	err := usage("send it first, or leave the flag out", "the first line of stdin is not the request initialize, which --await-initialize promises")
+	err := usage("send it first, or leave the flag out",
+		"the first line of stdin is not the request initialize, which --await-initialize promises")
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.openErr = err
@@ -100,7 +104,10 @@ func (c *controller) user(l inputLine) error {
 	if l.ShouldQuery != nil && !*l.ShouldQuery {
 		return nil
 	}
-	q := queued{Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}, later: l.Priority == "later", plain: l.Composed}
+	q := queued{
+		Message: llm.Message{ID: l.UUID, Role: llm.User, Parts: c.held}, later: l.Priority == "later",
+		plain: l.Composed,
+	}
 	c.held = nil
 	if !c.steered(q) {
 		c.queue = append(c.queue, q)
@@ -169,7 +176,8 @@ func (k contentBlock) part() (llm.Part, error) {
 		}
 		return llm.Media{MIME: k.Source.Media, Data: data}, nil
 	default:
-		return nil, fmt.Errorf("a block of type %q (source %q) cannot be sent; use text, or an image as base64", k.Type, k.Source.Type)
+		return nil, fmt.Errorf("a block of type %q (source %q) cannot be sent; use text, or an image as base64", k.Type,
+			k.Source.Type)
 	}
 	if text, _ = plainText(text); strings.TrimSpace(text) == "" {
 		return nil, nil

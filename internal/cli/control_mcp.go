@@ -19,7 +19,8 @@ type serverMessage struct {
 	Message json.RawMessage `json:"message"`
 }
 
-// hostServers is the instance's function for servers in the host's process: it sends a message and waits for the answer.
+// hostServers is the instance's function for servers in the host's process: it sends a message and waits for the
+// answer.
 func (c *controller) hostServers(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error) {
 	raw, err := c.callHost(ctx, serverMessage{"mcp_message", server, message})
 	if err != nil {
@@ -56,7 +57,10 @@ func (c *controller) hostElicits(ctx context.Context, server string, params json
 	if err := json.Unmarshal(params, &in); err != nil {
 		return nil, err
 	}
-	return c.callHost(ctx, elicitationRequest{Subtype: "elicitation", Server: server, Message: in.Message, Mode: in.Mode, URL: in.URL, ID: in.ID, Schema: in.Schema})
+	return c.callHost(ctx, elicitationRequest{
+		Subtype: "elicitation", Server: server, Message: in.Message, Mode: in.Mode,
+		URL: in.URL, ID: in.ID, Schema: in.Schema,
+	})
 }
 
 // servers are the MCP servers of the conversation, which is opened for them.
@@ -174,7 +178,8 @@ func (c *controller) takeServers(in initializing) error {
 	return err
 }
 
-// askServer has a tool of an MCP server decide on a call, as --permission-prompt-tool says. Any other question gets no answer.
+// askServer has a tool of an MCP server decide on a call, as --permission-prompt-tool says. Any other question gets no
+// answer.
 func (l *local) askServer(tool, id string, q event.Question) {
 	ans := event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "nobody answers such a question in this run"}
 	if q.Call != nil && q.Permission != nil {
@@ -187,7 +192,10 @@ func (l *local) serverDecides(tool string, q event.Question) event.Answer {
 	refused := func(err error) event.Answer {
 		return event.Answer{Choice: event.ChoiceNo, Text: "the permission tool " + tool + " gave no decision: " + err.Error()}
 	}
-	input, err := json.Marshal(map[string]any{"tool_name": q.Call.Name, "input": objectOr(q.Call.Input), "tool_use_id": q.Call.ID})
+	input, err := json.Marshal(map[string]any{
+		"tool_name": q.Call.Name, "input": objectOr(q.Call.Input),
+		"tool_use_id": q.Call.ID,
+	})
 	if err != nil {
 		return refused(err)
 	}

@@ -18,14 +18,15 @@ func decider(t *testing.T, verdict string) (config string, asked chan map[string
 	t.Helper()
 	asked = make(chan map[string]any, 10)
 	s := sdk.NewServer(&sdk.Implementation{Name: "decider", Version: "3"}, nil)
-	s.AddTool(&sdk.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
-		in := map[string]any{}
-		if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
-			return nil, err
-		}
-		asked <- in
-		return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: verdict}}}, nil
-	})
+	s.AddTool(&sdk.Tool{Name: "ask", InputSchema: json.RawMessage(`{"type":"object"}`)},
+		func(_ context.Context, r *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+			in := map[string]any{}
+			if err := json.Unmarshal(r.Params.Arguments, &in); err != nil {
+				return nil, err
+			}
+			asked <- in
+			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: verdict}}}, nil
+		})
 	srv := httptest.NewServer(sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
 	return fmt.Sprintf(`{"mcpServers": {"x": {"type": "http", "url": %q}}}`, srv.URL), asked
@@ -38,7 +39,8 @@ func TestAServersToolDecidesOnCalls(t *testing.T) {
 		`perhaps`: false,
 	} {
 		config, asked := decider(t, verdict)
-		d := drive(t, "reply\n  call Write {\"file_path\":\"made\",\"content\":\"x\"}\nfinal\n  say Done.\n", "--mcp-config", config, "--permission-prompt-tool", "mcp__x__ask")
+		d := drive(t, "reply\n  call Write {\"file_path\":\"made\",\"content\":\"x\"}\nfinal\n  say Done.\n", "--mcp-config",
+			config, "--permission-prompt-tool", "mcp__x__ask")
 		d.send(said("make it", "one"))
 		d.kind("result")
 		if _, err := os.Stat(filepath.Join(d.dir, "made")); (err == nil) != made {
@@ -80,10 +82,12 @@ func TestTheHostSeesAndSwitchesTheServers(t *testing.T) {
 	if r := ask(`{"subtype":"mcp_reconnect","serverName":"x"}`); r["subtype"] != "success" {
 		t.Errorf("%v", r)
 	}
-	if s := state(); s["status"] != "connected" || fmt.Sprint(s["serverInfo"], s["tools"]) != "map[name:decider version:3] [map[name:ask]]" {
+	if s := state(); s["status"] != "connected" || fmt.Sprint(s["serverInfo"],
+		s["tools"]) != "map[name:decider version:3] [map[name:ask]]" {
 		t.Errorf("%v", s)
 	}
-	if r := ask(`{"subtype":"mcp_toggle","serverName":"x","enabled":false}`); r["subtype"] != "success" || state()["status"] != "disabled" {
+	if r := ask(`{"subtype":"mcp_toggle","serverName":"x","enabled":false}`); r["subtype"] != "success" ||
+		state()["status"] != "disabled" {
 		t.Errorf("%v", r)
 	}
 	if r := ask(`{"subtype":"mcp_reconnect","serverName":"nobody"}`); r["subtype"] != "error" {

@@ -57,7 +57,8 @@ func (c *controller) ask(id string, q event.Question) {
 func requestOf(q event.Question) canUseTool {
 	r := canUseTool{
 		Subtype: "can_use_tool", Tool: q.Call.Name, Input: objectOr(q.Call.Input), ToolUseID: q.Call.ID,
-		Title: q.Title, Display: q.Title, Description: cmp.Or(ownDescription(q.Call.Input), q.Text), Reason: q.Reason, ReasonType: q.ReasonType,
+		Title: q.Title, Display: q.Title, Description: cmp.Or(ownDescription(q.Call.Input), q.Text), Reason: q.Reason,
+		ReasonType: q.ReasonType,
 	}
 	if v, ok := q.Preview.(event.Command); ok && len(v.Warning) > 0 {
 		r.Description = strings.Join(append([]string{r.Description}, v.Warning...), "\n")
@@ -82,8 +83,8 @@ func requestOf(q event.Question) canUseTool {
 	return r
 }
 
-// ownDescription is the model's own description of a call of Bash or Task, as Claude Code gives it; empty where the input has none.
-// The host shows it beside the input.
+// ownDescription is the model's own description of a call of Bash or Task, as Claude Code gives it; empty where the
+// input has none. The host shows it beside the input.
 func ownDescription(input json.RawMessage) string {
 	var in struct {
 		Description string `json:"description"`
@@ -107,7 +108,8 @@ func (c *controller) askClosed(question string) {
 	delete(c.calls, request)
 	c.mu.Unlock()
 	if request != "" {
-		_ = c.w.encode(hostRequest{Type: "control_cancel_request", RequestID: request}) // a broken stdout ends the turn by itself
+		// a broken stdout ends the turn by itself
+		_ = c.w.encode(hostRequest{Type: "control_cancel_request", RequestID: request})
 	}
 }
 
@@ -172,7 +174,10 @@ func (c *controller) addFolders(updates []hook.Update) {
 		for _, dir := range u.Directories {
 			if _, err := conv.AddDir(dir); err != nil {
 				// A broken stdout ends the turn by itself.
-				_ = c.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: oneMessage(err), Level: "warning"})
+				_ = c.w.write(&informationalLine{
+					Type: "system", Subtype: "informational", Content: oneMessage(err),
+					Level: "warning",
+				})
 			}
 		}
 	}
@@ -213,7 +218,8 @@ func answerTo(a hostAnswer, q event.Question) (event.Answer, permission.Mode) {
 				ans.Rules = append(ans.Rules, r.String())
 			}
 			if ans.Choice != event.ChoiceAlways {
-				ans.Choice = map[bool]string{true: event.ChoiceSession, false: event.ChoiceAlways}[u.Destination == "session" || u.Destination == "cliArg"]
+				ans.Choice = map[bool]string{true: event.ChoiceSession, false: event.ChoiceAlways}[u.Destination == "session" ||
+					u.Destination == "cliArg"]
 			}
 		}
 	}

@@ -63,7 +63,10 @@ type controlFailed struct {
 func (c *controller) request(ctx context.Context, l inputLine) error {
 	var r controlRequest
 	if err := json.Unmarshal(l.Request, &r); err != nil {
-		return c.w.encode(controlResponse{"control_response", controlFailed{"error", l.RequestID, "the request cannot be read: " + err.Error()}})
+		return c.w.encode(controlResponse{"control_response", controlFailed{
+			"error", l.RequestID,
+			"the request cannot be read: " + err.Error(),
+		}})
 	}
 	if slowRequests[r.Subtype] {
 		go func() { _ = c.serveRequest(ctx, l.RequestID, r) }() // a broken stdout ends the turn by itself
@@ -140,7 +143,8 @@ func (c *controller) control(ctx context.Context, r controlRequest) (any, error)
 		return nil, fmt.Errorf("the control request %s is refused: %s", r.Subtype, why)
 	}
 	if sessionRequests[r.Subtype] == nil {
-		return nil, fmt.Errorf("lathe does not know the control request %q; docs/headless.md lists those it serves", r.Subtype)
+		return nil, fmt.Errorf("lathe does not know the control request %q; docs/headless.md lists those it serves",
+			r.Subtype)
 	}
 	if err := c.open(ctx); err != nil {
 		return nil, err
@@ -212,7 +216,8 @@ func (c *controller) cut() {
 
 func (c *controller) setMode(ctx context.Context, m permission.Mode) (any, error) {
 	if !slices.Contains(permission.Modes, m) {
-		return nil, fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(permission.ModeNames(), ", "))
+		return nil, fmt.Errorf("there is no permission mode %q; the modes are %s", m, strings.Join(permission.ModeNames(),
+			", "))
 	}
 	if err := c.open(ctx); err != nil {
 		return nil, err
@@ -230,7 +235,8 @@ func (c *controller) mayBypass(m permission.Mode) error {
 	if m != permission.Bypass || o.Bypass || modeOf(o.Mode) == m || o.Given("allow-dangerously-skip-permissions") {
 		return nil
 	}
-	return errors.New("the mode bypassPermissions was not allowed at start; start with --dangerously-skip-permissions or --allow-dangerously-skip-permissions")
+	return errors.New("the mode bypassPermissions was not allowed at start; start with --dangerously-skip-permissions " +
+		"or --allow-dangerously-skip-permissions")
 }
 
 func (c *controller) setModel(ctx context.Context, name *string) error {

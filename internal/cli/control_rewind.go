@@ -10,8 +10,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
 
-// rewindFiles takes back what was done to files since a message of the user, or reports only what would change. Files that
-// somebody else changed since are left alone, and named in error.
+// rewindFiles takes back what was done to files since a message of the user, or reports only what would change. Files
+// that somebody else changed since are left alone, and named in error.
 func (l *local) rewindFiles(_ context.Context, r controlRequest) (any, error) {
 	log := l.front().Log()
 	history, err := l.inst.Checkpoints().History(log)

@@ -214,7 +214,8 @@ func (l *local) contextUsage(ctx context.Context, _ controlRequest) (any, error)
 	}
 	return map[string]any{
 		"categories": categories, "totalTokens": sum, "maxTokens": m.ContextWindow, "rawMaxTokens": m.ContextWindow,
-		"percentage": percent, "gridRows": []any{}, "model": m.ID, "memoryFiles": []any{}, "mcpTools": []any{}, "agents": []any{},
+		"percentage": percent, "gridRows": []any{}, "model": m.ID, "memoryFiles": []any{}, "mcpTools": []any{},
+		"agents": []any{},
 	}, nil
 }
 
@@ -281,7 +282,8 @@ func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
 	l.inst.Extensions().Plugins.Reload()
 	a := l.parts(l.front())
 	return map[string]any{
-		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": a.Plugins, "mcpServers": orEmpty(a.Servers), "error_count": len(l.inst.Extensions().Plugins.Notes()),
+		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": a.Plugins,
+		"mcpServers": orEmpty(a.Servers), "error_count": len(l.inst.Extensions().Plugins.Notes()),
 	}, nil
 }
 

@@ -88,7 +88,8 @@ func (h *host) end() error {
 }
 
 func user(text string) string {
-	return `{"type":"user","session_id":"","message":{"role":"user","content":[{"type":"text","text":"` + text + `"}]},"parent_tool_use_id":null,"uuid":"` + text + `"}`
+	return `{"type":"user","session_id":"","message":{"role":"user","content":[{"type":"text","text":"` + text +
+		`"}]},"parent_tool_use_id":null,"uuid":"` + text + `"}`
 }
 
 func control(id, request string) string {
@@ -134,7 +135,8 @@ func TestInitializeRefusesWhatItCannotDo(t *testing.T) {
 func TestMessagesQueueAndTheEndOfStdinFinishesThem(t *testing.T) {
 	f := newFake()
 	h := startHost(t, f)
-	h.send(user("one"), user("two"), `{"type":"keep_alive"}`, `{"type":"user","message":{"role":"user","content":"held"},"shouldQuery":false}`, user("three"))
+	h.send(user("one"), user("two"), `{"type":"keep_alive"}`,
+		`{"type":"user","message":{"role":"user","content":"held"},"shouldQuery":false}`, user("three"))
 	_ = h.in.Close()
 	for i := range 3 {
 		if r := h.until("result"); r["subtype"] != "success" || r["result"] != "Hello there." {
@@ -196,7 +198,8 @@ func TestInterruptEndsTheTurnAndKeepsTheQueue(t *testing.T) {
 		t.Errorf("-want +got:\n%s", diff)
 	}
 	res := h.until("result")
-	if res["subtype"] != "error_during_execution" || res["is_error"] != true || res["terminal_reason"] != "aborted_streaming" {
+	if res["subtype"] != "error_during_execution" || res["is_error"] != true ||
+		res["terminal_reason"] != "aborted_streaming" {
 		t.Errorf("got %v", res)
 	}
 	if res := h.until("result"); res["result"] != "Hello there." {
@@ -246,7 +249,8 @@ func TestModelAndModeCanBeChanged(t *testing.T) {
 	f := newFake()
 	h := startHost(t, f)
 	for _, r := range []string{
-		`{"subtype":"set_model","model":"other"}`, `{"subtype":"set_model"}`, `{"subtype":"set_permission_mode","mode":"acceptEdits"}`,
+		`{"subtype":"set_model","model":"other"}`, `{"subtype":"set_model"}`,
+		`{"subtype":"set_permission_mode","mode":"acceptEdits"}`,
 	} {
 		h.send(control("r", r))
 		if a := h.reply(); a["subtype"] != "success" {
@@ -262,7 +266,8 @@ func TestModelAndModeCanBeChanged(t *testing.T) {
 	if err := h.end(); err != nil {
 		t.Error(err)
 	}
-	if !slices.Equal(f.models, []string{"other", ""}) || !slices.Equal(f.modes, []permission.Mode{permission.AcceptEdits}) {
+	if !slices.Equal(f.models, []string{"other", ""}) || !slices.Equal(f.modes,
+		[]permission.Mode{permission.AcceptEdits}) {
 		t.Errorf("models %q, modes %q", f.models, f.modes)
 	}
 }
@@ -274,8 +279,16 @@ func asks(got *event.Answer) func(*fakeTurn) error {
 		c := llm.ToolCall{ID: "toolu_1", Name: "Bash", Input: json.RawMessage(`{"command":"make"}`)}
 		*got = f.ask("q1", event.Question{
 			Title: "Bash", Text: "make", Call: &c, Reason: "runs a program",
-			Permission: &permission.Request{Tool: "Bash", Accesses: []permission.Access{{Kind: permission.Exec, Target: "make"}}},
-			Options:    []event.Option{{ID: event.ChoiceOnce}, {ID: event.ChoiceSession, Help: "Bash(make)"}, {ID: event.ChoiceAlways, Help: "Bash(make)"}, {ID: event.ChoiceNo}},
+			Permission: &permission.Request{
+				Tool:     "Bash",
+				Accesses: []permission.Access{{Kind: permission.Exec, Target: "make"}},
+			},
+			Options: []event.Option{
+				{ID: event.ChoiceOnce},
+				{ID: event.ChoiceSession, Help: "Bash(make)"},
+				{ID: event.ChoiceAlways, Help: "Bash(make)"},
+				{ID: event.ChoiceNo},
+			},
 		})
 		f.publish(event.TurnEnd{Reason: event.EndCompleted, Steps: 1})
 		return nil
@@ -301,7 +314,8 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 			[]permission.Mode{permission.AcceptEdits},
 		},
 		{
-			"allow always", `{"behavior":"allow","updatedPermissions":[{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[{"toolName":"Bash"}]}]}`,
+			"allow always",
+			`{"behavior":"allow","updatedPermissions":[{"type":"addRules","behavior":"allow","destination":"localSettings","rules":[{"toolName":"Bash"}]}]}`,
 			event.Answer{Choice: event.ChoiceAlways, Rules: []string{"Bash"}},
 			nil,
 		},
@@ -315,14 +329,17 @@ func TestTheHostIsAskedForPermission(t *testing.T) {
 			h.send(user("go"))
 			q := h.until("control_request")
 			r, _ := q["request"].(map[string]any)
-			if r["subtype"] != "can_use_tool" || r["tool_name"] != "Bash" || r["tool_use_id"] != "toolu_1" || r["decision_reason"] != "runs a program" {
+			if r["subtype"] != "can_use_tool" || r["tool_name"] != "Bash" || r["tool_use_id"] != "toolu_1" ||
+				r["decision_reason"] != "runs a program" {
 				t.Errorf("request %v", r)
 			}
-			if s, _ := r["permission_suggestions"].([]any); len(s) != 1 || s[0].(map[string]any)["destination"] != "localSettings" {
+			if s, _ := r["permission_suggestions"].([]any); len(s) != 1 ||
+				s[0].(map[string]any)["destination"] != "localSettings" {
 				t.Errorf("suggestions %v", s)
 			}
 			id, _ := q["request_id"].(string)
-			h.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":` + tt.response + `}}`)
+			h.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":` +
+				tt.response + `}}`)
 			h.until("result")
 			if err := h.end(); err != nil {
 				t.Error(err)
@@ -343,17 +360,22 @@ func TestTheHostIsToldWhatWouldBeLost(t *testing.T) {
 		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes"}},
 		Undo:    "brings back 2 files; not: build/x, 4 bytes (ignored by git)",
 	})
-	if want := "rm -rf build\nbuild: 3 files, 12 bytes\nundo: brings back 2 files; not: build/x, 4 bytes (ignored by git)"; r.Description != want {
+	want := "rm -rf build\nbuild: 3 files, 12 bytes\nundo: brings back 2 files; not: build/x, 4 bytes (ignored by git)"
+	if r.Description != want {
 		t.Errorf("%q", r.Description)
 	}
 }
 
 func TestTheHostGetsTheModelsDescriptionOfACall(t *testing.T) {
 	r := requestOf(event.Question{
-		Text: "make -j4", Call: &llm.ToolCall{Name: "Bash", Input: []byte(`{"command":"make -j4","description":"Build all programs"}`)}, Permission: &permission.Request{},
+		Text: "make -j4", Call: &llm.ToolCall{
+			Name:  "Bash",
+			Input: []byte(`{"command":"make -j4","description":"Build all programs"}`),
+		}, Permission: &permission.Request{},
 		Preview: event.Command{Command: "make -j4", Warning: []string{"build: 3 files"}},
 	})
-	if want := "Build all programs\nbuild: 3 files"; r.Description != want || string(r.Input) != `{"command":"make -j4","description":"Build all programs"}` {
+	if want := "Build all programs\nbuild: 3 files"; r.Description != want ||
+		string(r.Input) != `{"command":"make -j4","description":"Build all programs"}` {
 		t.Errorf("%q, %s", r.Description, r.Input)
 	}
 }
@@ -405,7 +427,11 @@ func TestWithoutAHostQuestionsAreRefused(t *testing.T) {
 }
 
 func TestABrokenLineEndsInputAndFinishesTheQueue(t *testing.T) {
-	for _, line := range []string{`{"type":"user"`, `nonsense`, `{"type":"user","message":{"role":"assistant","content":"x"}}`, `{"type":"user","message":{"role":"user","content":[]}}`} {
+	for _, line := range []string{
+		`{"type":"user"`, `nonsense`,
+		`{"type":"user","message":{"role":"assistant","content":"x"}}`,
+		`{"type":"user","message":{"role":"user","content":[]}}`,
+	} {
 		f := newFake()
 		h := startHost(t, f)
 		h.send(user("one"), line)
@@ -422,7 +448,8 @@ func TestABrokenLineEndsInputAndFinishesTheQueue(t *testing.T) {
 func TestPicturesAreSentAlong(t *testing.T) {
 	f := newFake()
 	h := startHost(t, f)
-	h.send(`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"what is this"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}}`)
+	h.send(
+		`{"type":"user","message":{"role":"user","content":[{"type":"text","text":"what is this"},{"type":"image","source":{"type":"base64","media_type":"image/png","data":"aGk="}}]}}`)
 	h.until("result")
 	if err := h.end(); err != nil {
 		t.Fatal(err)
@@ -491,19 +518,27 @@ func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
 		h.send(line)
 		r := h.until("result")
 		errs, _ := r["errors"].([]any)
-		if r["is_error"] != true || r["subtype"] != "error_during_execution" || r["terminal_reason"] != "turn_setup_failed" || len(errs) != 1 || !strings.HasPrefix(errs[0].(string), "stdin, line ") {
+		if r["is_error"] != true || r["subtype"] != "error_during_execution" ||
+			r["terminal_reason"] != "turn_setup_failed" || len(errs) != 1 || !strings.HasPrefix(errs[0].(string),
+			"stdin, line ") {
 			t.Errorf("%s: %v", line, r)
 		}
 	}
-	h.send(message(`[{"type":"text","text":"look"},{"type":"image","source":{"type":"url","url":"https://x.example/a.png"}}]`))
+	h.send(
+		message(`[{"type":"text","text":"look"},{"type":"image","source":{"type":"url","url":"https://x.example/a.png"}}]`))
 	if r := h.until("result"); r["is_error"] != false {
 		t.Errorf("%v", r)
 	}
-	h.send(message(`[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"notes\u0000"}},{"type":"text","text":"a` + "\xff\x00" + `b"}]`))
+	h.send(
+		message(
+			`[{"type":"document","source":{"type":"text","media_type":"text/plain","data":"notes\u0000"}},{"type":"text","text":"a` + "\xff\x00" + `b"}]`))
 	if r := h.until("result"); r["is_error"] != false {
 		t.Errorf("%v", r)
 	}
-	for _, source := range []string{`{"type":"url","url":"https://x.example/a.png"}`, `{"type":"base64","media_type":"image/png","data":"*"}`} {
+	for _, source := range []string{
+		`{"type":"url","url":"https://x.example/a.png"}`,
+		`{"type":"base64","media_type":"image/png","data":"*"}`,
+	} {
 		h.send(message(`[{"type":"image","source":` + source + `}]`))
 		if r := h.until("result"); r["is_error"] != false {
 			t.Errorf("%v", r)
@@ -520,10 +555,12 @@ func TestAMessageThatCannotBeUsedHasAResultAndTheSessionGoesOn(t *testing.T) {
 			t.Errorf("%v", got)
 		}
 	}
-	if got := f.prompts[0].Parts; len(got) != 2 || got[0].(llm.Text).Text != "look" || !strings.HasPrefix(got[1].(llm.Text).Text, "[Left out: a block of type \"image\"") {
+	if got := f.prompts[0].Parts; len(got) != 2 || got[0].(llm.Text).Text != "look" ||
+		!strings.HasPrefix(got[1].(llm.Text).Text, "[Left out: a block of type \"image\"") {
 		t.Errorf("%v", got)
 	}
-	if got := f.prompts[1].Parts; len(got) != 2 || got[0].(llm.Text).Text != "notes\ufffd" || got[1].(llm.Text).Text != "a\ufffd\ufffdb" {
+	if got := f.prompts[1].Parts; len(got) != 2 || got[0].(llm.Text).Text != "notes\ufffd" ||
+		got[1].(llm.Text).Text != "a\ufffd\ufffdb" {
 		t.Errorf("%v", f.prompts)
 	}
 }

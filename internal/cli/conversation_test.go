@@ -52,7 +52,8 @@ func TestConversations(t *testing.T) {
 		Setup: func(e *testscript.Env) error { return setUpConversation(e, bin) },
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": cmdModel, "turn": cmdTurn, "lathe": cmdLathe, "start": cmdStart, "await": cmdAwait,
-			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo, "sent": cmdSent, "damage": cmdDamage, "cut": cmdCut,
+			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo, "sent": cmdSent,
+			"damage": cmdDamage, "cut": cmdCut,
 		},
 	})
 }
@@ -130,7 +131,10 @@ func (c *conversation) command(ts *testscript.TestScript, args []string) (cmd *e
 	cmd = exec.Command(c.bin, args...)
 	cmd.Dir, cmd.Stdin = ts.MkAbs("."), strings.NewReader(stdin)
 	cmd.Env = []string{"PWD=" + cmd.Dir}
-	for _, k := range []string{"HOME", "PATH", "TMPDIR", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL", "OPENAI_API_KEY", "LATHE_MODEL", "GH_TOKEN", "BOX_KEY", "GITHUB_TOKEN", "AI_GATEWAY_API_KEY"} {
+	for _, k := range []string{
+		"HOME", "PATH", "TMPDIR", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL",
+		"OPENAI_API_KEY", "LATHE_MODEL", "GH_TOKEN", "BOX_KEY", "GITHUB_TOKEN", "AI_GATEWAY_API_KEY",
+	} {
 		if v := ts.Getenv(k); v != "" {
 			cmd.Env = append(cmd.Env, k+"="+v)
 		}

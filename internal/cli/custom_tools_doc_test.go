@@ -18,7 +18,8 @@ func TestTheExampleOfTheCustomToolsPageIsTrue(t *testing.T) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(dir, "word_count"), []byte(pageBlock(t, "custom-tools.md", "python")), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(dir, "word_count"), []byte(pageBlock(t, "custom-tools.md", "python")),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(home, "poem.txt"), []byte("roses are red\n"), 0o600); err != nil {

@@ -155,7 +155,10 @@ func (d *demo) command(ctx context.Context, name string, args ...string) (string
 	r := sandbox.New()
 	defer r.Close()
 	var out bytes.Buffer
-	exit, err := r.Run(ctx, sandbox.Spec{Argv: append([]string{name}, args...), Dir: d.dir, Env: d.environ(), Stdout: &out, Stderr: &out})
+	exit, err := r.Run(ctx, sandbox.Spec{
+		Argv: append([]string{name}, args...), Dir: d.dir, Env: d.environ(),
+		Stdout: &out, Stderr: &out,
+	})
 	if err == nil && exit.Code != 0 {
 		err = fmt.Errorf("exit code %d", exit.Code)
 	}
@@ -254,7 +257,8 @@ func (d *demo) work(ctx context.Context) error {
 // outro shows the changes, the passing test, and how to continue with a real model.
 func (d *demo) outro(ctx context.Context, keep bool) error {
 	d.out.title("What changed")
-	if diff, err := d.command(ctx, "git", "--no-pager", "diff", "--no-color", "--no-ext-diff", "--no-textconv"); err == nil {
+	if diff, err := d.command(ctx, "git", "--no-pager", "diff", "--no-color", "--no-ext-diff",
+		"--no-textconv"); err == nil {
 		d.out.diff(diff)
 	} else {
 		d.out.line("(git is not installed; the edit is shown above)")

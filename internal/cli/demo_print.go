@@ -143,7 +143,8 @@ func (p *demoPrinter) diff(s string) {
 		l = strings.TrimSuffix(l, "\n")
 		sgr := ""
 		switch {
-		case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "), strings.HasPrefix(l, "index "):
+		case strings.HasPrefix(l, "+++"), strings.HasPrefix(l, "---"), strings.HasPrefix(l, "diff "),
+			strings.HasPrefix(l, "index "):
 			sgr = "2"
 		case strings.HasPrefix(l, "+"):
 			sgr = "32"

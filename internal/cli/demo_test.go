@@ -19,7 +19,10 @@ func TestDemo(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v\n%s", err, out)
 			}
-			for _, want := range []string{"replies are scripted", "FAIL", "exit code 1", "Edit median", "exit code 0", "What changed", "The test, run once more", "ok", "ANTHROPIC_API_KEY"} {
+			for _, want := range []string{
+				"replies are scripted", "FAIL", "exit code 1", "Edit median", "exit code 0",
+				"What changed", "The test, run once more", "ok", "ANTHROPIC_API_KEY",
+			} {
 				if !strings.Contains(string(out), want) {
 					t.Errorf("no %q in\n%s", want, out)
 				}

@@ -84,7 +84,8 @@ func (d *doctor) folders(paths config.Paths) {
 	} {
 		switch there, err := tryFolder(f.path); {
 		case err != nil:
-			d.add(f.name, f.bad, "make it writable, or choose another with HOME or the XDG_* variables", "%s: %s", f.path, oneLineOf(err))
+			d.add(f.name, f.bad, "make it writable, or choose another with HOME or the XDG_* variables", "%s: %s", f.path,
+				oneLineOf(err))
 		case !there:
 			d.ok(f.name, "%s (made when needed)", shortHome(f.path))
 		case f.name != "settings folder" && openToOthers(f.path):
@@ -144,7 +145,8 @@ func (d *doctor) space(path string) {
 	case err != nil:
 		d.add("disk", statusWarn, "check it with df", "the free space is not known: %s", oneLineOf(err))
 	case free < noSpace:
-		d.add("disk", statusFail, "make room: a session that cannot be written ends its turn", "%s free", bytesOf(int64(free)))
+		d.add("disk", statusFail, "make room: a session that cannot be written ends its turn", "%s free",
+			bytesOf(int64(free)))
 	case free < littleSpace:
 		d.add("disk", statusWarn, "make room", "%s free", bytesOf(int64(free)))
 	default:

@@ -39,10 +39,12 @@ func (d *doctor) terminal() {
 	}
 	w, h, err := xterm.GetSize(int(f.Fd()))
 	size := fmt.Sprintf("%dx%d", w, h)
-	what := fmt.Sprintf("%s, %s, TERM=%s", size, depthNames[term.ColorDepth(os.Getenv, true, runtime.GOOS)], dash(os.Getenv("TERM")))
+	what := fmt.Sprintf("%s, %s, TERM=%s", size, depthNames[term.ColorDepth(os.Getenv, true, runtime.GOOS)],
+		dash(os.Getenv("TERM")))
 	switch {
 	case err != nil || w == 0:
-		d.add("terminal", statusWarn, "resize the window, or run stty cols 80 rows 24", "its size is not known, TERM=%s", dash(os.Getenv("TERM")))
+		d.add("terminal", statusWarn, "resize the window, or run stty cols 80 rows 24", "its size is not known, TERM=%s",
+			dash(os.Getenv("TERM")))
 	case w < 60 || h < 15:
 		d.add("terminal", statusWarn, "make the window at least 60x15", "%s: small", what)
 	case os.Getenv("TERM") == "" && runtime.GOOS != "windows":
@@ -163,7 +165,8 @@ func (d *doctor) key(cfg *config.Config, provider, base string, inst *conversati
 	case inst.KeySource() != "none":
 		d.ok("key", "from %s", inst.KeySource())
 	case base == h.Base && variable != "":
-		d.add("key", statusWarn, "export "+variable+", or choose another --provider", "there is none for %s, and its server wants one", provider)
+		d.add("key", statusWarn, "export "+variable+", or choose another --provider",
+			"there is none for %s, and its server wants one", provider)
 	default:
 		d.ok("key", "none; a server of one's own may need none")
 	}
@@ -184,7 +187,8 @@ func (d *doctor) server(ctx context.Context, cfg *config.Config, base string) {
 	began := d.p.now()
 	resp, err := get(ctx, cfg, base)
 	if err != nil {
-		d.add("server", statusFail, "check the address, the network, and proxy and certificate settings", "%s cannot be reached: %s", shown, oneLineOf(err))
+		d.add("server", statusFail, "check the address, the network, and proxy and certificate settings",
+			"%s cannot be reached: %s", shown, oneLineOf(err))
 		return
 	}
 	d.ok("server", "%s answered in %s (%s)", shown, d.p.now().Sub(began).Round(time.Millisecond), resp)
@@ -216,7 +220,8 @@ func httpOptions(cfg *config.Config) llm.HTTPOptions {
 // network reports the proxies and certificates in force.
 func (d *doctor) network(cfg *config.Config) {
 	if _, err := llm.HTTPClient(httpOptions(cfg)); err != nil {
-		d.add("network", statusFail, "correct network.proxy or network.caCerts, or the variable that sets it", "%s", oneLineOf(err))
+		d.add("network", statusFail, "correct network.proxy or network.caCerts, or the variable that sets it", "%s",
+			oneLineOf(err))
 		return
 	}
 	var parts []string

@@ -26,12 +26,14 @@ func pageBlock(t *testing.T, page, language string) string {
 	return out
 }
 
-// The example of docs/eval.md is run, with the settings and the judge of the page: the command fails first, and the judge is asked.
+// The example of docs/eval.md is run, with the settings and the judge of the page: the command fails first, and the
+// judge is asked.
 func TestTheExampleOfTheEvalPageIsTrue(t *testing.T) {
 	home := t.TempDir()
 	settings := strings.TrimSpace(pageBlock(t, "eval.md", "json"))
 	for name, text := range map[string]string{
-		".config/lathe/settings.json":       strings.TrimSuffix(settings, "}") + `, "permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(test *)"]}}`,
+		".config/lathe/settings.json": strings.TrimSuffix(settings, "}") +
+			`, "permissions": {"defaultMode": "acceptEdits", "allow": ["Bash(test *)"]}}`,
 		".config/lathe/judges/languages.md": pageBlock(t, "eval.md", "markdown"), "p/a.txt": "",
 	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
@@ -43,9 +45,15 @@ func TestTheExampleOfTheEvalPageIsTrue(t *testing.T) {
 	}
 	line, want, _ := strings.Cut(strings.TrimPrefix(pageBlock(t, "eval.md", "console"), "$ lathe "), "\n")
 	srv := llmtest.New(llmtest.Replies(
-		llmtest.Reply{When: &llmtest.When{System: "You judge"}, Parts: []llmtest.Part{llmtest.Text(`{"isComplete": true, "reasoning": "Fine."}`)}},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You judge"},
+			Parts: []llmtest.Part{llmtest.Text(`{"isComplete": true, "reasoning": "Fine."}`)},
+		},
 		llmtest.Say(llmtest.Text("I know two languages.")),
-		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/hello.txt", "content": "Hello\nBonjour\n"})),
+		llmtest.Say(llmtest.Tool("Write", map[string]any{
+			"file_path": "${WORKDIR}/hello.txt",
+			"content":   "Hello\nBonjour\n",
+		})),
 		llmtest.Say(llmtest.Text(strings.TrimSpace(want))),
 	), llmtest.Options{Vars: map[string]string{"WORKDIR": filepath.Join(home, "p")}})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
@@ -53,7 +61,10 @@ func TestTheExampleOfTheEvalPageIsTrue(t *testing.T) {
 	}
 	defer srv.Close()
 	cmd := exec.Command("sh", "-c", buildLathe(t)+" "+line)
-	cmd.Dir, cmd.Env = filepath.Join(home, "p"), []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	cmd.Dir, cmd.Env = filepath.Join(home, "p"), []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test",
+	}
 	out, err := cmd.Output()
 	if err != nil || !strings.HasSuffix(string(out), want) {
 		t.Fatalf("%v: %s", err, out)
@@ -62,7 +73,10 @@ func TestTheExampleOfTheEvalPageIsTrue(t *testing.T) {
 	for _, r := range srv.Requests() {
 		all += string(r.Body)
 	}
-	for _, has := range []string{`the command .*test -s hello.txt.* failed`, `Your perspective: Languages\. Both languages are there`} {
+	for _, has := range []string{
+		`the command .*test -s hello.txt.* failed`,
+		`Your perspective: Languages\. Both languages are there`,
+	} {
 		if !regexp.MustCompile(has).MatchString(all) {
 			t.Errorf("no request has %s", has)
 		}

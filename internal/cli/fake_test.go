@@ -40,7 +40,8 @@ func newFake(turns ...func(*fakeTurn) error) *fake {
 	f := &fake{
 		about: About{
 			Models:  func() []llm.ModelInfo { return nil },
-			Session: "0190-session", Dir: "/work", Model: "model-1", Mode: permission.Default, Parts: func() Parts { return Parts{Tools: []string{"Read", "Bash"}} }, KeySource: "ANTHROPIC_API_KEY",
+			Session: "0190-session", Dir: "/work", Model: "model-1", Mode: permission.Default,
+			Parts: func() Parts { return Parts{Tools: []string{"Read", "Bash"}} }, KeySource: "ANTHROPIC_API_KEY",
 			Info: func(id string) llm.ModelInfo {
 				return llm.ModelInfo{ID: id, Provider: "anthropic", ContextWindow: 200000, MaxOutput: 64000}
 			},
@@ -152,8 +153,14 @@ func hello() []event.Body {
 		delta(llm.Started{ID: "msg_x", Model: "model-1", Usage: llm.Usage{Input: 5, CacheRead: 100}}),
 		delta(llm.TextDelta{Text: "Hello"}), delta(llm.TextDelta{Text: " there."}),
 		done(0, llm.Text{Text: "Hello there."}),
-		event.StepEnd{Step: 1, Usage: llm.Usage{Input: 5, Output: 7, CacheRead: 100}, CostUSD: 0.25, Stop: llm.StopEndTurn, APITime: 900 * time.Millisecond},
-		event.TurnEnd{Reason: event.EndCompleted, Steps: 1, Usage: llm.Usage{Input: 5, Output: 7, CacheRead: 100}, CostUSD: 0.25, Duration: time.Second, APITime: 900 * time.Millisecond},
+		event.StepEnd{
+			Step: 1, Usage: llm.Usage{Input: 5, Output: 7, CacheRead: 100}, CostUSD: 0.25, Stop: llm.StopEndTurn,
+			APITime: 900 * time.Millisecond,
+		},
+		event.TurnEnd{
+			Reason: event.EndCompleted, Steps: 1, Usage: llm.Usage{Input: 5, Output: 7, CacheRead: 100},
+			CostUSD: 0.25, Duration: time.Second, APITime: 900 * time.Millisecond,
+		},
 	}
 }
 

@@ -77,7 +77,8 @@ func (r *faultRun) ranOnce(t *testing.T) {
 	if _, err := briefRequests(r.srv.Requests(), r.dir); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(r.events, `success error=false completed`) || !strings.HasSuffix(r.events, "\"Done.\"\n") || r.code != 0 {
+	if !strings.Contains(r.events, `success error=false completed`) || !strings.HasSuffix(r.events, "\"Done.\"\n") ||
+		r.code != 0 {
 		t.Errorf("exit code %d\n%s%s", r.code, r.events, r.stderr)
 	}
 }
@@ -96,7 +97,8 @@ func (r *faultRun) failsClearly(t *testing.T, what string) {
 
 // oneCommand is a reply with a text and a command, and an answer.
 func oneCommand(chunk int, faults ...llmtest.Fault) *llmtest.Script {
-	first := llmtest.Say(llmtest.Text("Let me see."), llmtest.Tool("Bash", map[string]any{"command": "echo ran >> log.txt"}))
+	first := llmtest.Say(llmtest.Text("Let me see."),
+		llmtest.Tool("Bash", map[string]any{"command": "echo ran >> log.txt"}))
 	first.Faults = faults
 	return &llmtest.Script{Chunk: chunk, Replies: []llmtest.Reply{first, llmtest.Say(llmtest.Text("Done."))}}
 }
@@ -105,7 +107,10 @@ func oneCommand(chunk int, faults ...llmtest.Fault) *llmtest.Script {
 func quietHome(t *testing.T) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())
-	for _, k := range []string{"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ANTHROPIC_BASE_URL", "OPENAI_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "LATHE_MODEL"} {
+	for _, k := range []string{
+		"XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_STATE_HOME", "ANTHROPIC_BASE_URL",
+		"OPENAI_BASE_URL", "ANTHROPIC_AUTH_TOKEN", "LATHE_MODEL",
+	} {
 		t.Setenv(k, "")
 	}
 	t.Setenv("ANTHROPIC_API_KEY", "sk-test")
@@ -200,7 +205,10 @@ func callLength(t *testing.T, wire string) int {
 	t.Helper()
 	whole := faultRun{wire: wire, script: oneCommand(11)}
 	whole.run(t)
-	without := faultRun{wire: wire, script: &llmtest.Script{Chunk: 11, Replies: []llmtest.Reply{llmtest.Say(llmtest.Text("Let me see."))}}}
+	without := faultRun{wire: wire, script: &llmtest.Script{
+		Chunk:   11,
+		Replies: []llmtest.Reply{llmtest.Say(llmtest.Text("Let me see."))},
+	}}
 	without.run(t)
 	return whole.srv.Requests()[0].Sent - without.srv.Requests()[0].Sent
 }
@@ -209,7 +217,11 @@ func TestARunLeavesNoGoroutineBehind(t *testing.T) {
 	quietHome(t)
 	before := goleak.IgnoreCurrent()
 	for _, wire := range wires {
-		for _, faults := range [][]llmtest.Fault{nil, {{Kind: "close", At: "part 1 50%"}}, {{Kind: "status", Status: 401, Times: -1}}} {
+		for _, faults := range [][]llmtest.Fault{
+			nil,
+			{{Kind: "close", At: "part 1 50%"}},
+			{{Kind: "status", Status: 401, Times: -1}},
+		} {
 			r := faultRun{wire: wire, script: oneCommand(5, faults...)}
 			r.run(t)
 			if err := r.srv.Close(); err != nil {
@@ -227,7 +239,8 @@ func TestTwoFaultsInARow(t *testing.T) {
 	quietHome(t)
 	for _, wire := range wires {
 		r := faultRun{wire: wire, script: oneCommand(5,
-			llmtest.Fault{Kind: "status", Status: 529}, llmtest.Fault{Kind: "close", At: "part 1 50%"}, llmtest.Fault{Kind: "reset", At: "after part 1"})}
+			llmtest.Fault{Kind: "status", Status: 529}, llmtest.Fault{Kind: "close", At: "part 1 50%"},
+			llmtest.Fault{Kind: "reset", At: "after part 1"})}
 		began := time.Now()
 		r.run(t)
 		r.ranOnce(t)

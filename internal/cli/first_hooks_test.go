@@ -34,7 +34,12 @@ func (h oneHook) settings(t *testing.T) string {
 	if h.does != refuses {
 		command = fmt.Sprintf("[ -e '%[1]s' ] && exit 0; : >'%[1]s'; until [ -e '%[1]s.go' ]; do sleep 0.05; done", h.begun)
 	}
-	text, err := json.Marshal(map[string]any{"hooks": map[string]any{h.event: []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}}})
+	text,
+		err := json.Marshal(
+		map[string]any{"hooks": map[string]any{h.event: []any{map[string]any{"hooks": []any{map[string]any{
+			"type":    "command",
+			"command": command,
+		}}}}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,8 +62,8 @@ func (h oneHook) pass(t *testing.T, interrupt func()) {
 	}
 }
 
-// firstTurn is a model whose first reply has calls that run, fail and need a permission, and an agent. It ends the prompts "again" and
-// the command /greet with texts that name them.
+// firstTurn is a model whose first reply has calls that run, fail and need a permission, and an agent. It ends the
+// prompts "again" and the command /greet with texts that name them.
 const firstTurn = `{"replies": [
 	{"when": {"contains": "again"}, "parts": [{"text": "Said again."}]},
 	{"when": {"contains": "look around"}, "parts": [{"text": "Seen."}]},
@@ -70,7 +75,8 @@ const firstTurn = `{"replies": [
 func firstHome(t *testing.T, project string) string {
 	t.Helper()
 	home := t.TempDir()
-	for name, text := range map[string]string{".claude/commands/greet.md": "Say hello.", project + "/CLAUDE.md": "Be kind.", project + "/sub/x": ""} {
+	for name, text := range map[string]string{".claude/commands/greet.md": "Say hello.", project +
+		"/CLAUDE.md": "Be kind.", project + "/sub/x": ""} {
 		file := filepath.Join(home, name)
 		if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 			t.Fatal(err)
@@ -84,7 +90,8 @@ func firstHome(t *testing.T, project string) string {
 
 // eventsOfAFirstTurn are those that firstTurn fires, and the one of a turn that fails.
 var eventsOfAFirstTurn = []string{
-	"SessionStart", "Setup", "InstructionsLoaded", "UserPromptSubmit", "UserPromptExpansion", "PreToolUse", "PermissionRequest", "PostToolUse", "PostToolUseFailure",
+	"SessionStart", "Setup", "InstructionsLoaded", "UserPromptSubmit", "UserPromptExpansion", "PreToolUse",
+	"PermissionRequest", "PostToolUse", "PostToolUseFailure",
 	"PostToolBatch", "SubagentStart", "SubagentStop", "CwdChanged", "Stop", "StopFailure",
 }
 
@@ -121,7 +128,10 @@ func TestAHookOfTheFirstPromptLeavesTheConversationUsable(t *testing.T) {
 	}
 	for _, mode := range []string{"terminal", "plain"} {
 		for _, does := range []string{refuses, isSlow, isEnded} {
-			for _, name := range []string{"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "MessageDisplay", "Stop"} {
+			for _, name := range []string{
+				"SessionStart", "UserPromptSubmit", "PreToolUse", "PostToolUse", "MessageDisplay",
+				"Stop",
+			} {
 				t.Run(mode+" "+name+" "+does, func(t *testing.T) {
 					t.Parallel()
 					h := oneHook{name, does, filepath.Join(t.TempDir(), "begun")}

@@ -65,13 +65,15 @@ type Options struct {
 	Betas         []string
 	MCPConfig     []string // files, or JSON texts
 	StrictMCP     bool
-	hostServers   func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error) // see serverset.Flags
-	hostElicits   func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)  // see serverset.Flags
-	Skills        []string                                                                                   // that the model may use, as initialize lists them; nil: all
-	Eval          bool                                                                                       // judges look at the work
-	Agent         string                                                                                     // the kind of the main conversation
-	Hooks         []hook.Group                                                                               // of a host program
-	Agents        string                                                                                     // kinds of subagents, a JSON object
+	// see serverset.Flags
+	hostServers func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
+	// see serverset.Flags
+	hostElicits func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
+	Skills      []string     // that the model may use, as initialize lists them; nil: all
+	Eval        bool         // judges look at the work
+	Agent       string       // the kind of the main conversation
+	Hooks       []hook.Group // of a host program
+	Agents      string       // kinds of subagents, a JSON object
 
 	ReplayFrom string            // a recording that answers in place of the models
 	recording  *replay.Recording // that was read from there
@@ -107,12 +109,27 @@ var flagGroups = []struct {
 	names []string
 }{
 	{"Terminal", []string{"plain", "inline"}},
-	{"Output and input", []string{"print", "output-format", "input-format", "verbose", "include-partial-messages", "include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool"}},
-	{"Model", []string{"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget", "eval", "provider", "api-base", "betas"}},
+	{"Output and input", []string{
+		"print", "output-format", "input-format", "verbose", "include-partial-messages",
+		"include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool",
+	}},
+	{"Model", []string{
+		"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget",
+		"eval", "provider", "api-base", "betas",
+	}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
-	{"Permissions and tools", []string{"permission-mode", "dangerously-skip-permissions", "allowedTools", "disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config", "plugin-dir"}},
-	{"Sessions", []string{"continue", "resume", "resume-session-at", "fork-session", "session-id", "name", "no-session-persistence"}},
-	{"Configuration", []string{"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources", "bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file", "replay"}},
+	{"Permissions and tools", []string{
+		"permission-mode", "dangerously-skip-permissions", "allowedTools",
+		"disallowedTools", "tools", "add-dir", "sandbox", "trust", "mcp-config", "strict-mcp-config", "plugin-dir",
+	}},
+	{"Sessions", []string{
+		"continue", "resume", "resume-session-at", "fork-session", "session-id", "name",
+		"no-session-persistence",
+	}},
+	{"Configuration", []string{
+		"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources",
+		"bare", "disable-slash-commands", "agent", "agents", "debug", "debug-file", "replay",
+	}},
 	{"Other", []string{"help", "version"}},
 }
 
@@ -149,7 +166,8 @@ func addPermissionFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Trust, "trust", false, "trust the project's settings for this run, as they are now (for CI)")
 	f.StringVar(&o.Sandbox, "sandbox", "", "confine commands, a `mode`: read-only, workspace, off")
 	f.StringArrayVar(&o.AddDirs, "add-dir", nil, "one more `folder` to work in (repeatable)")
-	f.StringArrayVar(&o.PluginDirs, "plugin-dir", nil, "use the plugin in a `folder` or zip file for this run (repeatable)")
+	f.StringArrayVar(&o.PluginDirs, "plugin-dir", nil,
+		"use the plugin in a `folder` or zip file for this run (repeatable)")
 }
 
 // addSystemFlags adds the flags that change the system prompt.
@@ -173,7 +191,8 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Replay, "replay-user-messages", false, "stream-json: print the messages of stdin again as they enter")
 	f.StringVar(&o.ReplayFrom, "replay", "", "with -p: answer from the recording in a `folder` that --debug wrote")
 	f.StringVar(&o.JSONSchema, "json-schema", "", "the answer must fit this JSON `schema`")
-	f.StringVar(&o.PermissionTool, "permission-prompt-tool", "", "ask for permission over `stdio`, by the control protocol")
+	f.StringVar(&o.PermissionTool, "permission-prompt-tool", "",
+		"ask for permission over `stdio`, by the control protocol")
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop after `n` model calls")
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent")
 	f.BoolVar(&o.Eval, "eval", false, "have judges look at the work before a turn ends")

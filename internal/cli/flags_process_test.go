@@ -58,7 +58,8 @@ func TestBareAndNoCommandsLeaveOutWhatTheyPromise(t *testing.T) {
 		}
 		start := d.seen[0]
 		skills, commands := start["skills"].([]any), start["slash_commands"].([]any)
-		if want := tt.flags == nil; (len(skills) == 3) != want || slices.Contains(commands, any("greet")) != want || (len(start["agents"].([]any)) == 4) != (len(tt.flags) == 0 || tt.flags[0] != "--bare") {
+		if want := tt.flags == nil; (len(skills) == 3) != want || slices.Contains(commands, any("greet")) != want ||
+			(len(start["agents"].([]any)) == 4) != (len(tt.flags) == 0 || tt.flags[0] != "--bare") {
 			t.Errorf("%q: skills %v, commands %v", tt.flags, skills, commands)
 		}
 		if tt.flags != nil && len(skills)+len(commands) > 0 {
@@ -78,7 +79,10 @@ func TestAListOfSkillsHidesTheOthersFromTheModel(t *testing.T) {
 	if _, text := d.ask(`{"subtype":"initialize","skills":["heron"]}`); text != "" {
 		t.Fatal(text)
 	}
-	for _, c := range []struct{ typed, has, hasNot string }{{"hello", "about herons", "about otters"}, {"/greet you", "Greet with a bow", "about otters"}} {
+	for _, c := range []struct{ typed, has, hasNot string }{
+		{"hello", "about herons", "about otters"},
+		{"/greet you", "Greet with a bow", "about otters"},
+	} {
 		d.send(said(c.typed, c.typed))
 		d.kind("result")
 		all := d.srv.Requests()
@@ -152,7 +156,8 @@ func TestATextIsPrintedBeforeASlowCallIsComplete(t *testing.T) {
 		}
 	}))
 	defer srv.Close()
-	d := drive(t, "final\n  say Unused.\n", "--settings", `{"providers":{"anthropic":{"apiBase":"`+srv.URL+`"}}}`, "--dangerously-skip-permissions")
+	d := drive(t, "final\n  say Unused.\n", "--settings", `{"providers":{"anthropic":{"apiBase":"`+srv.URL+`"}}}`,
+		"--dangerously-skip-permissions")
 	d.send(said("go", "one"))
 	d.until("the text", func(m map[string]any) bool {
 		return m["type"] == "assistant" && strings.Contains(toJSON(m), "Here it comes.")
@@ -165,8 +170,10 @@ func TestATextIsPrintedBeforeASlowCallIsComplete(t *testing.T) {
 }
 
 func sse(stop string, blocks ...string) string {
-	return event("message_start", `"message":{"id":"`+stop+`","type":"message","role":"assistant","model":"x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}`) +
-		strings.Join(blocks, "") + event("message_delta", `"delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":2}`) + event("message_stop", `"x":0`)
+	return event("message_start", `"message":{"id":"`+stop+
+		`","type":"message","role":"assistant","model":"x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}`) +
+		strings.Join(blocks, "") + event("message_delta", `"delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":2}`) +
+		event("message_stop", `"x":0`)
 }
 
 func event(kind, fields string) string {
@@ -180,9 +187,11 @@ func textBlock(i int, text string) string {
 }
 
 func callBlock(i int, name string, input ...string) string {
-	out := event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":{"type":"tool_use","id":"toolu_1","name":%q,"input":{}}`, i, name))
+	out := event("content_block_start", fmt.Sprintf(
+		`"index":%d,"content_block":{"type":"tool_use","id":"toolu_1","name":%q,"input":{}}`, i, name))
 	for _, part := range input {
-		out += event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"input_json_delta","partial_json":%q}`, i, part))
+		out += event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"input_json_delta","partial_json":%q}`,
+			i, part))
 	}
 	return out + event("content_block_stop", fmt.Sprintf(`"index":%d`, i))
 }

@@ -50,7 +50,10 @@ func busy(f *fakeTurn) error {
 	bash := llm.ToolCall{ID: "toolu_2", Name: "Bash", Input: json.RawMessage(`{"command":"rm -rf <x> && true"}`)}
 	task := llm.ToolCall{ID: "toolu_3", Name: "Task", Input: json.RawMessage(`{"prompt":"look"}`)}
 	done := func(i int, p llm.Part) event.Body {
-		return event.PartDone{MessageID: "msg_a", Index: i, Part: p, Model: "model-1", Usage: llm.Usage{Input: 10, Output: 1, CacheWrite: 50}}
+		return event.PartDone{MessageID: "msg_a", Index: i, Part: p, Model: "model-1", Usage: llm.Usage{
+			Input: 10, Output: 1,
+			CacheWrite: 50,
+		}}
 	}
 	delta := func(d llm.Delta) event.Body { return event.Delta{MessageID: "msg_a", Delta: d} }
 	f.publish(
@@ -63,34 +66,53 @@ func busy(f *fakeTurn) error {
 		delta(llm.ReasoningDelta{Text: "hm"}), delta(llm.ReasoningDelta{Signature: "c2ln"}),
 		delta(llm.TextDelta{Index: 1, Text: "Look \u2028 \x1b[31m<b>"}),
 		done(0, llm.Reasoning{Text: "hm", Signature: "c2ln"}), done(1, llm.Text{Text: "Look \u2028 \x1b[31m<b>"}),
-		delta(llm.ToolDelta{Index: 2, ID: "toolu_1", Name: "Read"}), delta(llm.ToolDelta{Index: 2, JSON: `{"file_path":"/work/a.go"}`}),
+		delta(llm.ToolDelta{Index: 2, ID: "toolu_1", Name: "Read"}),
+		delta(llm.ToolDelta{Index: 2, JSON: `{"file_path":"/work/a.go"}`}),
 		done(2, read), done(3, bash), done(4, task), done(5, llm.Reasoning{Data: "b3BhcXVl"}),
 		event.ToolStart{Call: read, Title: "a.go"},
-		event.Response{Message: llm.Message{Role: llm.Assistant, Stop: llm.StopToolUse, Usage: &llm.Usage{Input: 10, Output: 20, CacheWrite: 50, CacheWrite1h: 20}}},
+		event.Response{Message: llm.Message{
+			Role: llm.Assistant, Stop: llm.StopToolUse,
+			Usage: &llm.Usage{Input: 10, Output: 20, CacheWrite: 50, CacheWrite1h: 20},
+		}},
 		event.ToolOutput{CallID: "toolu_1", Text: "..."},
 		event.ToolEnd{
 			Call: read, Title: "a.go", Meta: map[string]any{"type": "text", "lines": 2},
 			Result: llm.ToolResult{CallID: "toolu_1", Name: "Read", Parts: []llm.Part{llm.Text{Text: "1\tpackage a\n"}}},
 		},
-		event.Denied{Call: bash, Decision: permission.Decision{Effect: permission.Deny, Rule: "Bash(rm *)", Source: "user", Reason: "refused by a rule"}},
+		event.Denied{Call: bash, Decision: permission.Decision{
+			Effect: permission.Deny, Rule: "Bash(rm *)", Source: "user",
+			Reason: "refused by a rule",
+		}},
 		event.ToolEnd{Call: bash, Result: llm.TextResult(bash, "refused by a rule", true), Denied: true},
 	)
 	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.TurnStart{Prompt: llm.UserText("look")})
 	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.StepStart{Step: 1, Model: "small"})
 	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.Delta{MessageID: "msg_s", Delta: llm.TextDelta{Text: "found"}})
-	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.PartDone{MessageID: "msg_s", Part: llm.Text{Text: "found"}, Model: "small"})
-	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.StepEnd{Step: 1, Usage: llm.Usage{Input: 3, Output: 4}, CostUSD: 0.125, Stop: llm.StopEndTurn})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.PartDone{
+		MessageID: "msg_s", Part: llm.Text{Text: "found"},
+		Model: "small",
+	})
+	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.StepEnd{
+		Step: 1, Usage: llm.Usage{Input: 3, Output: 4},
+		CostUSD: 0.125, Stop: llm.StopEndTurn,
+	})
 	f.bus.Publish("sub", []string{"explore/toolu_3"}, event.TurnEnd{Reason: event.EndCompleted, Steps: 1})
 	f.publish(
 		event.ToolEnd{Call: task, Result: llm.ToolResult{CallID: "toolu_3", Name: "Task", Parts: []llm.Part{
 			llm.Text{Text: "found"}, llm.Media{MIME: "image/png", Data: []byte("png")},
 		}}},
-		event.StepEnd{Step: 1, Usage: llm.Usage{Input: 10, Output: 20, CacheWrite: 50, CacheWrite1h: 20}, CostUSD: 0.5, Stop: llm.StopToolUse},
+		event.StepEnd{
+			Step: 1, Usage: llm.Usage{Input: 10, Output: 20, CacheWrite: 50, CacheWrite1h: 20}, CostUSD: 0.5,
+			Stop: llm.StopToolUse,
+		},
 		event.ModeChanged{Mode: permission.AcceptEdits},
 		event.UserMessage{Message: llm.UserText("Go on."), Synthetic: true},
 		event.StepStart{Step: 2, Model: "model-1"},
 		event.PartDone{MessageID: "msg_b", Part: llm.Text{Text: "All <done>."}, Model: "model-1"},
-		event.PartDone{MessageID: "msg_b", Index: 1, Part: llm.Opaque{Provider: "anthropic@api.anthropic.com", JSON: json.RawMessage(`{"type":"server_tool_use"}`)}, Model: "model-1"},
+		event.PartDone{MessageID: "msg_b", Index: 1, Part: llm.Opaque{
+			Provider: "anthropic@api.anthropic.com",
+			JSON:     json.RawMessage(`{"type":"server_tool_use"}`),
+		}, Model: "model-1"},
 		event.Response{Message: llm.Message{Role: llm.Assistant, Stop: llm.StopEndTurn}},
 		event.StepEnd{Step: 2, Usage: llm.Usage{Input: 2, Output: 5, CacheRead: 60}, CostUSD: 0.25, Stop: llm.StopEndTurn},
 		event.TurnEnd{Reason: event.EndCompleted, Steps: 2, Duration: 3 * time.Second, APITime: 2 * time.Second},
@@ -163,7 +185,10 @@ func ends(reason event.EndReason, text string, err error) func(*fakeTurn) error 
 }
 
 func TestHowATurnEndsIsToldInEveryFormat(t *testing.T) {
-	overloaded := &llm.Error{Kind: llm.KindOverloaded, Provider: "anthropic", Status: 529, Message: "busy", Hint: "try again later", Attempts: 4}
+	overloaded := &llm.Error{
+		Kind: llm.KindOverloaded, Provider: "anthropic", Status: 529, Message: "busy",
+		Hint: "try again later", Attempts: 4,
+	}
 	for _, tt := range []struct {
 		name              string
 		turn              func(*fakeTurn) error
@@ -171,14 +196,33 @@ func TestHowATurnEndsIsToldInEveryFormat(t *testing.T) {
 		subtype, terminal string
 		text              string // in result or errors, and in the line on stderr
 	}{
-		{"max turns", ends(event.EndMaxSteps, "", nil), []string{"--max-turns", "1"}, "error_max_turns", "max_turns", "Reached maximum number of turns (1)"},
-		{"budget", ends(event.EndBudget, "", nil), []string{"--max-budget-usd", "0.5"}, "error_max_budget_usd", "budget_exhausted", "Reached maximum budget ($0.5)"},
+		{
+			"max turns", ends(event.EndMaxSteps, "", nil),
+			[]string{"--max-turns", "1"},
+			"error_max_turns", "max_turns",
+			"Reached maximum number of turns (1)",
+		},
+		{
+			"budget", ends(event.EndBudget, "", nil),
+			[]string{"--max-budget-usd", "0.5"},
+			"error_max_budget_usd",
+			"budget_exhausted", "Reached maximum budget ($0.5)",
+		},
 		{"doom loop", ends(event.EndDoomLoop, "", nil), nil, "error_during_execution", "doom_loop", "same call"},
 		{"refused", ends(event.EndRefused, "", nil), nil, "error_during_execution", "aborted_tools", "refused"},
-		{"interrupted", ends(event.EndInterrupted, "", nil), nil, "error_during_execution", "aborted_streaming", "interrupted"},
+		{
+			"interrupted", ends(event.EndInterrupted, "", nil), nil, "error_during_execution", "aborted_streaming",
+			"interrupted",
+		},
 		{"model API", ends(event.EndFailed, overloaded.Error(), overloaded), nil, "success", "api_error", "try again later"},
-		{"full disk", ends(event.EndFailed, "no space left", errors.New("no space left")), nil, "error_during_execution", "model_error", "no space left"},
-		{"not begun", func(*fakeTurn) error { return fmt.Errorf("%w: busy", ErrNotStarted) }, nil, "error_during_execution", "turn_setup_failed", "busy"},
+		{
+			"full disk", ends(event.EndFailed, "no space left", errors.New("no space left")), nil, "error_during_execution",
+			"model_error", "no space left",
+		},
+		{
+			"not begun", func(*fakeTurn) error { return fmt.Errorf("%w: busy", ErrNotStarted) }, nil, "error_during_execution",
+			"turn_setup_failed", "busy",
+		},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			got, err := printed(t, tt.turn, append(tt.flags, "--output-format", "stream-json")...)
@@ -200,7 +244,8 @@ func TestHowATurnEndsIsToldInEveryFormat(t *testing.T) {
 			if err := json.Unmarshal([]byte(lines[len(lines)-1]), &r); err != nil {
 				t.Fatal(err)
 			}
-			if r.Subtype != tt.subtype || !r.IsError || r.Terminal != tt.terminal || !strings.Contains(r.Result+strings.Join(r.Errors, ""), tt.text) {
+			if r.Subtype != tt.subtype || !r.IsError || r.Terminal != tt.terminal || !strings.Contains(r.Result+
+				strings.Join(r.Errors, ""), tt.text) {
 				t.Errorf("got %+v", r)
 			}
 			if (r.Subtype == "success") != (r.Result != "") {
@@ -219,7 +264,8 @@ func TestHowATurnEndsIsToldInEveryFormat(t *testing.T) {
 func TestAFailureOfTheModelIsAlsoAMessage(t *testing.T) {
 	e := &llm.Error{Kind: llm.KindRateLimit, Provider: "anthropic", Status: 429, Message: "slow down"}
 	got, _ := printed(t, ends(event.EndFailed, e.Error(), e), "--output-format", "stream-json")
-	if !strings.Contains(got, `"model":"<synthetic>"`) || !strings.Contains(got, `"error":"rate_limit"`) || !strings.Contains(got, `"api_error_status":429`) {
+	if !strings.Contains(got, `"model":"<synthetic>"`) || !strings.Contains(got, `"error":"rate_limit"`) ||
+		!strings.Contains(got, `"api_error_status":429`) {
 		t.Error(got)
 	}
 }
@@ -231,7 +277,10 @@ func TestTheStructuredAnswerIsPrinted(t *testing.T) {
 		p, out, _ := fakeProgram(t, f, strings.NewReader(""))
 		f.bus, f.sub = event.NewBus(), nil
 		f.sub = f.bus.Subscribe(context.Background(), event.Options{})
-		err := p.run(context.Background(), []string{"-p", "hi", "--output-format", tt.format, "--json-schema", `{"type":"object"}`})
+		err := p.run(context.Background(), []string{
+			"-p", "hi", "--output-format", tt.format, "--json-schema",
+			`{"type":"object"}`,
+		})
 		if err != nil || !strings.Contains(out.String(), tt.want) {
 			t.Errorf("%s: %v: %s", tt.format, err, out.String())
 		}
@@ -239,7 +288,8 @@ func TestTheStructuredAnswerIsPrinted(t *testing.T) {
 }
 
 func TestNoStructuredAnswerIsAFailure(t *testing.T) {
-	got, err := printed(t, ends(event.EndFailed, "no answer", ErrNoAnswer), "--output-format", "json", "--json-schema", `{"type":"object"}`)
+	got, err := printed(t, ends(event.EndFailed, "no answer", ErrNoAnswer), "--output-format", "json", "--json-schema",
+		`{"type":"object"}`)
 	if exitCode(err) != exitFailed || !strings.Contains(got, `"subtype":"error_max_structured_output_retries"`) ||
 		!strings.Contains(got, `"terminal_reason":"structured_output_retry_exhausted"`) {
 		t.Errorf("%v: %s", err, got)
@@ -249,7 +299,8 @@ func TestNoStructuredAnswerIsAFailure(t *testing.T) {
 func TestABrokenSchemaIsRefusedBeforeAnythingStarts(t *testing.T) {
 	for _, s := range []string{`{"type":`, `{"type":12}`, `[]`} {
 		got, err := printed(t, func(*fakeTurn) error { t.Error("a turn ran"); return nil }, "--json-schema", s)
-		if exitCode(err) != exitUsage || got != "" || !strings.Contains(err.Error(), "--json-schema is not a valid JSON Schema") {
+		if exitCode(err) != exitUsage || got != "" || !strings.Contains(err.Error(),
+			"--json-schema is not a valid JSON Schema") {
 			t.Errorf("%s: %v, %s", s, err, got)
 		}
 	}
@@ -293,7 +344,8 @@ func TestAFullDiskUnderStdoutIsToldOnce(t *testing.T) {
 	p, _, stderr := fakeProgram(t, newFake(), strings.NewReader(""))
 	p.out = writerFunc(func([]byte) (int, error) { return 0, syscall.ENOSPC })
 	err := p.run(context.Background(), []string{"-p", "hi"})
-	if code := report(stderr, err); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 || !strings.Contains(stderr.String(), "stdout") {
+	if code := report(stderr, err); code != exitFailed || strings.Count(stderr.String(), "\n") != 1 ||
+		!strings.Contains(stderr.String(), "stdout") {
 		t.Errorf("exit code %d, stderr %q", code, stderr.String())
 	}
 }

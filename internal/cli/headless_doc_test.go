@@ -16,7 +16,8 @@ import (
 	"github.com/spf13/pflag"
 )
 
-var docRow = regexp.MustCompile("^\\| `([^`]+)`[^|]*\\| (as Claude Code|differs: [^|]+|lathe's own: [^|]+|refused[^|]*) \\|$")
+var docRow = regexp.MustCompile("^\\| `([^`]+)`[^|]*\\| (as Claude Code|differs: [^|]+|lathe's own: " +
+	"[^|]+|refused[^|]*) \\|$")
 
 // docTable reads the table below a heading of docs/headless.md: names to descriptions.
 func docTable(t *testing.T, heading string) map[string]string {
@@ -81,7 +82,8 @@ func TestTheHeadlessPageNamesTheFlags(t *testing.T) {
 
 func TestTheHeadlessPageNamesTheControlRequests(t *testing.T) {
 	rows := docTable(t, "Control requests")
-	names := slices.Concat(slices.Collect(maps.Keys(controlRequests)), slices.Collect(maps.Keys(sessionRequests)), slices.Collect(maps.Keys(refusedRequests)))
+	names := slices.Concat(slices.Collect(maps.Keys(controlRequests)), slices.Collect(maps.Keys(sessionRequests)),
+		slices.Collect(maps.Keys(refusedRequests)))
 	sameNames(t, "control request", rows, names)
 	for name, text := range rows {
 		if (refusedRequests[name] != "") != strings.HasPrefix(text, "refused") {
@@ -125,7 +127,8 @@ func writtenMessages(t *testing.T) []string {
 // messageName is "system/init" for &initLine{Type: "system", Subtype: "init", ...}; "" for other literals.
 func messageName(lit *ast.CompositeLit) string {
 	typ, ok := lit.Type.(*ast.Ident)
-	if !ok || !strings.HasSuffix(typ.Name, "Line") && typ.Name != "hostRequest" && typ.Name != "controlResponse" && typ.Name != "canUseTool" && typ.Name != "elicitationRequest" {
+	if !ok || !strings.HasSuffix(typ.Name, "Line") && typ.Name != "hostRequest" && typ.Name != "controlResponse" &&
+		typ.Name != "canUseTool" && typ.Name != "elicitationRequest" {
 		return ""
 	}
 	fields := map[string]string{}

@@ -20,7 +20,8 @@ import (
 func hookCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "hook", Short: "List and try the hooks of the settings", Args: noArgs,
-		Long: "Hooks are commands, requests and questions to a model that run at events of a session; docs/hooks.md describes them.",
+		Long: "Hooks are commands, requests and questions to a model that run at events of a session; docs/hooks.md " +
+			"describes them.",
 		RunE: func(c *cobra.Command, _ []string) error { return c.Help() },
 	}
 	c.AddCommand(hookListCommand(p, o), hookTestCommand(p, o), hookApproveCommand(p, o))
@@ -31,7 +32,8 @@ func hookListCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the hooks in force", Args: noArgs,
-		Long: "List the hooks in force by event, each with its matcher and the file that it comes from. Hooks that cannot be used are named on stderr.",
+		Long: "List the hooks in force by event, each with its matcher and the file that it comes from. Hooks that cannot " +
+			"be used are named on stderr.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
 			inst, err := p.instance(o)

@@ -21,13 +21,16 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 		requests           int
 		onFailure          string // of the matcher; empty: left out
 	}{
-		"a call, too late":                {"PreToolUse", "", guards + "it " + late, false, 2, ""},
-		"a call, an exception":            {"PreToolUse", `"subtype":"error","error":"it threw"`, guards + "the host: it threw", false, 2, ""},
-		"a call, an answer in no form":    {"PreToolUse", `"subtype":"success","response":{"decision":"perhaps"}`, guards + `the decision "perhaps"`, false, 2, ""},
+		"a call, too late": {"PreToolUse", "", guards + "it " + late, false, 2, ""},
+		"a call, an exception": {"PreToolUse", `"subtype":"error","error":"it threw"`, guards +
+			"the host: it threw", false, 2, ""},
+		"a call, an answer in no form": {"PreToolUse", `"subtype":"success","response":{"decision":"perhaps"}`, guards +
+			`the decision "perhaps"`, false, 2, ""},
 		"a question for permission":       {"PermissionRequest", "", guards + "it " + late, false, 2, ""},
 		"a prompt":                        {"UserPromptSubmit", "", guards + "it " + late, false, 0, ""},
 		"the work after a batch of calls": {"PostToolBatch", "", guards + "it " + late, true, 1, ""},
-		"the end of a turn":               {"Stop", "", "decides nothing: it " + late, true, 2, ""}, // its refusal would be more work
+		// its refusal would be more work
+		"the end of a turn":               {"Stop", "", "decides nothing: it " + late, true, 2, ""},
 		"a call, where the host wants it": {"PreToolUse", "", "decides nothing: it " + late, true, 2, "continue"},
 		"a call, where the host says so":  {"PreToolUse", "", guards + "it " + late, false, 2, "block"},
 	} {
@@ -44,7 +47,10 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 			if c.onFailure != "" {
 				more = fmt.Sprintf(`,"onFailure":%q`, c.onFailure)
 			}
-			answer, err := d.ask(fmt.Sprintf(`{"subtype":"initialize","hooks":{%q:[{"matcher":"Write","hookCallbackIds":["h"],"timeout":%s%s}]}}`, c.event, timeout, more))
+			answer,
+				err := d.ask(
+				fmt.Sprintf(`{"subtype":"initialize","hooks":{%q:[{"matcher":"Write","hookCallbackIds":["h"],"timeout":%s%s}]}}`,
+					c.event, timeout, more))
 			if err != "" || answer["hook_on_failure_supported"] != true {
 				t.Fatal(err, answer)
 			}
@@ -79,16 +85,20 @@ func TestACallbackThatFailsRefusesWhatItGuards(t *testing.T) {
 	}
 }
 
-// A newer host may register hooks of events that lathe does not have: the query goes on, the others run, and a warning names the event.
+// A newer host may register hooks of events that lathe does not have: the query goes on, the others run, and a warning
+// names the event.
 func TestHooksOfUnknownEventsAreLeftOut(t *testing.T) {
 	d := drive(t, "final\n  say Done.\n")
-	_, err := d.ask(`{"subtype":"initialize","hooks":{"PreSkillShellCommand":[{"hookCallbackIds":["a"]}],"PreModelSwitch":[{"hookCallbackIds":["b"]}],"UserPromptSubmit":[{"hookCallbackIds":["c"]}]}}`)
+	_,
+		err := d.ask(
+		`{"subtype":"initialize","hooks":{"PreSkillShellCommand":[{"hookCallbackIds":["a"]}],"PreModelSwitch":[{"hookCallbackIds":["b"]}],"UserPromptSubmit":[{"hookCallbackIds":["c"]}]}}`)
 	if err != "" {
 		t.Fatal(err)
 	}
 	d.send(said("hello", "one"))
 	q := d.kind("control_request")
-	d.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{}}}`, q["request_id"]))
+	d.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":{}}}`,
+		q["request_id"]))
 	if r := d.kind("result"); r["result"] != "Done." || fmt.Sprint(q["request"].(map[string]any)["callback_id"]) != "c" {
 		t.Errorf("%v %v", r, q)
 	}

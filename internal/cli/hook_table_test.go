@@ -16,8 +16,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/frontmatter"
 )
 
-// hookOutputs are the fields of the output that have a meaning for an event, beside those that mean the same for all. "exit 2" is the exit code,
-// "text" plain output, "" that the event fires. Those in hookElsewhere have tests of other kinds.
+// hookOutputs are the fields of the output that have a meaning for an event, beside those that mean the same for all.
+// "exit 2" is the exit code, "text" plain output, "" that the event fires. Those in hookElsewhere have tests of other
+// kinds.
 const hookOutputs = `
 SessionStart        text additionalContext sessionTitle initialUserMessage watchPaths reloadSkills systemMessage exit 2
 Setup               additionalContext exit 2
@@ -56,7 +57,8 @@ func hookElsewhere() map[string]string {
 	return map[string]string{"ConfigChange": "../conversation/watch_test.go"}
 }
 
-// Every event and every field of its output is in a conversation, and every field that a conversation uses is in the table above.
+// Every event and every field of its output is in a conversation, and every field that a conversation uses is in the
+// table above.
 func TestEachEventAndOutputOfHooksHasAConversation(t *testing.T) {
 	used := hooksOfConversations(t)
 	want := map[string][]string{}
@@ -86,7 +88,8 @@ func TestEachEventAndOutputOfHooksHasAConversation(t *testing.T) {
 	}
 }
 
-// hooksOfConversations finds the outputs that commands of hooks in the conversations print: the file by event and field.
+// hooksOfConversations finds the outputs that commands of hooks in the conversations print: the file by event and
+// field.
 func hooksOfConversations(t *testing.T) map[string]string {
 	t.Helper()
 	files, err := filepath.Glob("testdata/conversation/*.txtar")
@@ -151,7 +154,8 @@ func outputsOf(event string, commands []string) []string {
 		}
 		for part := range strings.FieldsFuncSeq(c, func(r rune) bool { return strings.ContainsRune(";&|", r) }) {
 			words := strings.TrimSpace(part)
-			if plainOutput(event) && strings.HasPrefix(words, "echo ") && !strings.Contains(words, "{") && !strings.Contains(words, ">") {
+			if plainOutput(event) && strings.HasPrefix(words, "echo ") && !strings.Contains(words, "{") && !strings.Contains(
+				words, ">") {
 				out = append(out, "text")
 			}
 		}
@@ -160,7 +164,8 @@ func outputsOf(event string, commands []string) []string {
 }
 
 func outputFields() []string {
-	return strings.Fields(`additionalContext sessionTitle initialUserMessage watchPaths reloadSkills systemMessage suppressOriginalPrompt decision reason continue stopReason
+	return strings.Fields(
+		`additionalContext sessionTitle initialUserMessage watchPaths reloadSkills systemMessage suppressOriginalPrompt decision reason continue stopReason
 		permissionDecision permissionDecisionReason updatedInput suppressOutput terminalSequence behavior updatedPermissions message interrupt retry updatedToolOutput
 		updatedMCPToolOutput classifierContext worktreePath action content displayContent async asyncTimeout`)
 }

@@ -23,7 +23,8 @@ func TestFilesOfTheCommandLineMustBeRegular(t *testing.T) {
 			c := exec.Command(d.cmd.Path, args...)
 			c.Dir, c.Env = d.dir, d.cmd.Env
 			out, err := c.CombinedOutput()
-			if err == nil || c.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), file) || !strings.Contains(string(out), "not a regular file") {
+			if err == nil || c.ProcessState.ExitCode() != 2 || !strings.Contains(string(out), file) ||
+				!strings.Contains(string(out), "not a regular file") {
 				t.Errorf("%q: %v %s", args, err, out)
 			}
 		}
@@ -32,7 +33,8 @@ func TestFilesOfTheCommandLineMustBeRegular(t *testing.T) {
 	if err := os.WriteFile(large, make([]byte, 3<<20), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, stderr, code := d.once("hi", "--system-prompt-file", large); code != 2 || !strings.Contains(stderr, "are read at most") {
+	if _, stderr, code := d.once("hi", "--system-prompt-file", large); code != 2 || !strings.Contains(stderr,
+		"are read at most") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	if n := len(d.srv.Requests()); n != 0 {
@@ -47,12 +49,23 @@ func TestOutputThatCannotBeWrittenIsAFailure(t *testing.T) {
 		t.Skipf("this machine has no /dev/full to write to: %v", err)
 	}
 	defer full.Close()
-	for _, args := range [][]string{{"--help"}, {"-h"}, {"help", "session"}, {"session", "list", "--help"}, {"version"}, {"--version"}, {"man"}, {"completion", "bash"}, {"tool", "list"}} {
+	for _, args := range [][]string{
+		{"--help"},
+		{"-h"},
+		{"help", "session"},
+		{"session", "list", "--help"},
+		{"version"},
+		{"--version"},
+		{"man"},
+		{"completion", "bash"},
+		{"tool", "list"},
+	} {
 		c := exec.Command(buildLathe(t), args...)
 		c.Env, c.Stdout = []string{"HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH")}, full
 		var stderr strings.Builder
 		c.Stderr = &stderr
-		if err := c.Run(); err == nil || c.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(), "no space left") {
+		if err := c.Run(); err == nil || c.ProcessState.ExitCode() != 1 || !strings.Contains(stderr.String(),
+			"no space left") {
 			t.Errorf("%q: %v %s", args, err, &stderr)
 		}
 	}

@@ -63,11 +63,16 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	a := c.conv.About()
 	parts := a.parts()
 	answer := map[string]any{
-		"commands": described(parts.Commands), "agents": described(parts.Agents), "models": modelList(a), "account": map[string]any{"apiKeySource": a.KeySource},
-		"output_style": cmp.Or(a.Style, style.Default), "available_output_styles": styleNames(c.conv), "capabilities": capabilities, "claude_code_version": first(currentVersion()),
+		"commands": described(parts.Commands), "agents": described(parts.Agents), "models": modelList(a),
+		"account":      map[string]any{"apiKeySource": a.KeySource},
+		"output_style": cmp.Or(a.Style, style.Default), "available_output_styles": styleNames(c.conv),
+		"capabilities": capabilities, "claude_code_version": first(currentVersion()),
 		"hook_on_failure_supported": true,
 	}
-	for field, raw := range map[string]json.RawMessage{"hooks_applied": in.Hooks, "plugins_applied": in.Plugins, "mcp_servers_applied": in.Servers} {
+	for field, raw := range map[string]json.RawMessage{
+		"hooks_applied": in.Hooks, "plugins_applied": in.Plugins,
+		"mcp_servers_applied": in.Servers,
+	} {
 		if !isEmptyJSON(raw) {
 			answer[field] = true // else takeInit had refused
 		}
@@ -78,7 +83,9 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil || in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks) || !isEmptyJSON(in.Servers) || !isEmptyJSON(in.SDKServers) || !isEmptyJSON(in.Plugins)
+	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil ||
+		in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks) ||
+		!isEmptyJSON(in.Servers) || !isEmptyJSON(in.SDKServers) || !isEmptyJSON(in.Plugins)
 	if c.conv != nil && changes {
 		return fmt.Errorf("initialize must come before the first message")
 	}
@@ -184,7 +191,10 @@ type modelItem struct {
 }
 
 func modelList(a About) []modelItem {
-	out := []modelItem{{Value: "default", Resolved: a.Model, Display: "Default (" + a.Model + ")", Description: "The model this conversation began with"}}
+	out := []modelItem{{
+		Value: "default", Resolved: a.Model, Display: "Default (" + a.Model + ")",
+		Description: "The model this conversation began with",
+	}}
 	for _, m := range a.Models() {
 		item := modelItem{Value: m.ID, Display: m.ID, Adaptive: m.Thinking == llm.ThinkingAdaptive}
 		if m.Name != "" {

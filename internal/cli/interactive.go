@@ -68,7 +68,9 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 }
 
 // console opens the session that the options ask for. The note is shown in it.
-func (p *program) console(ctx context.Context, o *Options, inst *conversation.Instance, interactive bool, note string) (*console.Console, error) {
+func (p *program) console(ctx context.Context, o *Options, inst *conversation.Instance, interactive bool,
+	note string,
+) (*console.Console, error) {
 	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
@@ -81,8 +83,10 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 				browse(ctx, inst, env, address)
 			}
 		},
-		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence, Note: note, Themes: (&looks{inst: inst}).names,
-		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment, KeepMode: o.Mode != "" || o.Bypass,
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence,
+		Note: note, Themes: (&looks{inst: inst}).names,
+		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment,
+		KeepMode: o.Mode != "" || o.Bypass,
 	})
 }
 
@@ -109,7 +113,9 @@ func (p *program) doctorText(o *Options) func(context.Context) (string, error) {
 }
 
 // front shows the conversation until the user leaves.
-func (p *program) front(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance, text string) error {
+func (p *program) front(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance,
+	text string,
+) error {
 	var first llm.Message
 	if text != "" {
 		first = llm.UserText(text)
@@ -121,7 +127,9 @@ func (p *program) front(ctx context.Context, o *Options, c *console.Console, ins
 }
 
 // screen opens the terminal interface.
-func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance, first llm.Message) error {
+func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance,
+	first llm.Message,
+) error {
 	set := inst.Config().Settings
 	v, _ := currentVersion()
 	l := &looks{inst: inst}
@@ -151,7 +159,8 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 
 // channels are Claude Code's names of the ways to notify, in the terminal's words.
 var channels = map[string]string{
-	"auto": "auto", "iterm2": "osc9", "iterm2_with_bell": "osc9", "terminal_bell": "bell", "kitty": "osc99", "ghostty": "osc777",
+	"auto": "auto", "iterm2": "osc9", "iterm2_with_bell": "osc9", "terminal_bell": "bell", "kitty": "osc99",
+	"ghostty":                "osc777",
 	"notifications_disabled": "off",
 }
 

@@ -29,13 +29,17 @@ func converseWith(t *testing.T, term string, script *llmtest.Script, env []strin
 }
 
 // converseServed is converseWith, and returns the model's server too.
-func converseServed(t *testing.T, term string, script *llmtest.Script, env []string, args ...string) (*termtest.Terminal, *llmtest.Server) {
+func converseServed(t *testing.T, term string, script *llmtest.Script, env []string, args ...string) (
+	*termtest.Terminal, *llmtest.Server,
+) {
 	t.Helper()
 	return converseIn(t, t.TempDir(), term, script, env, args...)
 }
 
 // converseIn is converseServed with a home, whose folder project is the project.
-func converseIn(t *testing.T, home, term string, script *llmtest.Script, env []string, args ...string) (*termtest.Terminal, *llmtest.Server) {
+func converseIn(t *testing.T, home, term string, script *llmtest.Script, env []string, args ...string) (
+	*termtest.Terminal, *llmtest.Server,
+) {
 	t.Helper()
 	dir := filepath.Join(home, "project")
 	if err := os.MkdirAll(dir, 0o700); err != nil {
@@ -48,7 +52,10 @@ func converseIn(t *testing.T, home, term string, script *llmtest.Script, env []s
 	t.Cleanup(func() { _ = srv.Close() })
 	c := exec.Command(buildLathe(t), args...)
 	c.Dir = dir
-	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8"}
+	c.Env = []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term, "ANTHROPIC_BASE_URL=" + srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8",
+	}
 	c.Env = append(c.Env, env...)
 	return termtest.Start(t, c, 90, 30), srv
 }
@@ -103,7 +110,8 @@ func TestTheTerminalInterfaceConverses(t *testing.T) {
 	s.Press("\x03", "again leaves") // while the turn still ends, the key interrupts it
 	s.Type("\x03")
 	out := ended(t, s, 0)
-	if !strings.Contains(out, "\x1b[?1049h") || !strings.Contains(out, "\x1b[?1049l") || !strings.Contains(out, "lathe --resume ") {
+	if !strings.Contains(out, "\x1b[?1049h") || !strings.Contains(out, "\x1b[?1049l") || !strings.Contains(out,
+		"lathe --resume ") {
 		t.Errorf("%q", out)
 	}
 }
@@ -151,12 +159,18 @@ func TestAFirstStartSetsUpAProvider(t *testing.T) {
 
 // No request leaves the machine: the proxy of these tests does not exist, so trying a key fails.
 func TestAFirstStartKeepsTheKeyOfEachProviderAndGoesOnWithoutAnAnswer(t *testing.T) {
-	for _, tt := range []struct{ number, key, model string }{{"1", "ANTHROPIC_API_KEY", "claude-"}, {"2", "OPENAI_API_KEY", "gpt-"}} {
+	for _, tt := range []struct{ number, key, model string }{
+		{"1", "ANTHROPIC_API_KEY", "claude-"},
+		{"2", "OPENAI_API_KEY", "gpt-"},
+	} {
 		t.Run(tt.key, func(t *testing.T) {
 			home := t.TempDir()
 			c := exec.Command(buildLathe(t))
 			c.Dir = home
-			c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "HTTPS_PROXY=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0"}
+			c.Env = []string{
+				"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8",
+				"HTTPS_PROXY=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0",
+			}
 			s := termtest.Start(t, c, 90, 30)
 			login := func(key string) {
 				s.Sees("Number (1 to 3):")
@@ -213,12 +227,16 @@ func TestAnotherProviderReplacesTheOneBefore(t *testing.T) {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(file, []byte(`{"model": "gpt-test", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}`), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte(`{"model": "gpt-test", "env": {"OPENAI_BASE_URL": "http://127.0.0.1:1/v1"}}`),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	c := exec.Command(buildLathe(t))
 	c.Dir = home
-	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8", "HTTPS_PROXY=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0"}
+	c.Env = []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "LANG=C.UTF-8",
+		"HTTPS_PROXY=http://127.0.0.1:1", "CLAUDE_CODE_MAX_RETRIES=0",
+	}
 	s := termtest.Start(t, c, 90, 30)
 	s.Shows("? keys")
 	login := func(number, removed string) string {
@@ -241,7 +259,8 @@ func TestAnotherProviderReplacesTheOneBefore(t *testing.T) {
 		}
 		return string(text)
 	}
-	if text := login("2", `env.OPENAI_BASE_URL ("http://127.0.0.1:1/v1")`); strings.Contains(text, "127.0.0.1") || !strings.Contains(text, `"model": "gpt-`) {
+	if text := login("2", `env.OPENAI_BASE_URL ("http://127.0.0.1:1/v1")`); strings.Contains(text, "127.0.0.1") ||
+		!strings.Contains(text, `"model": "gpt-`) {
 		t.Errorf("the address or the model of the server stays: %s", text)
 	}
 	if text := login("1", `model ("gpt-`); strings.Contains(text, `"model"`) {
@@ -272,7 +291,8 @@ func TestTheDemoShowsTheTerminal(t *testing.T) {
 	home := t.TempDir()
 	c := exec.Command(buildLathe(t), "demo", "--tui")
 	c.Dir = home
-	c.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm-256color"} // mostly without Go, whose first build takes long
+	// mostly without Go, whose first build takes long
+	c.Env = []string{"HOME=" + home, "PATH=/usr/bin:/bin", "TERM=xterm-256color"}
 	s := termtest.Start(t, c, 90, 30)
 	s.Shows("Find out why and fix it.")
 	s.Shows("acceptEdits")
@@ -291,7 +311,10 @@ func TestPlainLinesThroughAPipe(t *testing.T) {
 	defer srv.Close()
 	c := exec.Command(buildLathe(t), "--plain")
 	c.Dir = home
-	c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	c.Env = []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test",
+	}
 	c.Stdin = strings.NewReader("hello\n/cost\nmore")
 	var out, errOut bytes.Buffer
 	c.Stdout, c.Stderr = &out, &errOut
@@ -315,7 +338,10 @@ func TestResumeWithoutASessionAsksForOne(t *testing.T) {
 		stored(t, home)
 		c := exec.Command(buildLathe(t), "--resume", "go on now")
 		c.Dir = home
-		c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term, "ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8"}
+		c.Env = []string{
+			"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=" + term,
+			"ANTHROPIC_BASE_URL=http://127.0.0.1:1", "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8",
+		}
 		s := termtest.Start(t, c, 90, 30)
 		s.Shows("and so on and so on")
 		s.Signal(syscall.SIGTERM)

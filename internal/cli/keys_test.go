@@ -21,7 +21,8 @@ func TestKeysOfProvidersReachNoCommand(t *testing.T) {
 			}
 		}
 	}
-	c := exec.Command(bin, "tool", "call", "Bash", "--input", `{"command":"env"}`, "--permission-mode", "bypassPermissions")
+	c := exec.Command(bin, "tool", "call", "Bash", "--input", `{"command":"env"}`, "--permission-mode",
+		"bypassPermissions")
 	c.Dir, c.Env = home, env
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "value-OTHER") {

@@ -134,7 +134,8 @@ func told(t *testing.T, lines [][]byte) (out []toldResult) {
 	return out
 }
 
-var wholeData = regexp.MustCompile(`\Acounter = \d+\n(filler line\n){` + "1000" + `}(filler line\n){` + strconv.Itoa(killFiller-1000) + `}\z`)
+var wholeData = regexp.MustCompile(`\Acounter = \d+\n(filler line\n){` + "1000" + `}(filler line\n){` +
+	strconv.Itoa(killFiller-1000) + `}\z`)
 
 // check continues the session and compares the next request with the printed lines.
 func (k *killed) check(lines [][]byte) {
@@ -207,7 +208,8 @@ func TestKilledRunsLoseNothing(t *testing.T) {
 	whole := newKilled(t, bin)
 	began := time.Now()
 	if lines := whole.runFor(time.Minute); len(told(t, lines)) != 3*killSteps {
-		t.Fatalf("a run that is not killed prints %d results, want %d\n%s", len(told(t, lines)), 3*killSteps, bytes.Join(lines, nil))
+		t.Fatalf("a run that is not killed prints %d results, want %d\n%s", len(told(t, lines)), 3*killSteps,
+			bytes.Join(lines, nil))
 	}
 	length := time.Since(began)
 	for i := range n {

@@ -27,7 +27,8 @@ func (p *streamPrinter) hook(b event.Body) error {
 		return p.w.write(&hookLine{Type: "system", Subtype: "hook_started", ID: b.ID, Name: b.Hook, Event: b.Event})
 	case event.HookRun:
 		l := &hookLine{
-			Type: "system", Subtype: "hook_response", ID: b.ID, Name: b.Hook, Event: b.Event, Output: &b.Stdout, Stdout: &b.Stdout, Stderr: &b.Stderr,
+			Type: "system", Subtype: "hook_response", ID: b.ID, Name: b.Hook, Event: b.Event, Output: &b.Stdout,
+			Stdout: &b.Stdout, Stderr: &b.Stderr,
 			Outcome: "success",
 		}
 		switch {

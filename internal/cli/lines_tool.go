@@ -30,7 +30,10 @@ func structuredResult(b event.ToolEnd) any {
 	}
 	for _, p := range b.Result.Parts {
 		if m, ok := p.(llm.Media); ok && b.Call.Name == "Read" {
-			return imageResult{"image", imageFile{base64.StdEncoding.EncodeToString(m.Data), m.MIME, len(m.Data), dimensionsOf(m.Data)}}
+			return imageResult{"image", imageFile{
+				base64.StdEncoding.EncodeToString(m.Data), m.MIME, len(m.Data),
+				dimensionsOf(m.Data),
+			}}
 		}
 	}
 	if b.Meta == nil {
@@ -107,7 +110,8 @@ func (t *toolProgress) begin(c llm.ToolCall, parent *string) {
 			return // it ended meanwhile
 		}
 		_ = t.w.write(&toolProgressLine{ // a broken stdout ends the turn by itself
-			Type: "tool_progress", ToolUseID: c.ID, Tool: c.Name, Parent: parent, Elapsed: time.Since(began).Seconds(), Heartbeat: true,
+			Type: "tool_progress", ToolUseID: c.ID, Tool: c.Name, Parent: parent, Elapsed: time.Since(began).Seconds(),
+			Heartbeat: true,
 		})
 		timer.Reset(t.every)
 	})

@@ -19,7 +19,10 @@ func TestAnImageResultHasDataSizeAndDimensions(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := event.ToolEnd{Call: llm.ToolCall{ID: "t1", Name: "Read"}, Result: llm.ToolResult{
-		CallID: "t1", Name: "Read", Parts: []llm.Part{llm.Text{Text: "[Image]"}, llm.Media{MIME: "image/png", Data: file.Bytes()}},
+		CallID: "t1", Name: "Read", Parts: []llm.Part{
+			llm.Text{Text: "[Image]"},
+			llm.Media{MIME: "image/png", Data: file.Bytes()},
+		},
 	}}
 	line, err := json.Marshal(toolResultLine(event.Event{}, end, nil))
 	if err != nil {
@@ -45,7 +48,8 @@ func TestAnImageResultHasDataSizeAndDimensions(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := got.Result.File
-	if got.Result.Type != "image" || f.Type != "image/png" || f.OriginalSize != file.Len() || f.Base64 != base64.StdEncoding.EncodeToString(file.Bytes()) {
+	if got.Result.Type != "image" || f.Type != "image/png" || f.OriginalSize != file.Len() ||
+		f.Base64 != base64.StdEncoding.EncodeToString(file.Bytes()) {
 		t.Errorf("%+v", got.Result)
 	}
 	if f.Dimensions["originalWidth"] != 7 || f.Dimensions["originalHeight"] != 3 || f.Dimensions["displayWidth"] != 7 {
@@ -73,7 +77,8 @@ func TestACallThatRunsLongIsReportedUntilItEnds(t *testing.T) {
 		if err := json.Unmarshal(<-lines, &got); err != nil {
 			t.Fatal(err)
 		}
-		if got["type"] != "tool_progress" || got["tool_use_id"] != "t1" || got["tool_name"] != "Bash" || got["elapsed_time_seconds"].(float64) <= 0 || got["session_id"] != "s" {
+		if got["type"] != "tool_progress" || got["tool_use_id"] != "t1" || got["tool_name"] != "Bash" ||
+			got["elapsed_time_seconds"].(float64) <= 0 || got["session_id"] != "s" {
 			t.Errorf("%v", got)
 		}
 	}

@@ -108,7 +108,8 @@ func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (
 	l.hear(s)
 	if stream {
 		v, _ := currentVersion()
-		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v, Boundary: s.Env().Boundary}, s, l.bus)
+		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v, Boundary: s.Env().Boundary},
+			s, l.bus)
 	}
 	l.background(ctx, o)
 	if o.ResumeAt != "" {
@@ -124,7 +125,9 @@ func (l *local) offerFiles(s *conversation.Session) {
 		return // none are kept
 	}
 	if plan, err := checkpoint.Astray(history, s.Log()); err == nil {
-		s.Note(event.Notice{Level: "info", Text: fmt.Sprintf("%d files are not as they were at that message. To bring them back: lathe session switch %s", len(plan.Files), s.ID())})
+		s.Note(event.Notice{Level: "info", Text: fmt.Sprintf(
+			"%d files are not as they were at that message. To bring them back: lathe session switch %s", len(plan.Files),
+			s.ID())})
 	}
 }
 
@@ -150,7 +153,8 @@ func checkDamage(s *conversation.Session, o *Options, so conversation.SessionOpt
 	if len(s.Log().Damage()) == 0 {
 		return nil
 	}
-	return usage(fmt.Sprintf("look at it with lathe session verify %s, and go on with a copy of the rest: --resume %s --fork-session", so.Resume, so.Resume),
+	return usage(fmt.Sprintf("look at it with lathe session verify %s, and go on with a copy of the rest: --resume %s "+
+		"--fork-session", so.Resume, so.Resume),
 		"session %s is damaged: %s", so.Resume, s.Log().Damage()[0])
 }
 
@@ -203,19 +207,24 @@ func pickError(o *Options) error {
 		if n++; n > 5 {
 			break
 		}
-		fmt.Fprintf(&b, "\n  %s  %s  %s", info.ID, info.Modified.Format(time.DateTime), term.Truncate(term.EscapeLine(sessionTitle(info)), 60, "…"))
+		fmt.Fprintf(&b, "\n  %s  %s  %s", info.ID, info.Modified.Format(time.DateTime),
+			term.Truncate(term.EscapeLine(sessionTitle(info)), 60, "…"))
 	}
 	if n == 0 {
 		return usage("start one with: lathe -p \"...\"", "there are no sessions in this folder to resume")
 	}
-	return usage("", "--resume needs an id here, and --continue takes the newest; the newest sessions of this folder:%s", b.String())
+	return usage("", "--resume needs an id here, and --continue takes the newest; the newest sessions of this folder:%s",
+		b.String())
 }
 
 // workingFolder is the folder to work in, absolute. The current one may have been removed.
 func workingFolder(o *Options) (string, error) {
 	dir, err := filepath.Abs(o.Dir)
 	if err != nil {
-		return "", &Error{Code: exitUsage, Msg: "the current folder is gone", Err: err, Hint: "change to one that exists, or give --cwd"}
+		return "", &Error{
+			Code: exitUsage, Msg: "the current folder is gone", Err: err,
+			Hint: "change to one that exists, or give --cwd",
+		}
 	}
 	return dir, nil
 }
@@ -247,7 +256,8 @@ func loadConfig(o *Options) (*config.Config, string, error) {
 	return cfg, dir, nil
 }
 
-// trustedStart is the answer of --trust: it holds for the values at the start, and not for those that a command writes later.
+// trustedStart is the answer of --trust: it holds for the values at the start, and not for those that a command writes
+// later.
 type trustedStart struct {
 	loaded bool
 	digest string // of the held values; empty: there were none
@@ -325,11 +335,17 @@ func (p *program) instance(o *Options) (*conversation.Instance, error) {
 	}
 	v, _ := currentVersion()
 	opts := conversation.Options{
-		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, PluginDirs: o.pluginDirs(dir), Allowed: allowed, Disallowed: disallowed,
-		Mode: modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system, AppendSystem: more, PlanGuide: o.PlanGuide, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
-		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence, NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
+		Config: cfg, Dir: dir, Version: v, AddDirs: o.AddDirs, PluginDirs: o.pluginDirs(dir), Allowed: allowed,
+		Disallowed: disallowed,
+		Mode:       modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system,
+		AppendSystem: more, PlanGuide: o.PlanGuide, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
+		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
+		NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
 	}
-	opts.Servers = serverset.Flags{Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers, Elicit: o.hostElicits}
+	opts.Servers = serverset.Flags{
+		Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers,
+		Elicit: o.hostElicits,
+	}
 	if o.Bypass {
 		opts.Mode = permission.Bypass
 	}
@@ -368,8 +384,8 @@ func setupOf(o *Options) string {
 	return ""
 }
 
-// sandboxFlag returns the sandbox that the command line requests. The SDKs request it with --settings, which binds as the
-// flag does.
+// sandboxFlag returns the sandbox that the command line requests. The SDKs request it with --settings, which binds as
+// the flag does.
 func sandboxFlag(o *Options, cfg *config.Config) string {
 	on, origin, _ := cfg.Get("sandbox.enabled")
 	if o.Sandbox != "" || origin.Layer != config.Flags || string(on) != "true" {
@@ -390,7 +406,8 @@ func (l *local) About() About {
 	s := l.front()
 	info := s.Model()
 	return About{
-		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), KeySource: l.inst.KeySource(), Style: s.Style(), BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
+		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), KeySource: l.inst.KeySource(), Style: s.Style(),
+		BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
 		Parts: sync.OnceValue(func() Parts { return l.parts(s) }),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {

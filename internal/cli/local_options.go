@@ -36,7 +36,8 @@ func chosenTools(o *Options) ([]string, error) {
 // checkRules refuses rules of the command line that cannot be read: one that was meant to deny must not
 // be passed over.
 func checkRules(flag string, texts []string) error {
-	if _, errs := permission.ParseRules(tool.Catalogue(), texts, permission.Deny, permission.Source{Name: flag}); len(errs) > 0 {
+	if _, errs := permission.ParseRules(tool.Catalogue(), texts, permission.Deny, permission.Source{Name: flag}); len(
+		errs) > 0 {
 		return &Error{Code: exitUsage, Err: errs[0]}
 	}
 	return nil

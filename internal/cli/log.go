@@ -84,7 +84,8 @@ func (j *journal) start(args []string) {
 }
 
 // loggedFlags are the flags whose values are useful and hold no secret.
-var loggedFlags = strings.Fields(`model small-model provider effort fallback-model permission-mode output-format input-format
+var loggedFlags = strings.Fields(
+	`model small-model provider effort fallback-model permission-mode output-format input-format
 	max-turns max-budget-usd setting-sources thinking max-thinking-tokens format limit scope json verbose`)
 
 // loggedArgs is a command line that may be kept: the subcommand, flags, and the values of loggedFlags. Words
@@ -129,7 +130,8 @@ func (j *journal) event(e event.Event) {
 		j.Log(ctx, level, "turn ended", "session", e.Session, "reason", b.Reason, "steps", b.Steps, "cost_usd", b.CostUSD,
 			"input", b.Usage.Prompt(), "output", b.Usage.Output, "took", b.Duration, "api", b.APITime, "error", b.Err)
 	case event.Retry:
-		j.Warn("retry", "session", e.Session, "attempt", b.Attempt, "of", b.Max, "after", b.Delay, "status", b.Status, "error", b.Err)
+		j.Warn("retry", "session", e.Session, "attempt", b.Attempt, "of", b.Max, "after", b.Delay, "status", b.Status,
+			"error", b.Err)
 	case event.Notice:
 		level := logLevels["info"]
 		if b.Level != "info" {
@@ -139,7 +141,8 @@ func (j *journal) event(e event.Event) {
 	case event.Denied:
 		j.Info("denied", "session", e.Session, "tool", b.Call.Name, "reason", b.Decision.Reason)
 	case event.StepEnd:
-		j.Debug("step ended", "session", e.Session, "step", b.Step, "stop", b.Stop, "input", b.Usage.Prompt(), "output", b.Usage.Output, "api", b.APITime)
+		j.Debug("step ended", "session", e.Session, "step", b.Step, "stop", b.Stop, "input", b.Usage.Prompt(), "output",
+			b.Usage.Output, "api", b.APITime)
 	case event.ToolEnd:
 		j.toolEnd(e, b)
 	}
@@ -150,7 +153,8 @@ func (j *journal) toolEnd(e event.Event, b event.ToolEnd) {
 		j.Error("tool crashed", "session", e.Session, "tool", b.Call.Name, "panic", b.Meta["panic"], "stack", stack)
 		return
 	}
-	j.Debug("tool ended", "session", e.Session, "tool", b.Call.Name, "id", b.Call.ID, "error", b.Result.IsError, "denied", b.Denied, "took", b.Duration)
+	j.Debug("tool ended", "session", e.Session, "tool", b.Call.Name, "id", b.Call.ID, "error", b.Result.IsError, "denied",
+		b.Denied, "took", b.Duration)
 }
 
 // failed records the error a run ended with. A wrong command line is nothing to look up later.

@@ -58,7 +58,10 @@ func TestEachDayHasItsOwnLog(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for _, name := range []string{"lathe-2026-02-01.log", "lathe-2026-02-20.log", "lathe-notes.log", "other-2020-01-01.log"} {
+	for _, name := range []string{
+		"lathe-2026-02-01.log", "lathe-2026-02-20.log", "lathe-notes.log",
+		"other-2020-01-01.log",
+	} {
 		if err := os.WriteFile(filepath.Join(dir, name), nil, 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -72,7 +75,10 @@ func TestEachDayHasItsOwnLog(t *testing.T) {
 	if err := l.Close(); err != nil {
 		t.Fatal(err)
 	}
-	want := []string{"lathe-2026-02-20.log", "lathe-2026-03-01.log", "lathe-notes.log", "lathe.log", "other-2020-01-01.log"}
+	want := []string{
+		"lathe-2026-02-20.log", "lathe-2026-03-01.log", "lathe-notes.log", "lathe.log",
+		"other-2020-01-01.log",
+	}
 	if diff := cmp.Diff(want, namesIn(dir)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}
@@ -114,7 +120,8 @@ func TestManyProcessesWriteOneLogWithoutLosingRecords(t *testing.T) {
 		lines = append(lines, strings.Split(strings.TrimSuffix(string(text), "\n"), "\n")...)
 	}
 	slices.Sort(lines)
-	if len(lines) != writers*records+1 || len(slices.Compact(lines)) != writers*records+1 || !slices.Contains(lines, "yesterday") {
+	if len(lines) != writers*records+1 || len(slices.Compact(lines)) != writers*records+1 || !slices.Contains(lines,
+		"yesterday") {
 		t.Errorf("%d lines, %d different, want %d", len(lines), len(slices.Compact(lines)), writers*records+1)
 	}
 }
@@ -141,7 +148,8 @@ func TestACrashNamesTheLogThatHasItsStack(t *testing.T) {
 	home := t.TempDir()
 	j := newJournal(home, "")
 	err := j.crashed("boom")
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != exitFailed || !strings.Contains(e.Hint, "lathe.log") || strings.Contains(err.Error(), "goroutine") {
+	if e, ok := errors.AsType[*Error](err); !ok || e.Code != exitFailed || !strings.Contains(e.Hint, "lathe.log") ||
+		strings.Contains(err.Error(), "goroutine") {
 		t.Errorf("%#v", err)
 	}
 	j.close()
@@ -162,7 +170,8 @@ func TestTheLogMasksSecretsAndEscapesWhatIsForeign(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if s := string(text); strings.Contains(s, "abcdefghij") || strings.ContainsAny(s, "\x1b\x07\u202e") || strings.Count(s, "\n") != 3 ||
+	if s := string(text); strings.Contains(s, "abcdefghij") || strings.ContainsAny(s, "\x1b\x07\u202e") ||
+		strings.Count(s, "\n") != 3 ||
 		!strings.Contains(s, "tool crashed") {
 		t.Errorf("%q", s)
 	}

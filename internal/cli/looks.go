@@ -14,8 +14,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 
-// looks finds the themes and the bindings of keys beside those of the settings: in the user's folders and in plugins. It is asked at each
-// key, so it reads a file again only when that has changed.
+// looks finds the themes and the bindings of keys beside those of the settings: in the user's folders and in plugins.
+// It is asked at each key, so it reads a file again only when that has changed.
 type looks struct {
 	inst  *conversation.Instance
 	files map[string]*lookFile
@@ -47,7 +47,8 @@ func (l *looks) now() tui.Look {
 	return out
 }
 
-// themes are the files of themes by name. Those of plugins begin with the plugin's name, so they hide none of the user's.
+// themes are the files of themes by name. Those of plugins begin with the plugin's name, so they hide none of the
+// user's.
 func (l *looks) themes() map[string]string {
 	out := l.inst.Extensions().PluginThemes()
 	paths := l.inst.Config().Paths()

@@ -22,7 +22,8 @@ import (
 func lspCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "lsp", Short: "List language servers, print diagnostics", Args: noArgs,
-		Long: "Language servers report errors after edits and answer the tool LSP. Those that are installed are used; lathe installs none.",
+		Long: "Language servers report errors after edits and answer the tool LSP. Those that are installed are used; " +
+			"lathe installs none.",
 		RunE: func(c *cobra.Command, _ []string) error { return showHelp(c) },
 	}
 	c.AddCommand(lspListCommand(p, o), lspCheckCommand(p, o), lspInstallCommand(p, o), lspDiagnosticsCommand(p, o))
@@ -30,7 +31,9 @@ func lspCommand(p *program, o *Options) *cobra.Command {
 }
 
 // withLanguage opens an instance for a subcommand.
-func (p *program) withLanguage(c *cobra.Command, o *Options, f func(inst *conversation.Instance, dir string) error) error {
+func (p *program) withLanguage(c *cobra.Command, o *Options, f func(inst *conversation.Instance,
+	dir string) error,
+) error {
 	o.set = c.Flags().Changed
 	inst, err := p.instance(o)
 	if err != nil {
@@ -54,7 +57,8 @@ func lspListCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "list", Short: "List the known language servers", Args: noArgs,
-		Long: "List the language servers that lathe knows, built in and of the settings, with their programs where they are installed.",
+		Long: "List the language servers that lathe knows, built in and of the settings, with their programs where they " +
+			"are installed.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withLanguage(c, o, func(inst *conversation.Instance, dir string) error {
 				all := inst.Code.Pool().Known(dir)
@@ -67,7 +71,8 @@ func lspListCommand(p *program, o *Options) *cobra.Command {
 				}
 				for _, s := range all {
 					where := cmp.Or(s.Program, s.Detail)
-					if _, err := fmt.Fprintf(p.out, "%-28s %-14s %s\n", term.EscapeLine(s.Name), s.State, term.EscapeLine(cmp.Or(where, strings.Join(s.For, " ")))); err != nil {
+					if _, err := fmt.Fprintf(p.out, "%-28s %-14s %s\n", term.EscapeLine(s.Name), s.State,
+						term.EscapeLine(cmp.Or(where, strings.Join(s.For, " ")))); err != nil {
 						return err
 					}
 				}
@@ -104,7 +109,8 @@ func lspInstallCommand(p *program, o *Options) *cobra.Command {
 func lspCheckCommand(p *program, o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "check", Short: "Start the servers of this folder and say how they are", Args: noArgs,
-		Long: "Start the installed language servers for the files of this folder, wait until they have read it, and print their states. The exit code is 1 if one does not start.",
+		Long: "Start the installed language servers for the files of this folder, wait until they have read it, and print " +
+			"their states. The exit code is 1 if one does not start.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			return p.withLanguage(c, o, func(inst *conversation.Instance, dir string) error {
 				pool := inst.Code.Pool()
@@ -114,13 +120,15 @@ func lspCheckCommand(p *program, o *Options) *cobra.Command {
 				}
 				_, _, failed := pool.Diagnose(c.Context(), pool.Sample(dir, list))
 				for _, s := range pool.Status() {
-					fmt.Fprintf(p.out, "%-28s %-10s %s %s\n", term.EscapeLine(s.Name), s.State, term.EscapeLine(s.Root), term.EscapeLine(s.Detail))
+					fmt.Fprintf(p.out, "%-28s %-10s %s %s\n", term.EscapeLine(s.Name), s.State, term.EscapeLine(s.Root),
+						term.EscapeLine(s.Detail))
 					if s.State == "failed" || s.State == "given up" {
 						failed = errors.Join(failed, errors.New(s.Detail))
 					}
 				}
 				if len(pool.Status()) == 0 {
-					_, err := fmt.Fprintln(p.out, "no installed language server is for the files here; lathe lsp list names those that lathe knows")
+					_, err := fmt.Fprintln(p.out, "no installed language server is for the files here; lathe lsp list names those "+
+						"that lathe knows")
 					return err
 				}
 				if failed != nil {
@@ -185,7 +193,9 @@ one a line: PATH:LINE:COLUMN SEVERITY: MESSAGE. The exit code is 1 when there ar
 	return c
 }
 
-func (p *program) printDiagnostics(ctx context.Context, inst *conversation.Instance, dir, path string, asJSON bool) error {
+func (p *program) printDiagnostics(ctx context.Context, inst *conversation.Instance, dir, path string,
+	asJSON bool,
+) error {
 	pool := inst.Code.Pool()
 	list, more, err := diagnosed(ctx, pool, dir, path)
 	if err != nil {

@@ -8,9 +8,11 @@ import (
 	"testing"
 )
 
-// The value of a variable, one of a credential file and a key of a known form are in no request to the model, and in nothing that lathe keeps.
+// The value of a variable, one of a credential file and a key of a known form are in no request to the model, and in
+// nothing that lathe keeps.
 func TestSecretsReachNeitherTheModelNorTheDisk(t *testing.T) {
-	const variable, stored, shape = "horse-battery-55", "correct-staple-77", "ghp_" + "a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
+	const variable, stored, shape = "horse-battery-55", "correct-staple-77", "ghp_" +
+		"a1B2c3D4e5F6g7H8i9J0k1L2m3N4o5P6q7R8"
 	d := drive(t, `
 reply
   when result="[masked]"
@@ -26,7 +28,8 @@ final
 	d.end()
 	home := filepath.Dir(d.dir)
 	d.write("notes.txt", "first "+variable+"\nsecond "+stored+"\nthird "+shape+"\n")
-	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("//registry.example/:_authToken="+stored+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".npmrc"), []byte("//registry.example/:_authToken="+stored+"\n"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	d.cmd.Env = append(d.cmd.Env, "MY_TOKEN="+variable)

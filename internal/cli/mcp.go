@@ -32,10 +32,16 @@ func mcpCommand(p *program, o *Options) *cobra.Command {
 
 // withServers runs f with the set of servers of the folder.
 func (p *program) withServers(c *cobra.Command, o *Options, f func(ctx context.Context, s *mcp.Set) error) error {
-	return p.withInstance(c, o, func(ctx context.Context, inst *conversation.Instance) error { return f(ctx, inst.Servers()) })
+	return p.withInstance(c, o, func(ctx context.Context,
+		inst *conversation.Instance,
+	) error {
+		return f(ctx, inst.Servers())
+	})
 }
 
-func (p *program) withInstance(c *cobra.Command, o *Options, f func(ctx context.Context, inst *conversation.Instance) error) error {
+func (p *program) withInstance(c *cobra.Command, o *Options,
+	f func(ctx context.Context, inst *conversation.Instance) error,
+) error {
 	o.set = c.Flags().Changed
 	inst, err := p.instance(o)
 	if err != nil {
@@ -172,7 +178,8 @@ func mcpTestCommand(p *program, o *Options) *cobra.Command {
 func mcpApproveCommand(p *program, o *Options) *cobra.Command {
 	var revoke bool
 	c := &cobra.Command{
-		Use: "approve NAME", Short: "Let a server of the project start, or accept what a server changed of its tools", Args: exactly("NAME"),
+		Use: "approve NAME", Short: "Let a server of the project start, or accept what a server changed of its tools",
+		Args: exactly("NAME"),
 		Long: `A server that a project declares starts only once you approved its entry, and asks again when the entry changes. One that an agent's file declares is
 named AGENT/SERVER.
 A tool whose description a server changed is left out until you accept the change.`,
@@ -219,7 +226,8 @@ func mcpAddCommand(p *program, o *Options) *cobra.Command {
 		Use: "add NAME URL | NAME -- COMMAND [ARG...]", Short: "Declare a server",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage("lathe mcp add NAME -- COMMAND, or lathe mcp add --transport http NAME URL", "%s needs a name, and a command or an address", c.CommandPath())
+				return usage("lathe mcp add NAME -- COMMAND, or lathe mcp add --transport http NAME URL",
+					"%s needs a name, and a command or an address", c.CommandPath())
 			}
 			return nil
 		},
@@ -237,11 +245,13 @@ func mcpAddCommand(p *program, o *Options) *cobra.Command {
 		},
 	}
 	f := c.Flags()
-	f.StringVarP(&n.scope, "scope", "s", "local", "`where`: local (you, this project), user (you, everywhere), project (.mcp.json)")
+	f.StringVarP(&n.scope, "scope", "s", "local",
+		"`where`: local (you, this project), user (you, everywhere), project (.mcp.json)")
 	f.StringVarP(&n.transport, "transport", "t", "", "`kind`: stdio, http or sse")
 	f.StringArrayVarP(&n.env, "env", "e", nil, "a variable of the server, `NAME=VALUE`")
 	f.StringArrayVarP(&n.headers, "header", "H", nil, "a header of its requests, `\"Name: value\"`")
-	f.StringVar(&n.auth.ClientID, "client-id", "", "the `id` of a client that is registered for logging in; its secret is MCP_CLIENT_SECRET at the login")
+	f.StringVar(&n.auth.ClientID, "client-id", "",
+		"the `id` of a client that is registered for logging in; its secret is MCP_CLIENT_SECRET at the login")
 	f.IntVar(&n.auth.CallbackPort, "callback-port", 0, "the `port` of localhost that the browser comes back to")
 	f.StringVar(&n.auth.Scopes, "scopes", "", "the `scopes` to ask for, separated by spaces")
 	f.StringVar(&n.helper, "headers-helper", "", "a `command` that prints headers as a JSON object")
@@ -372,7 +382,8 @@ func mcpRemoveCommand(p *program, o *Options) *cobra.Command {
 func mcpImportCommand(p *program, o *Options) *cobra.Command {
 	var scope string
 	c := &cobra.Command{
-		Use: "import [FILE]", Short: "Take over the servers of Claude Desktop, Codex, VS Code, Cursor and opencode, or of a file",
+		Use: "import [FILE]", Short: "Take over the servers of Claude Desktop, Codex, VS Code, Cursor and opencode, or of " +
+			"a file",
 		Args: func(_ *cobra.Command, args []string) error {
 			if len(args) > 1 {
 				return usage("", "import takes one file")
@@ -385,7 +396,8 @@ func mcpImportCommand(p *program, o *Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			sources := entry.Existing(entry.Sources(cfg.Paths().Home, filepath.Dir(cfg.Paths().ConfigHome), cmp.Or(cfg.Paths().Root, dir)))
+			sources := entry.Existing(entry.Sources(cfg.Paths().Home, filepath.Dir(cfg.Paths().ConfigHome),
+				cmp.Or(cfg.Paths().Root, dir)))
 			if len(args) == 1 {
 				sources = []entry.Source{{Program: "file", File: args[0]}}
 			}

@@ -46,7 +46,8 @@ func TestTheCommandsOfTheMCPPageRun(t *testing.T) {
 	}
 	dir, env := mcpHome(t)
 	lathe, bin := buildLathe(t), t.TempDir()
-	if err := os.WriteFile(filepath.Join(bin, "npx"), []byte("#!/bin/sh\nexec "+lathe+" mcp serve --no-agent\n"), 0o700); err != nil {
+	if err := os.WriteFile(filepath.Join(bin, "npx"), []byte("#!/bin/sh\nexec "+lathe+" mcp serve --no-agent\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	env = append(env, "PATH="+bin+string(os.PathListSeparator)+os.Getenv("PATH"))
@@ -55,10 +56,12 @@ func TestTheCommandsOfTheMCPPageRun(t *testing.T) {
 		t.Fatal(err)
 	}
 	want := map[string]string{
-		"mcp add files -- npx -y @modelcontextprotocol/server-filesystem .": "added files to", "mcp test files": "connected", "mcp list": "files",
+		"mcp add files -- npx -y @modelcontextprotocol/server-filesystem .": "added files to", "mcp test files": "connected",
+		"mcp list":     "files",
 		"mcp get NAME": "unapproved", "mcp approve NAME": "approved NAME",
 	}
-	for _, line := range append(docExample(t, "mcp.md", "Declare one"), docExample(t, "mcp.md", "Servers of a project")...) {
+	for _, line := range append(docExample(t, "mcp.md", "Declare one"),
+		docExample(t, "mcp.md", "Servers of a project")...) {
 		args, ok := strings.CutPrefix(line, "lathe ")
 		if !ok {
 			t.Fatalf("%q", line)
@@ -89,7 +92,10 @@ func TestTheFirstLineNamesThePromptsOfServers(t *testing.T) {
 		if err := os.MkdirAll(filepath.Dir(kept), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		for ending, text := range map[string]string{".json": `{"tools":[]}`, ".prompts.json": `[{"name":"tidy up","description":"Tidies"}]`} {
+		for ending, text := range map[string]string{
+			".json":         `{"tools":[]}`,
+			".prompts.json": `[{"name":"tidy up","description":"Tidies"}]`,
+		} {
 			if err := os.WriteFile(kept+ending, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

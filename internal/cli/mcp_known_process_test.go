@@ -20,7 +20,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// remembering is a home in which lathe runs several times with one MCP server, made with the official SDK, whose tools the test changes.
+// remembering is a home in which lathe runs several times with one MCP server, made with the official SDK, whose tools
+// the test changes.
 type remembering struct {
 	home, dir, settings string
 	tools               atomic.Pointer[[]string]
@@ -37,7 +38,8 @@ func newRemembering(t *testing.T, tools ...string) *remembering {
 	r.offer(tools...)
 	r.shut()
 	r.open()
-	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return r.server() }, &sdk.StreamableHTTPOptions{Stateless: true})
+	handler := sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return r.server() },
+		&sdk.StreamableHTTPOptions{Stateless: true})
 	srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
 		select {
 		case <-*r.gate.Load():
@@ -46,7 +48,8 @@ func newRemembering(t *testing.T, tools ...string) *remembering {
 		}
 	}))
 	t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
-	r.settings = fmt.Sprintf(`"mcpServers": {"x": {"type": "http", "url": %q}}, "permissions": {"allow": ["mcp__x"]}`, srv.URL)
+	r.settings = fmt.Sprintf(`"mcpServers": {"x": {"type": "http", "url": %q}}, "permissions": {"allow": ["mcp__x"]}`,
+		srv.URL)
 	return r
 }
 
@@ -57,7 +60,12 @@ func (r *remembering) shut()                 { gate := make(chan struct{}); r.ga
 func (r *remembering) server() *sdk.Server {
 	s := sdk.NewServer(&sdk.Implementation{Name: "x", Version: "1"}, nil)
 	for _, name := range *r.tools.Load() {
-		s.AddTool(&sdk.Tool{Name: name, Description: "Does " + name + ".", InputSchema: json.RawMessage(`{"type":"object"}`)}, func(context.Context, *sdk.CallToolRequest) (*sdk.CallToolResult, error) {
+		s.AddTool(&sdk.Tool{
+			Name: name, Description: "Does " + name + ".",
+			InputSchema: json.RawMessage(`{"type":"object"}`),
+		}, func(context.Context, *sdk.CallToolRequest) (
+			*sdk.CallToolResult, error,
+		) {
 			return &sdk.CallToolResult{Content: []sdk.Content{&sdk.TextContent{Text: "this is " + name}}}, nil
 		})
 	}
@@ -80,9 +88,13 @@ func (r *remembering) run(t *testing.T, script *llmtest.Script, settings string,
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	c := exec.Command(buildLathe(t), "-p", "--output-format", "stream-json", "--verbose", "--settings", "{"+r.settings+settings+"}", "go")
+	c := exec.Command(buildLathe(t), "-p", "--output-format", "stream-json", "--verbose", "--settings", "{"+r.settings+
+		settings+"}", "go")
 	c.Dir = r.dir
-	c.Env = []string{"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "PWD=" + r.dir, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	c.Env = []string{
+		"HOME=" + r.home, "PATH=" + os.Getenv("PATH"), "PWD=" + r.dir, "ANTHROPIC_BASE_URL=" + srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test",
+	}
 	var stdout, stderr bytes.Buffer
 	c.Stdout, c.Stderr = &stdout, &stderr
 	if err := c.Start(); err != nil {
@@ -116,7 +128,8 @@ func (r *remembering) run(t *testing.T, script *llmtest.Script, settings string,
 // sends reports whether the nth request has the schema of a tool of the server.
 func (r ran) sends(n int, tool string) bool {
 	var body struct{ Tools []struct{ Name string } }
-	return json.Unmarshal([]byte(r.requests[n-1]), &body) == nil && slices.ContainsFunc(body.Tools, func(t struct{ Name string }) bool { return t.Name == "mcp__x__"+tool })
+	return json.Unmarshal([]byte(r.requests[n-1]), &body) == nil && slices.ContainsFunc(body.Tools,
+		func(t struct{ Name string }) bool { return t.Name == "mcp__x__"+tool })
 }
 
 func (r ran) state() string { return fmt.Sprint(r.init["mcp_servers"]) }
@@ -129,16 +142,19 @@ func calls(tools ...string) *llmtest.Script {
 	return llmtest.Replies(append(replies, llmtest.Say(llmtest.Text("Done.")))...)
 }
 
-// The first request has the tools of a server that lathe waits for once, and then of one that it remembers, while the server still starts.
+// The first request has the tools of a server that lathe waits for once, and then of one that it remembers, while the
+// server still starts.
 func TestTheFirstRequestHasTheToolsOfConfiguredServers(t *testing.T) {
 	r := newRemembering(t, "echo")
 	first := r.run(t, calls(), "", 0, nil)
-	if !first.sends(1, "echo") || first.state() != "[map[name:x status:connected]]" || !strings.Contains(fmt.Sprint(first.init["tools"]), "mcp__x__echo") {
+	if !first.sends(1, "echo") || first.state() != "[map[name:x status:connected]]" ||
+		!strings.Contains(fmt.Sprint(first.init["tools"]), "mcp__x__echo") {
 		t.Errorf("not known: %v\n%s", first.init, first.requests[0])
 	}
 	r.shut()
 	second := r.run(t, calls("echo"), "", 1, r.open)
-	if !second.sends(1, "echo") || second.state() != "[map[name:x status:pending]]" || !strings.Contains(second.requests[1], "this is echo") {
+	if !second.sends(1, "echo") || second.state() != "[map[name:x status:pending]]" ||
+		!strings.Contains(second.requests[1], "this is echo") {
 		t.Errorf("known: %v\n%s", second.init, second.requests)
 	}
 }
@@ -150,13 +166,15 @@ func TestARunGoesOnWithoutAServerThatDoesNotAnswer(t *testing.T) {
 	if got.sends(1, "echo") || got.state() != "[map[name:x status:failed]]" {
 		t.Errorf("%v", got.init)
 	}
-	waits, left := strings.Index(got.stderr, "waiting for x"), strings.Index(got.stderr, "the MCP server x did not start: it did not answer within 1.5s")
+	waits, left := strings.Index(got.stderr, "waiting for x"),
+		strings.Index(got.stderr, "the MCP server x did not start: it did not answer within 1.5s")
 	if waits < 0 || left < waits || !strings.Contains(got.stderr[left:], "the run goes on without it") {
 		t.Errorf("%s", got.stderr)
 	}
 }
 
-// The tools of a server are others than it listed in an earlier run: the list that is sent grows, and the next run has the new one.
+// The tools of a server are others than it listed in an earlier run: the list that is sent grows, and the next run has
+// the new one.
 func TestAServerHasOtherToolsThanRemembered(t *testing.T) {
 	r := newRemembering(t, "echo", "gone")
 	r.run(t, calls(), "", 0, nil)
@@ -165,7 +183,10 @@ func TestAServerHasOtherToolsThanRemembered(t *testing.T) {
 	if !second.sends(1, "gone") || second.sends(1, "added") || !second.sends(4, "gone") {
 		t.Errorf("%s", second.requests)
 	}
-	for n, want := range map[int]string{2: "The MCP server x has no tool gone any more", 3: "this is echo", 4: "The tool mcp__x__gone is not available any more"} {
+	for n, want := range map[int]string{
+		2: "The MCP server x has no tool gone any more", 3: "this is echo",
+		4: "The tool mcp__x__gone is not available any more",
+	} {
 		if !strings.Contains(second.requests[n-1], want) {
 			t.Errorf("request %d lacks %q:\n%s", n, want, end(second.requests[n-1]))
 		}

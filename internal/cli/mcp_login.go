@@ -63,7 +63,10 @@ func (p *program) mcpLogin(ctx context.Context, inst *conversation.Instance, nam
 // canBrowse reports whether a browser that is opened here is one that the user sees.
 func canBrowse(env []string) bool {
 	has := func(name string) bool {
-		return slices.ContainsFunc(env, func(kv string) bool { return strings.HasPrefix(kv, name+"=") && len(kv) > len(name)+1 })
+		return slices.ContainsFunc(env, func(kv string) bool {
+			return strings.HasPrefix(kv, name+"=") && len(kv) > len(name)+
+				1
+		})
 	}
 	if has("SSH_CONNECTION") {
 		return false
@@ -73,7 +76,10 @@ func canBrowse(env []string) bool {
 
 // browse opens an address in the user's browser. That it failed needs no word: the address is on the screen.
 func browse(ctx context.Context, inst *conversation.Instance, env []string, address string) {
-	_, _ = inst.Runner().Run(ctx, sandbox.Spec{Argv: append(tool.Opener(runtime.GOOS), address), Dir: inst.Dir(), Env: env})
+	_, _ = inst.Runner().Run(ctx, sandbox.Spec{
+		Argv: append(tool.Opener(runtime.GOOS), address), Dir: inst.Dir(),
+		Env: env,
+	})
 }
 
 // pasted returns the addresses among the lines of standard input.

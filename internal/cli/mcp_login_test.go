@@ -46,7 +46,8 @@ func mcpHome(t *testing.T) (dir string, env []string) {
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	return dir, append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=", "XDG_DATA_HOME=", "XDG_CACHE_HOME=", "LATHE_KEYRING=file", "DISPLAY=", "WAYLAND_DISPLAY=", "SSH_CONNECTION=x")
+	return dir, append(os.Environ(), "HOME="+home, "USERPROFILE="+home, "XDG_CONFIG_HOME=", "XDG_STATE_HOME=",
+		"XDG_DATA_HOME=", "XDG_CACHE_HOME=", "LATHE_KEYRING=file", "DISPLAY=", "WAYLAND_DISPLAY=", "SSH_CONNECTION=x")
 }
 
 func loginWorld(t *testing.T) *oauthtest.World {
@@ -87,7 +88,10 @@ func TestTheLoginOfTheMCPPageRuns(t *testing.T) {
 func TestTheAddressOfTheBrowserIsPasted(t *testing.T) {
 	lathe, w := buildLathe(t), loginWorld(t)
 	dir, env := mcpHome(t)
-	for _, args := range [][]string{{"mcp", "add", "--transport", "http", "x", w.URL()}, {"mcp", "login", "--no-browser", "x"}, {"mcp", "get", "x"}, {"mcp", "list"}} {
+	for _, args := range [][]string{{"mcp", "add", "--transport", "http", "x", w.URL()}, {
+		"mcp", "login", "--no-browser",
+		"x",
+	}, {"mcp", "get", "x"}, {"mcp", "list"}} {
 		c := exec.CommandContext(t.Context(), lathe, args...)
 		c.Dir, c.Env = dir, env
 		if got := runLogin(t, c, true); args[1] != "add" && !strings.Contains(got, "logged in") {
@@ -98,7 +102,8 @@ func TestTheAddressOfTheBrowserIsPasted(t *testing.T) {
 
 var queries = regexp.MustCompile(`\?\S+`)
 
-// runLogin runs a command; where it prints an address to log in at, the user does, and, if the browser is elsewhere, pastes the address that it ends at.
+// runLogin runs a command; where it prints an address to log in at, the user does, and, if the browser is elsewhere,
+// pastes the address that it ends at.
 func runLogin(t *testing.T, c *exec.Cmd, elsewhere bool) string {
 	t.Helper()
 	out, err := c.StdoutPipe()
@@ -137,7 +142,8 @@ func runLogin(t *testing.T, c *exec.Cmd, elsewhere bool) string {
 	if err := c.Wait(); err != nil {
 		t.Errorf("%v: %v\n%s", c.Args, err, problems.String())
 	}
-	if elsewhere && strings.Contains(all.String(), "Log in at") && !strings.Contains(problems.String(), "not the address") {
+	if elsewhere && strings.Contains(all.String(), "Log in at") && !strings.Contains(problems.String(),
+		"not the address") {
 		t.Errorf("what is no address is not explained: %s", problems.String())
 	}
 	return all.String()

@@ -33,7 +33,8 @@ Calls obey the permission rules and the mode of this command. What would be aske
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&address, "http", "", "serve Streamable HTTP at an `address` of this machine, such as 127.0.0.1:8765; LATHE_MCP_TOKEN is the token, else one is made and printed")
+	f.StringVar(&address, "http", "", "serve Streamable HTTP at an `address` of this machine, such as 127.0.0.1:8765; "+
+		"LATHE_MCP_TOKEN is the token, else one is made and printed")
 	f.BoolVar(&noAgent, "no-agent", false, "offer the tools only")
 	f.BoolVar(&noTools, "no-tools", false, "offer the agent only")
 	f.StringVar(&o.Model, "model", "", "the `model` of conversations that name none")
@@ -44,9 +45,10 @@ Calls obey the permission rules and the mode of this command. What would be aske
 func (p *program) mcpServe(ctx context.Context, o *Options, address string, tools, agent bool) (err error) {
 	version, _ := currentVersion()
 	so := serve.Options{
-		Info:         client.Info{Name: "lathe", Title: "lathe", Version: version},
-		Instructions: "The tool lathe gives a task to a coding agent that works in the folder by itself; lathe-reply goes on with its conversation.",
-		Note:         func(line string) { p.log.Info("mcp serve", "odd", line) },
+		Info: client.Info{Name: "lathe", Title: "lathe", Version: version},
+		Instructions: "The tool lathe gives a task to a coding agent that works in the folder by itself; lathe-reply goes " +
+			"on with its conversation.",
+		Note: func(line string) { p.log.Info("mcp serve", "odd", line) },
 	}
 	if tools {
 		s, end, err := p.servedTools(ctx, o)

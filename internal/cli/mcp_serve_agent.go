@@ -54,11 +54,14 @@ const (
 func (a *servedAgent) tools() []serve.Tool {
 	return []serve.Tool{
 		{
-			Name: "lathe", Title: "lathe", Input: json.RawMessage(startSchema), Output: json.RawMessage(answerSchema), Call: a.start,
-			Description: "Give a task to lathe, a coding agent that reads, edits and runs things in a folder until the task is done. Returns its answer and the session_id for lathe-reply.",
+			Name: "lathe", Title: "lathe", Input: json.RawMessage(startSchema), Output: json.RawMessage(answerSchema),
+			Call: a.start,
+			Description: "Give a task to lathe, a coding agent that reads, edits and runs things in a folder until the task " +
+				"is done. Returns its answer and the session_id for lathe-reply.",
 		},
 		{
-			Name: "lathe-reply", Title: "lathe: reply", Input: json.RawMessage(replySchema), Output: json.RawMessage(answerSchema), Call: a.reply,
+			Name: "lathe-reply", Title: "lathe: reply", Input: json.RawMessage(replySchema),
+			Output: json.RawMessage(answerSchema), Call: a.reply,
 			Description: "Send the next message of a conversation that the tool lathe began.",
 		},
 	}
@@ -152,17 +155,23 @@ func (a *servedAgent) folder(name string) (string, error) {
 		return "", err
 	}
 	for _, root := range append([]string{base}, a.o.AddDirs...) {
-		if real, err := filepath.EvalSymlinks(root); err == nil && (at == real || strings.HasPrefix(at, real+string(os.PathSeparator))) {
+		if real, err := filepath.EvalSymlinks(root); err == nil && (at == real || strings.HasPrefix(at,
+			real+string(os.PathSeparator))) {
 			return at, nil
 		}
 	}
-	return "", fmt.Errorf("%s is outside of the folder that lathe mcp serve works in; start it there, or with --add-dir", name)
+	return "", fmt.Errorf("%s is outside of the folder that lathe mcp serve works in; start it there, or with --add-dir",
+		name)
 }
 
 // looseness ranks the modes by how much they run without asking. plan and dontAsk never run more than default.
-var looseness = map[permission.Mode]int{"": 0, permission.Plan: 0, permission.DontAsk: 0, permission.Default: 0, permission.AcceptEdits: 1, permission.Auto: 2, permission.Bypass: 3}
+var looseness = map[permission.Mode]int{
+	"": 0, permission.Plan: 0, permission.DontAsk: 0, permission.Default: 0,
+	permission.AcceptEdits: 1, permission.Auto: 2, permission.Bypass: 3,
+}
 
-// mode is the one that a client asks for, if it is not looser than the server's: the client's model chose it, not the user.
+// mode is the one that a client asks for, if it is not looser than the server's: the client's model chose it, not the
+// user.
 func (a *servedAgent) mode(asked string) (string, error) {
 	if asked == "" {
 		return a.o.Mode, nil
@@ -176,7 +185,8 @@ func (a *servedAgent) mode(asked string) (string, error) {
 		return "", fmt.Errorf("there is no permission mode %q", asked)
 	}
 	if want > looseness[own] {
-		return "", fmt.Errorf("the mode %s runs more without asking than lathe mcp serve was started with; its --permission-mode allows it", asked)
+		return "", fmt.Errorf("the mode %s runs more without asking than lathe mcp serve was started with; its "+
+			"--permission-mode allows it", asked)
 	}
 	return asked, nil
 }
@@ -224,7 +234,10 @@ func (a *servedAgent) turn(ctx context.Context, c *serve.Call, s *servedSession,
 		a.seq++
 		s.busy, s.used = false, a.seq
 	}()
-	h := headless{conv: s.conv, printer: &progressPrinter{ctx: ctx, call: c}, stats: s.stats, limits: limits{turns: a.o.MaxTurns, budget: a.o.MaxBudget}}
+	h := headless{
+		conv: s.conv, printer: &progressPrinter{ctx: ctx, call: c}, stats: s.stats,
+		limits: limits{turns: a.o.MaxTurns, budget: a.o.MaxBudget},
+	}
 	h.say = func(text string) { c.Progress(ctx, text) }
 	h.asked = func(id string, q event.Question) {
 		go func() { _ = s.conv.Answer(id, askClient(ctx, c, q)) }() // an error: another answer came first
@@ -238,11 +251,17 @@ func (a *servedAgent) turn(ctx context.Context, c *serve.Call, s *servedSession,
 	if out.isError() {
 		text = out.message()
 	}
-	structured, err := json.Marshal(map[string]any{"session_id": s.conv.About().Session, "content": text, "steps": line.Turns, "cost_usd": line.Cost})
+	structured, err := json.Marshal(map[string]any{
+		"session_id": s.conv.About().Session, "content": text,
+		"steps": line.Turns, "cost_usd": line.Cost,
+	})
 	if err != nil {
 		return client.Result{}, err
 	}
-	return client.Result{Content: []client.Content{{Type: "text", Text: text}}, Structured: structured, IsError: out.isError()}, nil
+	return client.Result{
+		Content: []client.Content{{Type: "text", Text: text}}, Structured: structured,
+		IsError: out.isError(),
+	}, nil
 }
 
 func (a *servedAgent) close() error {

@@ -34,7 +34,9 @@ func servedModel(t *testing.T, replies string) []string {
 
 // mcpClient is the official SDK's client, whose user gives the answers.
 func mcpClient(progress chan string, answers ...string) *sdk.Client {
-	o := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) {
+	o := &sdk.ClientOptions{ProgressNotificationHandler: func(_ context.Context,
+		r *sdk.ProgressNotificationClientRequest,
+	) {
 		select {
 		case progress <- r.Params.Message:
 		default:
@@ -73,7 +75,9 @@ func serveLathe(t *testing.T, c *sdk.Client, model []string, flags ...string) *s
 	return &served{s, dir, env}
 }
 
-func (s *served) call(t *testing.T, name string, input map[string]any) (text string, structured map[string]any, failed bool) {
+func (s *served) call(t *testing.T, name string, input map[string]any) (text string, structured map[string]any,
+	failed bool,
+) {
 	t.Helper()
 	p := &sdk.CallToolParams{Name: name, Arguments: input}
 	p.SetProgressToken(name)
@@ -100,20 +104,25 @@ func TestToolsAreServedWithTheirPermissions(t *testing.T) {
 	for _, tool := range list.Tools {
 		names += " " + tool.Name
 	}
-	if !strings.Contains(names, " Read") || !strings.Contains(names, " Bash") || strings.Contains(names, "lathe") || strings.Contains(names, "Task") {
+	if !strings.Contains(names, " Read") || !strings.Contains(names, " Bash") || strings.Contains(names, "lathe") ||
+		strings.Contains(names, "Task") {
 		t.Errorf("%s", names)
 	}
 	if err := os.WriteFile(filepath.Join(s.dir, "a.txt"), []byte("one\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if text, _, failed := s.call(t, "Read", map[string]any{"file_path": filepath.Join(s.dir, "a.txt")}); failed || !strings.Contains(text, "one") {
+	if text, _, failed := s.call(t, "Read", map[string]any{"file_path": filepath.Join(s.dir, "a.txt")}); failed ||
+		!strings.Contains(text, "one") {
 		t.Errorf("%s", text)
 	}
 	text, _, failed := s.call(t, "Write", map[string]any{"file_path": filepath.Join(s.dir, "b.txt"), "content": "x"})
 	if _, err := os.Stat(filepath.Join(s.dir, "b.txt")); !failed || err == nil || !strings.Contains(text, "cannot ask") {
 		t.Errorf("a file was written unasked: %s, %v", text, err)
 	}
-	if text, _, failed := s.call(t, "Write", map[string]any{"file_path": filepath.Join(s.dir, "ok.txt"), "content": "x"}); failed {
+	if text, _, failed := s.call(t, "Write", map[string]any{
+		"file_path": filepath.Join(s.dir, "ok.txt"),
+		"content":   "x",
+	}); failed {
 		t.Errorf("%s", text)
 	}
 }
@@ -167,11 +176,15 @@ func TestTheAgentIsServedAndAnswersAgain(t *testing.T) {
 	if !strings.Contains(all, "I write.") || !strings.Contains(all, "Write") || !strings.Contains(all, "asked: ") {
 		t.Errorf("%s", all)
 	}
-	if text, again, failed := s.call(t, "lathe-reply", map[string]any{"session_id": out["session_id"], "prompt": "again"}); failed || text != "And again." || again["session_id"] != out["session_id"] {
+	if text, again, failed := s.call(t, "lathe-reply", map[string]any{
+		"session_id": out["session_id"],
+		"prompt":     "again",
+	}); failed || text != "And again." || again["session_id"] != out["session_id"] {
 		t.Errorf("%q %v", text, again)
 	}
 	for name, input := range map[string]map[string]any{
-		"looser than the server": {"prompt": "x", "permission_mode": "bypassPermissions"}, "outside of the folder": {"prompt": "x", "cwd": "/"}, "empty": {"prompt": " "},
+		"looser than the server": {"prompt": "x", "permission_mode": "bypassPermissions"},
+		"outside of the folder":  {"prompt": "x", "cwd": "/"}, "empty": {"prompt": " "},
 	} {
 		if text, _, failed := s.call(t, "lathe", input); !failed {
 			t.Errorf("%s: %s", name, text)
@@ -182,15 +195,22 @@ func TestTheAgentIsServedAndAnswersAgain(t *testing.T) {
 	if err := os.Mkdir(other, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	elsewhere := exec.CommandContext(t.Context(), buildLathe(t), "-p", "hi", "--session-id", "11111111-0000-4000-8000-000000000001")
+	elsewhere := exec.CommandContext(t.Context(), buildLathe(t), "-p", "hi", "--session-id",
+		"11111111-0000-4000-8000-000000000001")
 	elsewhere.Dir, elsewhere.Env = other, slices.Concat(s.env, servedModel(t, "script\nreply\n  say hello\n"))
 	if out, err := elsewhere.CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if text, _, failed := s.call(t, "lathe-reply", map[string]any{"session_id": "11111111-0000-4000-8000-000000000001", "prompt": "x"}); !failed || !strings.Contains(text, "another folder") {
+	if text, _, failed := s.call(t, "lathe-reply", map[string]any{
+		"session_id": "11111111-0000-4000-8000-000000000001",
+		"prompt":     "x",
+	}); !failed || !strings.Contains(text, "another folder") {
 		t.Errorf("a session of another project: %s", text)
 	}
-	if text, _, failed := s.call(t, "lathe-reply", map[string]any{"session_id": "00000000-0000-7000-8000-000000000000", "prompt": "x"}); !failed {
+	if text, _, failed := s.call(t, "lathe-reply", map[string]any{
+		"session_id": "00000000-0000-7000-8000-000000000000",
+		"prompt":     "x",
+	}); !failed {
 		t.Errorf("%s", text)
 	}
 }
@@ -229,7 +249,10 @@ func TestTheServerOfTheMCPPageRunsOverHTTP(t *testing.T) {
 			token = at
 		}
 	}
-	s, err := mcpClient(nil).Connect(t.Context(), &sdk.StreamableClientTransport{Endpoint: url, HTTPClient: &http.Client{Transport: withToken(token)}, DisableStandaloneSSE: true}, nil)
+	s, err := mcpClient(nil).Connect(t.Context(), &sdk.StreamableClientTransport{
+		Endpoint:   url,
+		HTTPClient: &http.Client{Transport: withToken(token)}, DisableStandaloneSSE: true,
+	}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

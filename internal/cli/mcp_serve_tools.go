@@ -18,7 +18,10 @@ import (
 )
 
 // servedNames are the tools that make sense without a conversation.
-var servedNames = []string{"Read", "Write", "Edit", "MultiEdit", "ApplyPatch", "NotebookEdit", "Glob", "Grep", "Bash", "BashOutput", "KillShell", "WebFetch", "WebSearch"}
+var servedNames = []string{
+	"Read", "Write", "Edit", "MultiEdit", "ApplyPatch", "NotebookEdit", "Glob", "Grep", "Bash",
+	"BashOutput", "KillShell", "WebFetch", "WebSearch",
+}
 
 // onlyReading are those of them that change nothing.
 var onlyReading = []string{"Read", "Glob", "Grep", "BashOutput", "WebFetch", "WebSearch"}
@@ -62,7 +65,10 @@ func (p *program) servedTools(ctx context.Context, o *Options) ([]serve.Tool, fu
 	for _, t := range s.Registry().All(ctx) {
 		spec := t.Spec()
 		if slices.Contains(servedNames, spec.Name) {
-			out = append(out, serve.Tool{Name: spec.Name, Description: spec.Description, Input: spec.Schema, Call: b.caller(spec.Name), Hints: &serve.Hints{ReadOnly: slices.Contains(onlyReading, spec.Name)}})
+			out = append(out, serve.Tool{
+				Name: spec.Name, Description: spec.Description, Input: spec.Schema,
+				Call: b.caller(spec.Name), Hints: &serve.Hints{ReadOnly: slices.Contains(onlyReading, spec.Name)},
+			})
 		}
 	}
 	return out, func() error { stop(); <-done; return joinErrors(s.Close(), inst.Close()) }, nil
@@ -116,7 +122,10 @@ func servedResult(r llm.ToolResult) client.Result {
 				out.Content = append(out.Content, client.Content{Type: "image", Data: x.Data, MIME: x.MIME})
 				continue
 			}
-			out.Content = append(out.Content, client.Content{Type: "resource", Resource: &client.ResourceContent{URI: "file:///" + cmp.Or(x.Name, "result"), MIME: x.MIME, Blob: x.Data}})
+			out.Content = append(out.Content, client.Content{
+				Type:     "resource",
+				Resource: &client.ResourceContent{URI: "file:///" + cmp.Or(x.Name, "result"), MIME: x.MIME, Blob: x.Data},
+			})
 		}
 	}
 	return out
@@ -127,7 +136,8 @@ func noAnswer(why string) event.Answer {
 	return event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: why}
 }
 
-// oneTime are the answers to a question that hold for this time only, or that refuse: a client's form gives no lasting rights.
+// oneTime are the answers to a question that hold for this time only, or that refuse: a client's form gives no lasting
+// rights.
 var oneTime = []string{event.ChoiceOnce, event.ChoiceNo}
 
 // askClient has a client's user answer a question.
@@ -141,13 +151,17 @@ func askClient(ctx context.Context, c *serve.Call, q event.Question) event.Answe
 			ids, labels = append(ids, o.ID), append(labels, o.Label)
 		}
 	}
-	content, ok, err := c.Ask(ctx, questionText(q), map[string]any{"type": "object", "required": []string{"choice"}, "properties": map[string]any{
-		"choice": map[string]any{"type": "string", "title": "Answer", "enum": ids, "enumNames": labels},
-	}})
+	content, ok, err := c.Ask(ctx, questionText(q), map[string]any{
+		"type": "object", "required": []string{"choice"},
+		"properties": map[string]any{
+			"choice": map[string]any{"type": "string", "title": "Answer", "enum": ids, "enumNames": labels},
+		},
+	})
 	choice, _ := content["choice"].(string)
 	switch {
 	case errors.Is(err, serve.ErrNobody):
-		return noAnswer("the MCP client cannot ask its user; allow the call with --allowedTools or --permission-mode of lathe mcp serve")
+		return noAnswer("the MCP client cannot ask its user; allow the call with --allowedTools or --permission-mode of " +
+			"lathe mcp serve")
 	case err != nil:
 		return noAnswer("the MCP client could not ask its user")
 	case !ok || !slices.Contains(ids, choice):

@@ -17,7 +17,8 @@ func modelsCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "models", Short: "List the models that can be chosen", Args: noArgs,
-		Long: "List the models of the providers that have a key, or of the one that --provider names: their window and output limit in tokens, and US dollars per million tokens. " +
+		Long: "List the models of the providers that have a key, or of the one that --provider names: their window and " +
+			"output limit in tokens, and US dollars per million tokens. " +
 			"The models of a server of your own are listed by it.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
@@ -73,7 +74,8 @@ func (p *program) listModels(ctx context.Context, inst *conversation.Instance, o
 func modelForJSON(m llm.ModelInfo) modelJSON {
 	out := modelJSON{ID: m.ID, Name: m.Name}
 	if m.Known {
-		out.ContextWindow, out.MaxOutput, out.Images, out.Thinking = m.ContextWindow, m.MaxOutput, m.Images, string(m.Thinking)
+		out.ContextWindow, out.MaxOutput, out.Images, out.Thinking = m.ContextWindow, m.MaxOutput, m.Images,
+			string(m.Thinking)
 	}
 	if !m.Unpriced {
 		out.Price = &m.Price

@@ -24,7 +24,10 @@ func TestModelsOfOneProviderAreListed(t *testing.T) {
 		t.Helper()
 		settings := `{"providers":{"box":{"type":"openai","apiBase":"` + server.URL + `/v1"}},"model":"claude-haiku-4-5"}`
 		c := exec.Command(bin, append([]string{"--settings", settings, "models", "--json"}, args...)...)
-		c.Dir, c.Env = home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_API_KEY=sk-test", "GROQ_API_KEY=gsk-test"}
+		c.Dir, c.Env = home, []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_API_KEY=sk-test",
+			"GROQ_API_KEY=gsk-test",
+		}
 		out, err := c.Output()
 		var models []struct{ ID string }
 		if err != nil || json.Unmarshal(out, &models) != nil {

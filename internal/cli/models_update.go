@@ -62,16 +62,23 @@ func (p *program) updateModels(ctx context.Context, cfg *config.Config) error {
 	}
 	source, err := fetchSource(ctx, cfg, address)
 	if err != nil {
-		return &Error{Code: exitFailed, Msg: "the catalogue was not updated", Err: err, Hint: "check modelsUrl in your settings and the network, and try again"}
+		return &Error{
+			Code: exitFailed, Msg: "the catalogue was not updated", Err: err,
+			Hint: "check modelsUrl in your settings and the network, and try again",
+		}
 	}
 	lines, n, err := catalogueOf(source)
 	if err != nil {
-		return &Error{Code: exitFailed, Msg: "the catalogue was not updated: the answer of " + address, Err: err, Hint: "set modelsUrl to https://models.dev/api.json or to a file of that form"}
+		return &Error{
+			Code: exitFailed, Msg: "the catalogue was not updated: the answer of " + address, Err: err,
+			Hint: "set modelsUrl to https://models.dev/api.json or to a file of that form",
+		}
 	}
 	if err := replaceFile(file, lines); err != nil {
 		return &Error{Code: exitFailed, Msg: "the catalogue was not updated", Err: err}
 	}
-	_, err = fmt.Fprintf(p.out, "%d models are in %s; lathe models lists those of your providers. To use the built-in catalogue again, remove the file.\n", n, escape(file))
+	_, err = fmt.Fprintf(p.out, "%d models are in %s; lathe models lists those of your providers. To use the built-in "+
+		"catalogue again, remove the file.\n", n, escape(file))
 	return err
 }
 
@@ -87,7 +94,10 @@ func safeAddress(address string) bool {
 
 func fetchSource(ctx context.Context, cfg *config.Config, address string) ([]byte, error) {
 	n := cfg.Settings.Network
-	client, err := llm.HTTPClient(llm.HTTPOptions{Proxy: n.Proxy, NoProxy: strings.Join(n.NoProxy, ","), CACerts: n.CACerts})
+	client, err := llm.HTTPClient(llm.HTTPOptions{
+		Proxy: n.Proxy, NoProxy: strings.Join(n.NoProxy, ","),
+		CACerts: n.CACerts,
+	})
 	if err != nil {
 		return nil, err
 	}

@@ -47,7 +47,8 @@ func TestModelsUpdateReplacesTheCopyOnlyByAValidOne(t *testing.T) {
 		return ""
 	}
 	file := filepath.Join(home, ".local", "share", "lathe", "models.tsv")
-	serve(http.StatusOK, `{"anthropic":{"models":{"claude-new":{"id":"claude-new","tool_call":true,"modalities":{"input":["text"],"output":["text"]},"limit":{"context":500000,"output":9000},"cost":{"input":7,"output":8}}}}}`)
+	serve(http.StatusOK,
+		`{"anthropic":{"models":{"claude-new":{"id":"claude-new","tool_call":true,"modalities":{"input":["text"],"output":["text"]},"limit":{"context":500000,"output":9000},"cost":{"input":7,"output":8}}}}}`)
 	if out, err := lathe("models", "update"); err != nil || !strings.Contains(out, "1 models are in") {
 		t.Fatalf("%v: %s", err, out)
 	}

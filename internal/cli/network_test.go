@@ -37,7 +37,8 @@ func TestNothingButTheModelIsReached(t *testing.T) {
 		t.Fatal(err)
 	}
 	srv := llmtest.New(llmtest.Replies(
-		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "echo hi"})), llmtest.Say(llmtest.Text("Done."))), llmtest.Options{})
+		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "echo hi"})), llmtest.Say(llmtest.Text("Done."))),
+		llmtest.Options{})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
@@ -46,7 +47,8 @@ func TestNothingButTheModelIsReached(t *testing.T) {
 	c := exec.Command(buildLathe(t), "-p", "go", "--dangerously-skip-permissions")
 	c.Dir = dir
 	c.Env = []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy, "ALL_PROXY=" + proxy,
+		"PATH=" + os.Getenv("PATH"), "HOME=" + t.TempDir(), "HTTP_PROXY=" + proxy, "HTTPS_PROXY=" + proxy, "ALL_PROXY=" +
+			proxy,
 		"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test",
 	}
 	if out, err := c.CombinedOutput(); err != nil {

@@ -100,7 +100,8 @@ func (p *partials) delta(b event.Delta, now int64) error {
 		return p.add(b.MessageID, d.Index, textBlock{"text", ""}, textDelta{"text_delta", d.Text}, d.Text != "")
 	case llm.ReasoningDelta:
 		block := thinkingBlock{"thinking", "", ""}
-		if err := p.add(b.MessageID, d.Index, block, thinkingDelta{"thinking_delta", d.Text}, d.Text != ""); err != nil || d.Signature == "" {
+		if err := p.add(b.MessageID, d.Index, block, thinkingDelta{"thinking_delta", d.Text}, d.Text != ""); err != nil ||
+			d.Signature == "" {
 			return err
 		}
 		return p.add(b.MessageID, d.Index, block, signatureDelta{"signature_delta", d.Signature}, true)

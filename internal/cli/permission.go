@@ -19,7 +19,8 @@ import (
 func permissionCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "permission", Short: "Try permission rules, explain decisions", RunE: needCommand,
-		Long: "What may run without asking is decided by rules, modes and what a call would do: see docs/permissions.md. Nothing is run here.",
+		Long: "What may run without asking is decided by rules, modes and what a call would do: see docs/permissions.md. " +
+			"Nothing is run here.",
 	}
 	c.AddCommand(permissionCheckCommand(p, o), permissionExplainCommand(p, o))
 	return c
@@ -64,23 +65,31 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 		}
 	}
 	cfg, err := config.Load(config.Options{
-		Dir: dir, Home: home, ConfigHome: filepath.Join(home, ".config", "lathe"), Environ: []string{"HOME=" + home}, SettingsFlag: settings,
-		Sources: []config.Layer{}, ManagedPaths: []string{}, Trust: func(string, string) bool { return true },
+		Dir: dir, Home: home, ConfigHome: filepath.Join(home, ".config", "lathe"), Environ: []string{"HOME=" + home},
+		SettingsFlag: settings,
+		Sources:      []config.Layer{}, ManagedPaths: []string{}, Trust: func(string, string) bool { return true },
 	})
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
 	tools := tool.Catalogue()
-	rules, notes, err := ruleset.Read(cfg, ruleset.Options{Tools: tools, Dir: dir, Home: home, Resolve: func(path string) string { return path }})
+	rules, notes, err := ruleset.Read(cfg, ruleset.Options{
+		Tools: tools, Dir: dir, Home: home,
+		Resolve: func(path string) string { return path },
+	})
 	if err != nil {
 		return nil, &Error{Code: exitUsage, Err: err}
 	}
-	k := &checker{tools: tools, machine: call.NewMachine(tools, dir, home), notes: notes, mode: permission.Mode(cfg.Settings.Permissions.DefaultMode)}
+	k := &checker{
+		tools: tools, machine: call.NewMachine(tools, dir, home), notes: notes,
+		mode: permission.Mode(cfg.Settings.Permissions.DefaultMode),
+	}
 	if mode != "" {
 		k.mode = permission.Mode(mode)
 	}
 	if !slices.Contains(permission.Modes, k.mode) {
-		return nil, usage("choose one of "+strings.Join(permission.ModeNames(), ", "), "--mode: there is no permission mode %q", mode)
+		return nil, usage("choose one of "+strings.Join(permission.ModeNames(), ", "),
+			"--mode: there is no permission mode %q", mode)
 	}
 	k.machine.RootDirs = append(k.machine.RootDirs, cfg.Settings.Permissions.AdditionalDirectories...)
 	k.policy = k.machine.Policy(rules)
@@ -107,13 +116,15 @@ func homeFolder(home string) (string, error) {
 func permissionExplainCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "explain COMMAND", Short: "Say what a command would do, and what is decided on it",
-		Long: "Take a command line apart as the Bash tool does: its parts with what each does, what it would read, write and reach, the checks that fire, and the " +
+		Long: "Take a command line apart as the Bash tool does: its parts with what each does, what it would read, write " +
+			"and reach, the checks that fire, and the " +
 			"rule or the reason that decides, in this folder with its settings. Nothing is run.",
 		Args: func(c *cobra.Command, args []string) error {
 			if len(args) == 1 && strings.TrimSpace(args[0]) != "" {
 				return nil
 			}
-			return usage(fmt.Sprintf("for example: %s 'git log | head'", c.CommandPath()), "%s takes one command line, in quotes", c.CommandPath())
+			return usage(fmt.Sprintf("for example: %s 'git log | head'", c.CommandPath()),
+				"%s takes one command line, in quotes", c.CommandPath())
 		},
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed

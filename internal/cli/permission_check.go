@@ -38,8 +38,8 @@ type checkLine struct {
 	Machine call.Fixture `json:"machine"` // its differences for this call
 }
 
-// fixture is a line's description of the machine: the field "machine", or, as in the public corpora of calls, the input's
-// members _fs, _dns and _redirect, and cwd or workdir for the folder in which the call runs.
+// fixture is a line's description of the machine: the field "machine", or, as in the public corpora of calls, the
+// input's members _fs, _dns and _redirect, and cwd or workdir for the folder in which the call runs.
 func (l checkLine) fixture() (call.Fixture, json.RawMessage) {
 	f := l.Machine
 	var fields map[string]json.RawMessage
@@ -47,7 +47,10 @@ func (l checkLine) fixture() (call.Fixture, json.RawMessage) {
 		return f, l.Input
 	}
 	moved := false
-	for name, to := range map[string]*string{"_fs": &f.Files, "_dns": &f.DNS, "_redirect": &f.Redirect, "cwd": &f.Dir, "workdir": &f.Dir} {
+	for name, to := range map[string]*string{
+		"_fs": &f.Files, "_dns": &f.DNS, "_redirect": &f.Redirect, "cwd": &f.Dir,
+		"workdir": &f.Dir,
+	} {
 		if raw, ok := fields[name]; ok && json.Unmarshal(raw, to) == nil {
 			delete(fields, name)
 			moved = true

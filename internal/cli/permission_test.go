@@ -70,7 +70,8 @@ func TestACorpusOfCommandsAndRules(t *testing.T) {
 		in.Write(c.line(t))
 	}
 	var out, stderr bytes.Buffer
-	if code := cli.Main([]string{"lathe", "permission", "check", "--cwd", "/home/u/proj", "--home", "/home/u"}, &in, &out, &stderr); code != 0 {
+	if code := cli.Main([]string{"lathe", "permission", "check", "--cwd", "/home/u/proj", "--home", "/home/u"}, &in, &out,
+		&stderr); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}
 	answers := bufio.NewScanner(&out)

@@ -16,21 +16,26 @@ func (d *driven) answerHost(response string) map[string]any {
 	d.t.Helper()
 	q := d.kind("control_request")
 	r, _ := q["request"].(map[string]any)
-	d.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`, q["request_id"], response))
+	d.send(fmt.Sprintf(`{"type":"control_response","response":{"subtype":"success","request_id":%q,"response":%s}}`,
+		q["request_id"], response))
 	return r
 }
 
 // A host approves a plan, or sends it back, and the mode that it names follows.
 func TestAHostApprovesAPlan(t *testing.T) {
 	for name, tc := range map[string]struct{ response, mode, told string }{
-		"as it is":          {`{"behavior":"allow"}`, "default", "the mode is default"},
-		"with a mode":       {`{"behavior":"allow","updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}`, "acceptEdits", "the mode is acceptEdits"},
-		"changed":           {`{"behavior":"allow","updatedInput":{"plan":"# Other"}}`, "default", "this is the plan now:\n\n# Other"},
+		"as it is":    {`{"behavior":"allow"}`, "default", "the mode is default"},
+		"with a mode": {`{"behavior":"allow","updatedPermissions":[{"type":"setMode","mode":"acceptEdits","destination":"session"}]}`, "acceptEdits", "the mode is acceptEdits"},
+		"changed": {
+			`{"behavior":"allow","updatedInput":{"plan":"# Other"}}`, "default",
+			"this is the plan now:\n\n# Other",
+		},
 		"sent back":         {`{"behavior":"deny","message":"shorter"}`, "plan", "The user says: shorter"},
 		"with a wrong mode": {`{"behavior":"allow","updatedPermissions":[{"type":"setMode","mode":"yolo","destination":"session"}]}`, "default", "the mode is default"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := drive(t, "reply\n  call ExitPlanMode {\"plan\": \"# Greet\\n\\n1. Say hello\"}\nreply\n  say Done.\n", "--permission-mode", "plan", "--permission-prompt-tool", "stdio")
+			d := drive(t, "reply\n  call ExitPlanMode {\"plan\": \"# Greet\\n\\n1. Say hello\"}\nreply\n  say Done.\n",
+				"--permission-mode", "plan", "--permission-prompt-tool", "stdio")
 			if _, text := d.ask(`{"subtype":"initialize","planModeInstructions":"Plan in verse."}`); text != "" {
 				t.Fatal(text)
 			}
@@ -64,16 +69,21 @@ func TestAHostApprovesAPlan(t *testing.T) {
 func TestAHostAnswersQuestions(t *testing.T) {
 	questions := `{"questions": [{"question": "Which colour?", "header": "Colour", "options": [{"label": "Red", "description": "warm"}, {"label": "Blue"}]}, {"question": "Which sizes?", "multiSelect": true, "options": [{"label": "S"}, {"label": "L"}]}]}`
 	for name, tc := range map[string]struct{ response, want string }{
-		"answers":    {`{"behavior":"allow","updatedInput":{"questions":[],"answers":{"Which colour?":"Blue","Which sizes?":["S","L"],"Another?":"x"}}}`, "Which colour?\n→ Blue\n\nWhich sizes?\n→ S, L\n"},
-		"one answer": {`{"behavior":"allow","updatedInput":{"answers":{"Which colour?":"mauve"}}}`, "Which colour?\n→ mauve\n\nWhich sizes?\n→ (no answer)\n"},
+		"answers": {`{"behavior":"allow","updatedInput":{"questions":[],"answers":{"Which colour?":"Blue","Which sizes?":["S","L"],"Another?":"x"}}}`, "Which colour?\n→ Blue\n\nWhich sizes?\n→ S, L\n"},
+		"one answer": {
+			`{"behavior":"allow","updatedInput":{"answers":{"Which colour?":"mauve"}}}`,
+			"Which colour?\n→ mauve\n\nWhich sizes?\n→ (no answer)\n",
+		},
 		"no answers": {`{"behavior":"allow","updatedInput":` + questions + `}`, "the user did not answer"},
 		"refused":    {`{"behavior":"deny","message":"decide yourself"}`, "The user says: decide yourself"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := drive(t, "reply\n  call AskUserQuestion "+questions+"\nreply\n  say Done.\n", "--permission-prompt-tool", "stdio", "--permission-mode", "acceptEdits")
+			d := drive(t, "reply\n  call AskUserQuestion "+questions+"\nreply\n  say Done.\n", "--permission-prompt-tool",
+				"stdio", "--permission-mode", "acceptEdits")
 			d.send(said("ask me", "1"))
 			r := d.answerHost(tc.response)
-			if got, err := json.Marshal(r["input"]); r["tool_name"] != "AskUserQuestion" || err != nil || !strings.Contains(string(got), `"multiSelect":true`) || strings.Contains(string(got), "answers") {
+			if got, err := json.Marshal(r["input"]); r["tool_name"] != "AskUserQuestion" || err != nil ||
+				!strings.Contains(string(got), `"multiSelect":true`) || strings.Contains(string(got), "answers") {
 				t.Errorf("%v %s", r, got)
 			}
 			d.kind("result")

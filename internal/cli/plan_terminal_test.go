@@ -39,7 +39,8 @@ func seat(t *testing.T, model string, files map[string]string, args ...string) *
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
 			t.Fatal(err)
 		}
-		if err := os.WriteFile(filepath.Join(home, name), []byte(text), 0o700); err != nil { //nolint:gosec // some are programs
+		if err := os.WriteFile(filepath.Join(home, name), []byte(text),
+			0o700); err != nil { //nolint:gosec // some are programs
 			t.Fatal(err)
 		}
 	}
@@ -51,7 +52,8 @@ func seat(t *testing.T, model string, files map[string]string, args ...string) *
 	c := exec.Command(buildLathe(t), args...)
 	c.Dir = s.dir
 	c.Env = []string{
-		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.srv.URL(), "ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8",
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"), "TERM=xterm-256color", "ANTHROPIC_BASE_URL=" + s.srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8",
 		"EDITOR=" + filepath.Join(home, "editor"),
 	}
 	s.Terminal = termtest.Start(t, c, 100, 40)
@@ -107,10 +109,17 @@ func TestAPlanIsAnsweredInTheTerminal(t *testing.T) {
 		mode  string
 		plans string // text of the copy in the folder for plans
 	}{
-		"yes, and accept edits": {keys: func(s *seated) { s.Press("1", "Now I work.") }, sent: "the mode is acceptEdits", mode: "acceptEdits", plans: "2. Say goodbye"},
-		"yes, and ask":          {keys: func(s *seated) { s.Press("2", "Now I work.") }, sent: "the mode is default", mode: "default", plans: "2. Say goodbye"},
+		"yes, and accept edits": {
+			keys: func(s *seated) { s.Press("1", "Now I work.") }, sent: "the mode is acceptEdits",
+			mode: "acceptEdits", plans: "2. Say goodbye",
+		},
+		"yes, and ask": {
+			keys: func(s *seated) { s.Press("2", "Now I work.") }, sent: "the mode is default", mode: "default",
+			plans: "2. Say goodbye",
+		},
 		"yes, in a fresh context": {
-			keys: func(s *seated) { s.Press("3", "Now I work.") }, sent: "2. Say goodbye", mode: "acceptEdits", plans: "2. Say goodbye",
+			keys: func(s *seated) { s.Press("3", "Now I work.") }, sent: "2. Say goodbye", mode: "acceptEdits",
+			plans: "2. Say goodbye",
 		},
 		"no": {keys: func(s *seated) {
 			s.Press("4", "> ")
@@ -199,7 +208,8 @@ func TestASubagentAsksItsHost(t *testing.T) {
 	d.send(said("delegate", "1"))
 	q := d.answerHost(`{"behavior":"allow","updatedInput":{"answers":{"Which colour?":"Blue"}}}`)
 	p := d.answerHost(`{"behavior":"allow"}`)
-	if q["tool_name"] != "AskUserQuestion" || q["agent_id"] == nil || p["tool_name"] != "Bash" || p["agent_id"] != q["agent_id"] {
+	if q["tool_name"] != "AskUserQuestion" || q["agent_id"] == nil || p["tool_name"] != "Bash" ||
+		p["agent_id"] != q["agent_id"] {
 		t.Errorf("%v\n%v", q, p)
 	}
 	if r := d.kind("result"); r["result"] != "Both are done." {

@@ -25,7 +25,8 @@ func pluginCommand(p *program, o *Options) *cobra.Command {
 		Long: `A plugin is a folder that brings commands, agents, skills, hooks, MCP servers, tools, output styles and programs.
 Nothing of it runs before you have seen what it may do and agreed. See docs/plugins.md.`,
 	}
-	c.AddCommand(pluginListCommand(p, o), pluginInstallCommand(p, o), pluginUpdateCommand(p, o), pluginRemoveCommand(p, o), pluginSwitchCommand(p, o, true), pluginSwitchCommand(p, o, false),
+	c.AddCommand(pluginListCommand(p, o), pluginInstallCommand(p, o), pluginUpdateCommand(p, o),
+		pluginRemoveCommand(p, o), pluginSwitchCommand(p, o, true), pluginSwitchCommand(p, o, false),
 		pluginValidateCommand(p, o), pluginNewCommand(p, o), pluginSchemaCommand(p), marketCommand(p, o))
 	return c
 }
@@ -103,10 +104,14 @@ func (r *pluginRun) list(asJSON bool) error {
 		if v.Enabled {
 			state = "enabled"
 		}
-		rows = append(rows, []string{term.EscapeLine(v.ID), state, term.EscapeLine(v.Version), short(v.Commit), term.EscapeLine(v.Source)})
+		rows = append(rows, []string{
+			term.EscapeLine(v.ID), state, term.EscapeLine(v.Version), short(v.Commit),
+			term.EscapeLine(v.Source),
+		})
 	}
 	if len(rows) == 0 {
-		_, err := fmt.Fprintln(r.p.out, "no plugin is installed; lathe plugin install ./FOLDER, OWNER/REPOSITORY or NAME@MARKETPLACE installs one")
+		_, err := fmt.Fprintln(r.p.out, "no plugin is installed; lathe plugin install ./FOLDER, OWNER/REPOSITORY or "+
+			"NAME@MARKETPLACE installs one")
 		return err
 	}
 	_, err = io.WriteString(r.p.out, columns(rows, r.p.width()))
@@ -158,14 +163,16 @@ func (r *pluginRun) install(all *plugin.Bundle, layer config.Layer, yes bool) er
 		if err := r.enable(id, true, layer); err != nil {
 			return err
 		}
-		if _, err := fmt.Fprintf(r.p.out, "installed %s, enabled in the %s settings\n", term.EscapeLine(id), layer); err != nil {
+		if _, err := fmt.Fprintf(r.p.out, "installed %s, enabled in the %s settings\n", term.EscapeLine(id),
+			layer); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// describeAll prints the parts of each plugin of a bundle, the one that was asked for first, and counts those that are not installed as they are.
+// describeAll prints the parts of each plugin of a bundle, the one that was asked for first, and counts those that are
+// not installed as they are.
 func (r *pluginRun) describeAll(all *plugin.Bundle) (fresh int) {
 	for i, c := range slices.Backward(all.New) {
 		if i < len(all.New)-1 {
@@ -196,7 +203,8 @@ func (r *pluginRun) agree(yes bool, question string) error {
 	switch {
 	case yes:
 	case !r.p.asks():
-		return usage("look at what it may do, then add --yes", "nothing is installed without asking, and there is no terminal to ask on")
+		return usage("look at what it may do, then add --yes",
+			"nothing is installed without asking, and there is no terminal to ask on")
 	case !r.p.confirm(r.ctx, question):
 		return &Error{Code: exitFailed, Msg: "nothing was changed"}
 	}
@@ -206,7 +214,8 @@ func (r *pluginRun) agree(yes bool, question string) error {
 // describe prints the parts of a plugin, and the difference from the installed one.
 func (r *pluginRun) describe(c *plugin.Candidate) {
 	m := c.Manifest
-	fmt.Fprintf(r.p.out, "%s %s\n", term.EscapeLine(c.ID), term.EscapeLine(strings.TrimSpace(m.Version+"  "+m.Description)))
+	fmt.Fprintf(r.p.out, "%s %s\n", term.EscapeLine(c.ID),
+		term.EscapeLine(strings.TrimSpace(m.Version+"  "+m.Description)))
 	fmt.Fprintf(r.p.out, "  from %s %s\n", term.EscapeLine(c.Source.String()), short(c.Commit))
 	lines, notes := c.Report()
 	for _, l := range lines {
@@ -232,7 +241,8 @@ func pluginUpdateCommand(p *program, o *Options) *cobra.Command {
 	var yes bool
 	c := &cobra.Command{
 		Use: "update [PLUGIN...]", Short: "Show what changed in plugins, ask, and update them",
-		Long: "Fetch installed plugins again from where they came, all of them or the named ones. The difference is shown before anything changes.",
+		Long: "Fetch installed plugins again from where they came, all of them or the named ones. The difference is shown " +
+			"before anything changes.",
 	}
 	c.Flags().BoolVarP(&yes, "yes", "y", false, "do not ask")
 	c.RunE = p.plugins(o, func(r *pluginRun, args []string) error {
@@ -291,7 +301,10 @@ func (r *pluginRun) update(name string, yes bool) error {
 
 func pluginRemoveCommand(p *program, o *Options) *cobra.Command {
 	var keep bool
-	c := &cobra.Command{Use: "remove PLUGIN", Aliases: []string{"uninstall"}, Short: "Disable a plugin and delete its copy", Args: exactly("PLUGIN")}
+	c := &cobra.Command{
+		Use: "remove PLUGIN", Aliases: []string{"uninstall"},
+		Short: "Disable a plugin and delete its copy", Args: exactly("PLUGIN"),
+	}
 	c.Flags().BoolVar(&keep, "keep-data", false, "keep the folder of what it wrote")
 	c.RunE = p.plugins(o, func(r *pluginRun, args []string) error {
 		id, err := r.store.ID(args[0])
@@ -309,7 +322,8 @@ func pluginRemoveCommand(p *program, o *Options) *cobra.Command {
 			return err
 		}
 		for _, other := range needed {
-			fmt.Fprintf(r.p.err, "%s: warning: %s needs the removed plugin %s\n", messagesName, term.EscapeLine(other), term.EscapeLine(id))
+			fmt.Fprintf(r.p.err, "%s: warning: %s needs the removed plugin %s\n", messagesName, term.EscapeLine(other),
+				term.EscapeLine(id))
 		}
 		_, err = fmt.Fprintf(r.p.out, "removed %s\n", term.EscapeLine(id))
 		return err
@@ -322,7 +336,10 @@ func pluginSwitchCommand(p *program, o *Options, on bool) *cobra.Command {
 	if !on {
 		word, done = "disable", "disabled"
 	}
-	c := &cobra.Command{Use: word + " PLUGIN", Short: strings.ToUpper(word[:1]) + word[1:] + " an installed plugin", Args: exactly("PLUGIN")}
+	c := &cobra.Command{
+		Use: word + " PLUGIN", Short: strings.ToUpper(word[:1]) + word[1:] + " an installed plugin",
+		Args: exactly("PLUGIN"),
+	}
 	scope := scopeFlag(c)
 	c.RunE = p.plugins(o, func(r *pluginRun, args []string) error {
 		layer, err := config.ParseScope(*scope)

@@ -51,7 +51,8 @@ func (o *Options) takePlugins(raw json.RawMessage) error {
 			return fmt.Errorf("initialize: plugins: the type %q is not known; there is local, with a path", p.Type)
 		}
 		if p.NoServers {
-			return fmt.Errorf("initialize: plugins: skipMcpDiscovery is not supported; leave it out, or leave the plugin %s out", p.Path)
+			return fmt.Errorf(
+				"initialize: plugins: skipMcpDiscovery is not supported; leave it out, or leave the plugin %s out", p.Path)
 		}
 		o.PluginDirs = append(o.PluginDirs, p.Path)
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// lspPlugin makes a home with a project and a plugin that has a language server for its files. The server's answers are in the project, which it sees.
+// lspPlugin makes a home with a project and a plugin that has a language server for its files. The server's answers are
+// in the project, which it sees.
 func lspPlugin(t *testing.T) (home, project string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
@@ -47,10 +48,12 @@ func lspPlugin(t *testing.T) (home, project string) {
 	}
 	put("plugin/.claude-plugin/plugin.json", object{"name": "oddlang"})
 	put("plugin/.lsp.json", object{"odd": object{
-		"command": "${CLAUDE_PLUGIN_ROOT}/server" + exe, "args": []string{"--stdio"}, "extensionToLanguage": object{lsptest.Extension: "odd"}, "env": object{lsptest.Variable: project}, "data": true,
+		"command": "${CLAUDE_PLUGIN_ROOT}/server" + exe, "args": []string{"--stdio"},
+		"extensionToLanguage": object{lsptest.Extension: "odd"}, "env": object{lsptest.Variable: project}, "data": true,
 	}})
 	put("p/a"+lsptest.Extension, "one\ntwo\nthree is where it is defined\n")
-	put("p/answers", object{"textDocument/definition": []any{lsptest.Place(filepath.Join(project, "a"+lsptest.Extension), 2)}})
+	put("p/answers", object{"textDocument/definition": []any{lsptest.Place(filepath.Join(project, "a"+lsptest.Extension),
+		2)}})
 	return home, project
 }
 
@@ -58,7 +61,13 @@ func TestTheLanguageServerOfAPluginAnswers(t *testing.T) {
 	home, project := lspPlugin(t)
 	srv := llmtest.New(llmtest.Replies(
 		llmtest.Say(llmtest.Tool("ToolSearch", map[string]any{"query": "select:LSP"})),
-		llmtest.Say(llmtest.Tool("CallTool", map[string]any{"name": "LSP", "input": map[string]any{"operation": "goToDefinition", "file_path": filepath.Join(project, "a"+lsptest.Extension), "line": 1, "character": 1}})),
+		llmtest.Say(llmtest.Tool("CallTool", map[string]any{
+			"name": "LSP",
+			"input": map[string]any{
+				"operation": "goToDefinition", "file_path": filepath.Join(project, "a"+lsptest.Extension),
+				"line": 1, "character": 1,
+			},
+		})),
 		llmtest.Say(llmtest.Text("Done.")),
 	), llmtest.Options{})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
@@ -67,7 +76,10 @@ func TestTheLanguageServerOfAPluginAnswers(t *testing.T) {
 	defer srv.Close()
 	run := func(args ...string) string {
 		cmd := exec.Command(buildLathe(t), args...)
-		cmd.Dir, cmd.Env = project, []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+		cmd.Dir, cmd.Env = project, []string{
+			"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(),
+			"ANTHROPIC_API_KEY=sk-test",
+		}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("%v: %s", err, out)

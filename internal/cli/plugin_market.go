@@ -14,7 +14,11 @@ import (
 
 func marketCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{Use: "marketplace", Short: "Marketplaces: add, list, update and remove them", RunE: needCommand}
-	add := &cobra.Command{Use: "add SOURCE", Short: "Fetch the list of a marketplace", Args: exactly("SOURCE"), Long: "Make a marketplace known: a folder (./NAME), OWNER/REPOSITORY at GitHub, the address of a repository, or that of a marketplace.json. Only its list is used until you install a plugin."}
+	add := &cobra.Command{
+		Use: "add SOURCE", Short: "Fetch the list of a marketplace", Args: exactly("SOURCE"),
+		Long: "Make a marketplace known: a folder (./NAME), OWNER/REPOSITORY at GitHub, the address of a repository, or " +
+			"that of a marketplace.json. Only its list is used until you install a plugin.",
+	}
 	add.RunE = p.plugins(o, func(r *pluginRun, args []string) error {
 		src, err := plugin.ParseSource(args[0], r.cfg.Paths().Dir)
 		if err != nil {
@@ -24,7 +28,8 @@ func marketCommand(p *program, o *Options) *cobra.Command {
 		if err != nil {
 			return err
 		}
-		_, err = fmt.Fprintf(r.p.out, "added the marketplace %s with %s\n", term.EscapeLine(m.Name), plural(len(m.Entries), "plugin"))
+		_, err = fmt.Fprintf(r.p.out, "added the marketplace %s with %s\n", term.EscapeLine(m.Name),
+			plural(len(m.Entries), "plugin"))
 		return err
 	})
 	list := &cobra.Command{Use: "list [NAME]", Short: "List the marketplaces, or the plugins of one"}
@@ -71,12 +76,18 @@ func (r *pluginRun) listMarkets() error {
 	}
 	var rows [][]string
 	for _, name := range slices.Sorted(maps.Keys(all)) {
-		rows = append(rows, []string{term.EscapeLine(name), term.EscapeLine(all[name].Source.String()), short(all[name].Commit)})
+		rows = append(rows, []string{
+			term.EscapeLine(name), term.EscapeLine(all[name].Source.String()),
+			short(all[name].Commit),
+		})
 	}
 	extra := plugin.Extra(r.cfg)
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if _, ok := all[name]; !ok {
-			rows = append(rows, []string{term.EscapeLine(name), term.EscapeLine(extra[name].String()), "(of the settings, not fetched)"})
+			rows = append(rows, []string{
+				term.EscapeLine(name), term.EscapeLine(extra[name].String()),
+				"(of the settings, not fetched)",
+			})
 		}
 	}
 	if len(rows) == 0 {
@@ -94,7 +105,10 @@ func (r *pluginRun) listMarket(name string) error {
 	}
 	var rows [][]string
 	for _, e := range m.Entries {
-		rows = append(rows, []string{term.EscapeLine(e.Name + "@" + m.Name), term.EscapeLine(e.Version), term.EscapeLine(e.Description)})
+		rows = append(rows, []string{
+			term.EscapeLine(e.Name + "@" + m.Name), term.EscapeLine(e.Version),
+			term.EscapeLine(e.Description),
+		})
 	}
 	_, err = io.WriteString(r.p.out, columns(rows, r.p.width()))
 	return err

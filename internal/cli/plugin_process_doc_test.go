@@ -38,7 +38,8 @@ func (e example) run(t *testing.T) {
 	write("plugin/"+e.file, pageBlock(t, e.page, e.language))
 	if e.settings {
 		program := filepath.Join(home, "bin", "limit")
-		if out, err := exec.Command("go", "build", "-o", program, filepath.Join(home, "plugin", e.file)).CombinedOutput(); err != nil {
+		if out, err := exec.Command("go", "build", "-o", program, filepath.Join(home, "plugin",
+			e.file)).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
 		write(".config/lathe/settings.json", strings.ReplaceAll(pageBlock(t, e.page, "json"), "/home/you/bin/limit", program))
@@ -47,13 +48,17 @@ func (e example) run(t *testing.T) {
 		args = append(args, "--plugin-dir", filepath.Join(home, "plugin"))
 	}
 	write("p/a.txt", "hunter2\n")
-	srv := llmtest.New(llmtest.Replies(e.replies...), llmtest.Options{Vars: map[string]string{"WORKDIR": filepath.Join(home, "p")}})
+	srv := llmtest.New(llmtest.Replies(e.replies...),
+		llmtest.Options{Vars: map[string]string{"WORKDIR": filepath.Join(home, "p")}})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
 	defer srv.Close()
 	cmd := exec.Command(buildLathe(t), append(args, "go on")...)
-	cmd.Dir, cmd.Env = filepath.Join(home, "p"), []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	cmd.Dir, cmd.Env = filepath.Join(home, "p"), []string{
+		"HOME=" + home, "PATH=" + os.Getenv("PATH"),
+		"ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test",
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "Done.") {
 		t.Fatalf("%v: %s", err, out)
@@ -93,11 +98,17 @@ func TestThePythonExampleOfAPluginProcessWorks(t *testing.T) {
 		page: "plugin-process-python.md", language: "python", file: "words.py", needs: "python3",
 		replies: []llmtest.Reply{
 			llmtest.Say(llmtest.Tool("ToolSearch", map[string]any{"query": "select:CountWords"})),
-			llmtest.Say(llmtest.Tool("CallTool", map[string]any{"name": "CountWords", "input": map[string]any{"text": "one two three"}})),
+			llmtest.Say(llmtest.Tool("CallTool", map[string]any{
+				"name":  "CountWords",
+				"input": map[string]any{"text": "one two three"},
+			})),
 			llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/go.lock", "content": "x"})),
 			llmtest.Say(llmtest.Text("Done.")),
 		},
-		want: map[int][]string{1: {"Plugin words: It is ", "CountWords: Counts the words"}, 3: {"3 words"}, 4: {"lock files are written by their tools"}},
+		want: map[int][]string{
+			1: {"Plugin words: It is ", "CountWords: Counts the words"}, 3: {"3 words"},
+			4: {"lock files are written by their tools"},
+		},
 	}.run(t)
 }
 
@@ -107,10 +118,16 @@ func TestTheJavaScriptExampleOfAPluginProcessWorks(t *testing.T) {
 		replies: []llmtest.Reply{
 			llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
 			llmtest.Say(llmtest.Tool("ToolSearch", map[string]any{"query": "select:TakeNote"})),
-			llmtest.Say(llmtest.Tool("CallTool", map[string]any{"name": "TakeNote", "input": map[string]any{"note": "use tabs"}})),
+			llmtest.Say(llmtest.Tool("CallTool", map[string]any{
+				"name":  "TakeNote",
+				"input": map[string]any{"note": "use tabs"},
+			})),
 			llmtest.Say(llmtest.Text("Done.")),
 		},
-		want: map[int][]string{1: {"Take a note of each decision"}, 2: {"[hidden]"}, 4: {"note 1 is kept", "Plugin notes: Notes so far: use tabs"}},
+		want: map[int][]string{
+			1: {"Take a note of each decision"}, 2: {"[hidden]"},
+			4: {"note 1 is kept", "Plugin notes: Notes so far: use tabs"},
+		},
 	}.run(t)
 }
 
@@ -119,7 +136,8 @@ func TestTheGoExampleOfAPluginProcessWorks(t *testing.T) {
 	example{
 		page: "plugin-process-go.md", language: "go", file: "limit.go", needs: "go", settings: true,
 		replies: []llmtest.Reply{llmtest.Say(llmtest.Text("Done."))},
-		want:    map[int][]string{1: {"The host is " + host, `"max_tokens":4000`}}, headers: map[string]string{"X-Team": "compilers"},
+		want:    map[int][]string{1: {"The host is " + host, `"max_tokens":4000`}},
+		headers: map[string]string{"X-Team": "compilers"},
 	}.run(t)
 }
 

@@ -72,9 +72,13 @@ func TestThePythonExampleSaysWhatItsPagePromises(t *testing.T) {
 		`{"id":8,"method":"tool/call","params":{}}`,
 		`{"id":9,"method":"gone","params":{}}`)
 	says(t, got,
-		`"match":["Write","Edit"]`, `"commands":[{"arguments":"TOPIC","description":"Write an essay of a few words","name":"essay"}]`,
-		`{"jsonrpc":"2.0","method":"status","params":{"text":"2 counted"}}`, `{"id":3,"jsonrpc":"2.0","result":{"text":"1 words"}}`,
-		`{"id":2,"jsonrpc":"2.0","result":{"text":"2 words"}}`, `"result":{"decision":"deny","reason":"lock files are written by their tools"}`, `{"id":5,"jsonrpc":"2.0","result":{}}`, `{"id":6,"jsonrpc":"2.0","result":{}}`,
+		`"match":["Write","Edit"]`,
+		`"commands":[{"arguments":"TOPIC","description":"Write an essay of a few words","name":"essay"}]`,
+		`{"jsonrpc":"2.0","method":"status","params":{"text":"2 counted"}}`,
+		`{"id":3,"jsonrpc":"2.0","result":{"text":"1 words"}}`,
+		`{"id":2,"jsonrpc":"2.0","result":{"text":"2 words"}}`,
+		`"result":{"decision":"deny","reason":"lock files are written by their tools"}`,
+		`{"id":5,"jsonrpc":"2.0","result":{}}`, `{"id":6,"jsonrpc":"2.0","result":{}}`,
 		`{"id":7,"jsonrpc":"2.0","result":{"prompt":"Write an essay of 50 words about cats."}}`,
 		`{"error":{"code":-32603,"message":"'input'"},"id":8,"jsonrpc":"2.0"}`, "\n"+unknown)
 }
@@ -92,9 +96,12 @@ func TestTheJavaScriptExampleSaysWhatItsPagePromises(t *testing.T) {
 		`{"id":8,"method":"tool/after","params":{}}`,
 		`{"id":9,"method":"gone","params":{}}`)
 	says(t, got,
-		`"events":["turn_end"]`, `{"jsonrpc":"2.0","method":"tool/output","params":{"call_id":"c","text":"writing it down\n"}}`,
-		"\n"+`{"jsonrpc":"2.0","method":"status","params":{"text":"1 notes"}}`+"\n"+`{"id":3,"jsonrpc":"2.0","result":{"append":"Notes so far: x"}}`,
-		`{"id":4,"jsonrpc":"2.0","result":{}}`, `{"id":5,"jsonrpc":"2.0","result":{}}`, `{"id":6,"jsonrpc":"2.0","result":{"result":"[hidden] and [hidden]"}}`,
+		`"events":["turn_end"]`,
+		`{"jsonrpc":"2.0","method":"tool/output","params":{"call_id":"c","text":"writing it down\n"}}`,
+		"\n"+`{"jsonrpc":"2.0","method":"status","params":{"text":"1 notes"}}`+"\n"+
+			`{"id":3,"jsonrpc":"2.0","result":{"append":"Notes so far: x"}}`,
+		`{"id":4,"jsonrpc":"2.0","result":{}}`, `{"id":5,"jsonrpc":"2.0","result":{}}`,
+		`{"id":6,"jsonrpc":"2.0","result":{"result":"[hidden] and [hidden]"}}`,
 		`{"error":{"code":-32603,`, "\n"+unknown)
 	if n := strings.Count(got, `"status"`); n != 1 {
 		t.Errorf("it tells its status %d times:\n%s", n, got)

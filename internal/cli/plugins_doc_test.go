@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// The commands of docs/plugins.md are run in order, and the marketplace of the page is valid but for the plugins that are not beside it.
+// The commands of docs/plugins.md are run in order, and the marketplace of the page is valid but for the plugins that
+// are not beside it.
 func TestTheExamplesOfThePluginsPageWork(t *testing.T) {
 	home := t.TempDir()
 	lathe := buildLathe(t)
@@ -31,13 +32,15 @@ func TestTheExamplesOfThePluginsPageWork(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(market, ".claude-plugin"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(market, ".claude-plugin", "marketplace.json"), []byte(pageBlock(t, "plugins.md", "json")), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(market, ".claude-plugin", "marketplace.json"),
+		[]byte(pageBlock(t, "plugins.md", "json")), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.Rename(filepath.Join(home, "demo"), filepath.Join(market, "demo")); err != nil {
 		t.Fatal(err)
 	}
-	if out, err := run("plugin", "validate", market); err != nil || !strings.Contains(out, "plugin lint from github corp/lint@0f3c") {
+	if out, err := run("plugin", "validate", market); err != nil || !strings.Contains(out,
+		"plugin lint from github corp/lint@0f3c") {
 		t.Fatalf("%v: %s", err, out)
 	}
 	if out, err := run("plugin", "list"); err != nil || !strings.Contains(out, "demo@path  enabled") {

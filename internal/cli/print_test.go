@@ -33,7 +33,10 @@ func done(i int, p llm.Part) event.Body {
 }
 
 func response(stop llm.StopReason) event.Body {
-	return event.Response{Message: llm.Message{ID: "m1", Role: llm.Assistant, Stop: stop, Usage: &llm.Usage{Input: 5, Output: 7}}}
+	return event.Response{Message: llm.Message{
+		ID: "m1", Role: llm.Assistant, Stop: stop,
+		Usage: &llm.Usage{Input: 5, Output: 7},
+	}}
 }
 
 // counted makes readable ids: u1, u2, ...
@@ -102,7 +105,8 @@ func TestOnlyATerminalGetsWhatIsShownInThePlaceOfAText(t *testing.T) {
 	if out.String() != "ONE\n\nTWO\n" {
 		t.Errorf("a terminal gets %q", out.String())
 	}
-	if got := strings.Join(streamEvents(t, bodies...), "|"); got != "start|0+text|0 one|0.|1+text|1 two|1.|delta end_turn|stop" {
+	if got := strings.Join(streamEvents(t, bodies...),
+		"|"); got != "start|0+text|0 one|0.|1+text|1 two|1.|delta end_turn|stop" {
 		t.Errorf("a machine gets %s", got)
 	}
 }
@@ -132,13 +136,17 @@ func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 			[]event.Body{
 				start, delta(llm.ReasoningDelta{Text: "hm"}), delta(llm.ReasoningDelta{Signature: "sig"}),
 				delta(llm.TextDelta{Index: 1, Text: "a"}), delta(llm.TextDelta{Index: 2, Text: "b"}),
-				done(0, llm.Reasoning{Text: "hm", Signature: "sig"}), done(1, llm.Text{Text: "a"}), done(2, llm.Text{Text: "b"}), response(llm.StopEndTurn),
+				done(0, llm.Reasoning{Text: "hm", Signature: "sig"}), done(1, llm.Text{Text: "a"}), done(2, llm.Text{Text: "b"}),
+				response(llm.StopEndTurn),
 			},
 			`start|0+thinking|0 hm|0 sig|0.|1+text|1 a|1.|2+text|2 b|2.|delta end_turn|stop`,
 		},
 		{
 			"parts that never streamed",
-			[]event.Body{start, done(0, llm.Text{Text: "whole"}), done(1, llm.Reasoning{Data: "xx"}), done(2, readCall), response(llm.StopToolUse)},
+			[]event.Body{
+				start, done(0, llm.Text{Text: "whole"}), done(1, llm.Reasoning{Data: "xx"}), done(2, readCall),
+				response(llm.StopToolUse),
+			},
 			`start|0+text|0 whole|0.|1+redacted_thinking|1.|2+tool_use|2 {"a":1}|2.|delta tool_use|stop`,
 		},
 		{
@@ -153,7 +161,11 @@ func TestPartialMessagesShowEachPartOnce(t *testing.T) {
 		},
 		{
 			"an interrupted reply has no end",
-			[]event.Body{start, delta(llm.TextDelta{Text: "Loo"}), done(0, llm.Text{Text: "Loo"}), response(llm.StopInterrupted), event.StepEnd{Stop: llm.StopInterrupted}},
+			[]event.Body{
+				start, delta(llm.TextDelta{Text: "Loo"}), done(0, llm.Text{Text: "Loo"}),
+				response(llm.StopInterrupted),
+				event.StepEnd{Stop: llm.StopInterrupted},
+			},
 			`start|0+text|0 Loo|0.`,
 		},
 		{
@@ -179,7 +191,8 @@ func TestATerminalShowsEachTextOnce(t *testing.T) {
 		{
 			"a text before a call",
 			[]event.Body{
-				delta(llm.TextDelta{Text: "Look"}), delta(llm.TextDelta{Text: "ing"}), delta(llm.ToolDelta{Index: 1, ID: "c1", Name: "Read"}),
+				delta(llm.TextDelta{Text: "Look"}), delta(llm.TextDelta{Text: "ing"}),
+				delta(llm.ToolDelta{Index: 1, ID: "c1", Name: "Read"}),
 				done(0, llm.Text{Text: "Looking"}), done(1, readCall), response(llm.StopToolUse),
 			},
 			"Looking\n",
@@ -199,7 +212,12 @@ func TestATerminalShowsEachTextOnce(t *testing.T) {
 		},
 		{
 			"what a retry voids comes again",
-			[]event.Body{delta(llm.TextDelta{Text: "Loo"}), event.Retry{Attempt: 1}, delta(llm.TextDelta{Text: "Look"}), done(0, llm.Text{Text: "Look"}), response(llm.StopEndTurn)},
+			[]event.Body{
+				delta(llm.TextDelta{Text: "Loo"}),
+				event.Retry{Attempt: 1},
+				delta(llm.TextDelta{Text: "Look"}),
+				done(0, llm.Text{Text: "Look"}), response(llm.StopEndTurn),
+			},
 			"Loo\n\nLook\n",
 		},
 		{
@@ -227,7 +245,8 @@ func TestLinesWaitWhileATextIsWritten(t *testing.T) {
 	var screen bytes.Buffer
 	p := newTextPrinter(&streams{out: &screen, outTTY: true, err: &screen, eTTY: true}, time.Now)
 	end := event.ToolEnd{Call: readCall, Title: "x.go"}
-	shown(t, p, delta(llm.TextDelta{Text: "half "}), event.ToolStart{Call: readCall}, end, delta(llm.TextDelta{Text: "line"}), done(0, llm.Text{Text: "half line"}), end)
+	shown(t, p, delta(llm.TextDelta{Text: "half "}), event.ToolStart{Call: readCall}, end,
+		delta(llm.TextDelta{Text: "line"}), done(0, llm.Text{Text: "half line"}), end)
 	if diff := cmp.Diff("half line\n✓ Read x.go\n✓ Read x.go\n", screen.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -253,7 +272,10 @@ func TestACallThatFailedSaysWhatAndWhy(t *testing.T) {
 	var screen bytes.Buffer
 	p := newTextPrinter(&streams{out: &bytes.Buffer{}, err: &screen, eTTY: true}, time.Now)
 	c := llm.ToolCall{Name: "Read", Input: json.RawMessage(`{"limit":3,"file_path":"a\u001b[2J.go"}`)}
-	shown(t, p, event.ToolEnd{Call: c, Result: llm.ToolResult{IsError: true, Parts: []llm.Part{llm.Text{Text: "no such file\nmore"}}}})
+	shown(t, p, event.ToolEnd{Call: c, Result: llm.ToolResult{
+		IsError: true,
+		Parts:   []llm.Part{llm.Text{Text: "no such file\nmore"}},
+	}})
 	if diff := cmp.Diff("✗ Read a␛[2J.go: no such file\n", screen.String()); diff != "" {
 		t.Errorf("(-want +got):\n%s", diff)
 	}
@@ -262,7 +284,10 @@ func TestACallThatFailedSaysWhatAndWhy(t *testing.T) {
 func TestPipedTextIsNotEscaped(t *testing.T) {
 	var out bytes.Buffer
 	p := newTextPrinter(&streams{out: &out}, time.Now)
-	if err := p.finish(nil, &outcome{answer: "a\x1b[1mb\n\n", end: event.TurnEnd{Reason: event.EndCompleted}}); err != nil {
+	if err := p.finish(nil, &outcome{
+		answer: "a\x1b[1mb\n\n",
+		end:    event.TurnEnd{Reason: event.EndCompleted},
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff("a\x1b[1mb\n", out.String()); diff != "" {

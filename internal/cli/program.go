@@ -56,7 +56,8 @@ func (p *program) warning(text string) {
 	fmt.Fprintf(p.err, "%s: warning: %s\n", messagesName, escape(text))
 }
 
-// warnOfCatalogue prints once why the user's catalogue of models has no effect. A model was looked up before: the file is read then.
+// warnOfCatalogue prints once why the user's catalogue of models has no effect. A model was looked up before: the file
+// is read then.
 func (p *program) warnOfCatalogue() {
 	if err := llm.CatalogueFault(); err != nil && !p.catalogueSaid {
 		p.catalogueSaid = true

@@ -75,7 +75,8 @@ func (p *program) runHeadless(ctx context.Context, o *Options, words []string) e
 	}
 	if o.InputFormat == "stream-json" {
 		if len(words) > 0 {
-			return usage("send it on stdin as {\"type\":\"user\",...}", "a prompt argument does not go with --input-format stream-json")
+			return usage("send it on stdin as {\"type\":\"user\",...}",
+				"a prompt argument does not go with --input-format stream-json")
 		}
 		return p.runStream(ctx, o)
 	}
@@ -138,7 +139,10 @@ func checkSchema(o *Options) error {
 
 func (p *program) headless(o *Options, conv Conversation) *headless {
 	about := conv.About()
-	h := &headless{conv: conv, stats: newResultStats(about.Info), limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, about.BudgetUSD)}, schema: o.JSONSchema != ""}
+	h := &headless{
+		conv: conv, stats: newResultStats(about.Info),
+		limits: limits{o.MaxTurns, cmp.Or(o.MaxBudget, about.BudgetUSD)}, schema: o.JSONSchema != "",
+	}
 	h.say = func(text string) { fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(text)) }
 	if o.OutputFormat == "text" {
 		h.printer = newTextPrinter(p.streams, p.now)
@@ -296,7 +300,8 @@ func (p *program) readStdin(ctx context.Context, hasPrompt bool) (string, error)
 			notice.Stop()
 		case <-notice.C:
 			if hasPrompt {
-				fmt.Fprintln(p.err, "lathe: nothing came on stdin; going on without it (use </dev/null to skip the wait, or save slow output to a file)")
+				fmt.Fprintln(p.err, "lathe: nothing came on stdin; going on without it (use </dev/null to skip the wait, or "+
+					"save slow output to a file)")
 				return "", nil
 			}
 			fmt.Fprintln(p.err, "lathe: waiting for stdin to end (use </dev/null if there is nothing to read)")

@@ -18,7 +18,8 @@ import (
 func promptCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "prompt", Short: "Show what a new session sends before your words", RunE: needCommand,
-		Long: "The system prompt, the tools and the context that a new session here sends before your first message. No key is needed, and nothing is sent.",
+		Long: "The system prompt, the tools and the context that a new session here sends before your first message. No " +
+			"key is needed, and nothing is sent.",
 	}
 	c.AddCommand(promptShowCommand(p, o))
 	return c

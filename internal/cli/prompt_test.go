@@ -152,10 +152,12 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 		f := newFake()
 		p, stdout, stderr := fakeProgram(t, f, strings.NewReader(""))
 		code := report(stderr, p.run(context.Background(), tt.args))
-		if strings.Contains(strings.Join(tt.args, " "), "--output-format stream-json") != (stdout.Len() > 0) { // the result line
+		// the result line
+		if strings.Contains(strings.Join(tt.args, " "), "--output-format stream-json") != (stdout.Len() > 0) {
 			t.Errorf("%q: stdout %q", tt.args, stdout)
 		}
-		if code != exitUsage || len(f.prompts) > 0 || !strings.Contains(stderr.String(), tt.want) || strings.Count(stderr.String(), "\n") != 1 {
+		if code != exitUsage || len(f.prompts) > 0 || !strings.Contains(stderr.String(), tt.want) ||
+			strings.Count(stderr.String(), "\n") != 1 {
 			t.Errorf("%q: code %d, stdout %q, stderr %q; want %q", tt.args, code, stdout, stderr, tt.want)
 		}
 	}
@@ -165,9 +167,18 @@ func TestMistakesOfTheCommandLine(t *testing.T) {
 func TestFlagsOfTheAgentSDKsAreAccepted(t *testing.T) {
 	for _, flags := range [][]string{
 		{"--output-format", "stream-json", "--verbose", "--system-prompt", "", "--setting-sources=", "--print", "--"},
-		{"--thinking=adaptive", "--effort=high", "--max-turns=3", "--max-budget-usd=1", "--model=m", "--setting-sources=project", "--add-dir=/tmp", "-p"},
-		{"--strict-mcp-config", "--mcp-config", `{"mcpServers": {}}`, "--betas", "", "--allow-dangerously-skip-permissions", "--debug-to-stderr", "-p"},
-		{"--tools", "", "--allowed-tools", "Read,Bash(git *)", "--disallowed-tools", "Write", "--permission-mode", "acceptEdits", "-p"},
+		{
+			"--thinking=adaptive", "--effort=high", "--max-turns=3", "--max-budget-usd=1", "--model=m",
+			"--setting-sources=project", "--add-dir=/tmp", "-p",
+		},
+		{
+			"--strict-mcp-config", "--mcp-config", `{"mcpServers": {}}`, "--betas", "", "--allow-dangerously-skip-permissions",
+			"--debug-to-stderr", "-p",
+		},
+		{
+			"--tools", "", "--allowed-tools", "Read,Bash(git *)", "--disallowed-tools", "Write", "--permission-mode",
+			"acceptEdits", "-p",
+		},
 		{"--max-thinking-tokens", "0", "--fallback-model", "a,b", "--session-id", "x", "--no-session-persistence", "-p"},
 	} {
 		if got, err := prompted(t, strings.NewReader(""), append(flags, "hi")...); err != nil || got != "hi" {
@@ -235,11 +246,15 @@ func TestTheManualHasEveryCommandAndIsValidRoff(t *testing.T) {
 	}
 	page := out.String()
 	walk(newRoot(p, invocation{command: true}), func(c *cobra.Command) {
-		if c.HasParent() && c.IsAvailableCommand() && !c.HasSubCommands() && c.Name() != "help" && !strings.Contains(page, ".SS "+roff(c.CommandPath())) {
+		if c.HasParent() && c.IsAvailableCommand() && !c.HasSubCommands() && c.Name() != "help" && !strings.Contains(page,
+			".SS "+roff(c.CommandPath())) {
 			t.Errorf("%s is not in the manual", c.CommandPath())
 		}
 	})
-	known := map[string]bool{".TH": true, ".SH": true, ".SS": true, ".TP": true, ".B": true, ".I": true, ".IR": true, ".PP": true, ".nf": true, ".fi": true, ".br": true}
+	known := map[string]bool{
+		".TH": true, ".SH": true, ".SS": true, ".TP": true, ".B": true, ".I": true, ".IR": true,
+		".PP": true, ".nf": true, ".fi": true, ".br": true,
+	}
 	for l := range strings.Lines(page) {
 		if strings.HasPrefix(l, ".") && !known[strings.Fields(l)[0]] {
 			t.Errorf("not a macro: %s", l)
@@ -256,7 +271,8 @@ func TestRoffHidesItsOwnSigns(t *testing.T) {
 func TestCompletions(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish", "powershell"} {
 		p, out, _ := fakeProgram(t, newFake(), strings.NewReader(""))
-		if err := p.run(context.Background(), []string{"completion", shell}); err != nil || !strings.Contains(out.String(), "lathe") {
+		if err := p.run(context.Background(), []string{"completion", shell}); err != nil || !strings.Contains(out.String(),
+			"lathe") {
 			t.Errorf("%s: %v, %d bytes", shell, err, out.Len())
 		}
 	}
@@ -276,7 +292,8 @@ func TestCompletions(t *testing.T) {
 		{[]string{"__complete", "--effort", "hi"}, "high"},
 	} {
 		p, out, _ := fakeProgram(t, newFake(), strings.NewReader(""))
-		if err := p.run(context.Background(), tt.args); err != nil || !strings.Contains(out.String(), tt.want) || strings.Contains(out.String(), "`") {
+		if err := p.run(context.Background(), tt.args); err != nil || !strings.Contains(out.String(), tt.want) ||
+			strings.Contains(out.String(), "`") {
 			t.Errorf("%q: %v: %s", tt.args, err, out)
 		}
 	}
@@ -299,7 +316,8 @@ func TestBytesOfStdinThatAreNoTextAreReplaced(t *testing.T) {
 	if err := p.run(context.Background(), []string{"-p"}); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := f.prompts[0].PlainText(), "a long line of text with \ufffd and \ufffd and \ufffd in it\n"; got != want {
+	if got, want := f.prompts[0].PlainText(),
+		"a long line of text with \ufffd and \ufffd and \ufffd in it\n"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	if !strings.Contains(stderr.String(), "2 bytes of stdin are no text (UTF-8) and were replaced") {

@@ -20,8 +20,14 @@ func asksTwo() *llmtest.Script {
 		return o
 	}
 	return llmtest.Replies(llmtest.Say(llmtest.Tool("AskUserQuestion", map[string]any{"questions": []any{
-		map[string]any{"question": "Which layout?", "header": "Layout", "options": []any{option("Wide", "preview-of-wide"), option("Narrow", "preview-of-narrow")}},
-		map[string]any{"question": "Which parts?", "header": "Parts", "multiSelect": true, "options": []any{option("Engine", ""), option("Terminal", ""), option("Server", "")}},
+		map[string]any{"question": "Which layout?", "header": "Layout", "options": []any{
+			option("Wide", "preview-of-wide"),
+			option("Narrow", "preview-of-narrow"),
+		}},
+		map[string]any{
+			"question": "Which parts?", "header": "Parts", "multiSelect": true,
+			"options": []any{option("Engine", ""), option("Terminal", ""), option("Server", "")},
+		},
 	}})), llmtest.Say(llmtest.Text("That was it.")))
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/provider"
 )
 
-// openRecording reads the recording of --replay. The provider and the model are those of the recorded run, unless flags name others.
+// openRecording reads the recording of --replay. The provider and the model are those of the recorded run, unless flags
+// name others.
 func openRecording(o *Options) error {
 	dir, err := workingFolder(o)
 	if err != nil {
@@ -18,13 +19,17 @@ func openRecording(o *Options) error {
 	}
 	rec, err := replay.Open(o.ReplayFrom, dir)
 	if err != nil {
-		return &Error{Code: exitUsage, Msg: "--replay", Err: err, Hint: "give a folder that --debug wrote, or a file of --debug-file"}
+		return &Error{
+			Code: exitUsage, Msg: "--replay", Err: err,
+			Hint: "give a folder that --debug wrote, or a file of --debug-file",
+		}
 	}
 	if o.Provider == "" && o.APIBase == "" && o.Model == "" {
 		o.Provider, o.APIBase = provider.Addressed(rec.URL)
 		o.Model = rec.Model
 		if o.Provider == "" {
-			return usage("add --provider and --model as in the recorded run", "--replay: %s is not the address of a known provider", rec.URL)
+			return usage("add --provider and --model as in the recorded run",
+				"--replay: %s is not the address of a known provider", rec.URL)
 		}
 	}
 	o.recording = rec
@@ -57,7 +62,8 @@ func replayedAll(o *Options, failed error) error {
 		return nil
 	}
 	return &Error{
-		Code: exitFailed, Msg: fmt.Sprintf("the run ended before the recorded one: %s not sent, the first is %s", pluralWere(n), first),
+		Code: exitFailed, Msg: fmt.Sprintf("the run ended before the recorded one: %s not sent, the first is %s",
+			pluralWere(n), first),
 		Hint: "replay later prompts of the recorded session with --input-format stream-json",
 	}
 }

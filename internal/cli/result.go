@@ -49,7 +49,8 @@ func (t *resultStats) result(o *outcome) *resultLine {
 	r := &resultLine{
 		Type: "result", Subtype: o.subtype(), IsError: o.isError(),
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
-		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(), Agents: t.agents.total(),
+		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(),
+		Agents:  t.agents.total(),
 		Denials: t.denials, Eval: t.eval, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
 	}
 	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"

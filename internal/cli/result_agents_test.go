@@ -43,9 +43,11 @@ reply
 	r := d.kind("result")
 	d.end()
 	var want map[string]any
-	if err := json.Unmarshal([]byte(`{"spawned":3,"requested":{"background":0,"foreground":0,"unset":3},"started_in_background":0,
+	if err := json.Unmarshal(
+		[]byte(`{"spawned":3,"requested":{"background":0,"foreground":0,"unset":3},"started_in_background":0,
 		"by_type":{"general-purpose":1,"Plan":1,"Explore":1},"max_depth":2,"spawned_by_subagents":1,"completed":2,"failed":1,
-		"killed":{"parent":0,"user":0,"system":0},"refused":{"depth_limit":0,"concurrency_limit":0,"budget":0}}`), &want); err != nil {
+		"killed":{"parent":0,"user":0,"system":0},"refused":{"depth_limit":0,"concurrency_limit":0,"budget":0}}`),
+		&want); err != nil {
 		t.Fatal(err)
 	}
 	got, _ := r["subagent_stats"].(map[string]any)

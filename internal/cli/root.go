@@ -13,7 +13,11 @@ import (
 )
 
 // commandNames are the words that are subcommands when they come first.
-var commandNames = []string{"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models", "auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo", "completion", "man", "help", "version", "__complete", "__completeNoDesc"}
+var commandNames = []string{
+	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
+	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
+	"completion", "man", "help", "version", "__complete", "__completeNoDesc",
+}
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
 // subcommand and nothing is built in vain.
@@ -57,7 +61,10 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 // addCommands adds every subcommand.
 func addCommands(root *cobra.Command, p *program, o *Options) {
 	root.SetHelpCommand(helpCommand(root))
-	root.AddCommand(sessionCommand(p, o), undoCommand(p, o), redoCommand(p, o), snapshotCommand(p, o), statsCommand(p, o), configCommand(p, o), toolCommand(p, o), agentsCommand(p, o), modelsCommand(p, o), authCommand(p, o), bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o), mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
+	root.AddCommand(sessionCommand(p, o), undoCommand(p, o), redoCommand(p, o), snapshotCommand(p, o), statsCommand(p, o),
+		configCommand(p, o), toolCommand(p, o), agentsCommand(p, o), modelsCommand(p, o), authCommand(p, o),
+		bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o),
+		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

@@ -21,7 +21,10 @@ func BenchmarkSandboxStart(b *testing.B) {
 	work := b.TempDir()
 	run := func(c *sandbox.Confinement) time.Duration {
 		start := time.Now()
-		if _, err := r.Run(b.Context(), sandbox.Spec{Argv: []string{"/bin/true"}, Dir: work, Stdout: io.Discard, Stderr: io.Discard, Confine: c}); err != nil {
+		if _, err := r.Run(b.Context(), sandbox.Spec{
+			Argv: []string{"/bin/true"}, Dir: work, Stdout: io.Discard,
+			Stderr: io.Discard, Confine: c,
+		}); err != nil {
 			b.Fatal(err)
 		}
 		return time.Since(start)

@@ -37,7 +37,10 @@ func sandboxStatusCommand(p *program, o *Options) *cobra.Command {
 			s := confine.Detect()
 			b, err := p.boundary(o)
 			if asJSON {
-				out := map[string]any{"tier": s.Tier.String(), "why": s.Why, "landlock": s.ABI, "userNamespace": s.User, "mode": string(confine.Off)}
+				out := map[string]any{
+					"tier": s.Tier.String(), "why": s.Why, "landlock": s.ABI, "userNamespace": s.User,
+					"mode": string(confine.Off),
+				}
 				if b != nil && (!b.Standard() || b.Confined()) {
 					out["mode"], out["default"] = string(b.Mode()), b.Standard()
 				}
@@ -55,7 +58,8 @@ func sandboxStatusCommand(p *program, o *Options) *cobra.Command {
 			case b.Standard() && !b.Confined():
 				fmt.Fprintln(p.out, "settings: on by default, but only in the tier full; commands of the model run without it")
 			case b.Standard():
-				fmt.Fprintln(p.out, "settings: on by default ("+string(b.Mode())+"); --sandbox off, or sandbox.enabled: false, switches it off")
+				fmt.Fprintln(p.out, "settings: on by default ("+string(b.Mode())+
+					"); --sandbox off, or sandbox.enabled: false, switches it off")
 			default:
 				fmt.Fprintln(p.out, "settings: "+string(b.Mode()))
 			}
@@ -95,8 +99,9 @@ func sandboxRunCommand(p *program, o *Options) *cobra.Command {
 		Long: `Run a command in the sandbox that commands of the model get: the mode of --sandbox or of the settings, else workspace. The
 current folder is the one that may be written. The network is a proxy that connects to the hosts of the settings and of
 --allow-host; refused hosts are printed. The exit code is the command's.`,
-		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'\n  lathe sandbox run --allow-host registry.npmjs.org -- npm install",
-		Args:    atLeast("-- make test"),
+		Example: "  lathe sandbox run -- make test\n  lathe sandbox run --sandbox read-only -- sh -c 'touch x'\n  lathe " +
+			"sandbox run --allow-host registry.npmjs.org -- npm install",
+		Args: atLeast("-- make test"),
 		RunE: func(c *cobra.Command, args []string) error {
 			if confine.Mode(o.Sandbox) == confine.Off {
 				return usage("choose read-only or workspace", "--sandbox off: there is nothing to run the command in")
@@ -105,7 +110,8 @@ current folder is the one that may be written. The network is a proxy that conne
 		},
 	}
 	c.Flags().StringVar(&o.Sandbox, "sandbox", "", "a `mode`: read-only, workspace")
-	c.Flags().StringArrayVar(&hosts, "allow-host", nil, "a `pattern` of hosts that the command may reach: example.com, *.example.com, 10.0.0.0/8; may be repeated")
+	c.Flags().StringArrayVar(&hosts, "allow-host", nil,
+		"a `pattern` of hosts that the command may reach: example.com, *.example.com, 10.0.0.0/8; may be repeated")
 	c.Flags().SetInterspersed(false)
 	return c
 }
@@ -146,7 +152,8 @@ func beginBoundary(cfg *config.Config, dir, flag string, hosts []string) (*bound
 	home, _ := os.UserHomeDir() // without one there are no secrets in it
 	paths := cfg.Paths()
 	return boundary.Begin(boundary.Options{
-		Settings: cfg.Settings.Sandbox, Hosts: hosts, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome, State: paths.StateHome, Cache: paths.CacheHome,
+		Settings: cfg.Settings.Sandbox, Hosts: hosts, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome,
+		State: paths.StateHome, Cache: paths.CacheHome,
 	})
 }
 
@@ -171,7 +178,8 @@ func (p *program) runConfined(ctx context.Context, o *Options, hosts, argv []str
 	r := sandbox.New()
 	defer r.Close()
 	exit, err := r.Run(ctx, sandbox.Spec{
-		Argv: argv, Dir: dir, Env: sandbox.Overlay(os.Environ(), run.Environ()), Stdin: p.in, Stdout: p.out, Stderr: p.err, Confine: run.Confinement,
+		Argv: argv, Dir: dir, Env: sandbox.Overlay(os.Environ(), run.Environ()), Stdin: p.in, Stdout: p.out, Stderr: p.err,
+		Confine: run.Confinement,
 	})
 	for _, line := range run.Done() {
 		fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(line))
@@ -210,5 +218,6 @@ func (d *doctor) sandbox() {
 		d.ok("sandbox", "%s", strings.TrimPrefix(tierLine(s), "tier: "))
 		return
 	}
-	d.add("sandbox", statusWarn, "commands can be confined only where this works: see docs/security.md", "%s", strings.TrimPrefix(tierLine(s), "tier: "))
+	d.add("sandbox", statusWarn, "commands can be confined only where this works: see docs/security.md", "%s",
+		strings.TrimPrefix(tierLine(s), "tier: "))
 }

@@ -53,10 +53,12 @@ final
 	if _, err := os.Stat(filepath.Join(d.dir, "mine")); err != nil {
 		t.Error(err)
 	}
-	if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "tier: full") || !strings.Contains(text, "settings: on by default (workspace)") {
+	if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "tier: full") || !strings.Contains(text,
+		"settings: on by default (workspace)") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if text, code := d.sandboxed("run", "--sandbox", "tight", "--", "true"); code != 2 || !strings.Contains(text, "read-only, workspace") {
+	if text, code := d.sandboxed("run", "--sandbox", "tight", "--", "true"); code != 2 || !strings.Contains(text,
+		"read-only, workspace") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 }
@@ -70,7 +72,8 @@ func TestLatheSandboxTakesTheSettingsAndReturnsTheCommandsEnd(t *testing.T) {
 	d := drive(t, "final\n  say Done.\n")
 	d.end()
 	port := greet(t, "tcp", "127.0.0.1:0")
-	d.write("fetch.sh", "exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://127.0.0.1:"+port+"/ HTTP/1.0\r\n\r\n' >&4 && grep -q hello <&4")
+	d.write("fetch.sh", "exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://127.0.0.1:"+port+
+		"/ HTTP/1.0\r\n\r\n' >&4 && grep -q hello <&4")
 	if err := os.MkdirAll(filepath.Join(d.dir, "../.config/lathe"), 0o700); err != nil {
 		t.Fatal(err)
 	}
@@ -137,7 +140,8 @@ final
   say It was fetched.
 `)
 	d.end()
-	script := "exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://refused.example/ HTTP/1.0\r\n\r\n' >&4 && cat <&4 && false\n"
+	script := "exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://refused.example/ HTTP/1.0\r\n\r\n' " +
+		">&4 && cat <&4 && false\n"
 	if err := os.WriteFile(filepath.Join(d.dir, "fetch.sh"), []byte(script), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -159,7 +163,10 @@ final
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{`"sandbox":"full workspace"`, `"kind":"connection"`, `"host":"refused.example"`, `"protocol":"http","program":"bash"`} {
+	for _, want := range []string{
+		`"sandbox":"full workspace"`, `"kind":"connection"`, `"host":"refused.example"`,
+		`"protocol":"http","program":"bash"`,
+	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is not in the log:\n%s", want, b)
 		}

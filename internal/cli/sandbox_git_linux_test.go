@@ -18,34 +18,60 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// gitLines are lines of the model in one project, one after the other, each with a command that shows outside of the sandbox what they
-// made of the repository, and its output. "make" is a program that keeps a line inside.
+// gitLines are lines of the model in one project, one after the other, each with a command that shows outside of the
+// sandbox what they made of the repository, and its output. "make" is a program that keeps a line inside.
 var gitLines = []struct{ line, look, want string }{
 	{`git config user.name Zed 2>&1 | tail -1`, `git config user.name`, "Zed"},
 	{`git config pull.rebase false; make`, `git config pull.rebase`, "false"},
 	{`cd . && git checkout -q -b f origin/main && make`, `git config branch.f.merge`, "refs/heads/main"},
 	{`(git branch g && git branch -u origin/main g) | cat; make`, `git rev-parse --abbrev-ref g@{u}`, "origin/main"},
-	{`git branch h; git branch --set-upstream-to=origin/main h | cat && make`, `git rev-parse --abbrev-ref h@{u}`, "origin/main"},
+	{
+		`git branch h; git branch --set-upstream-to=origin/main h | cat && make`, `git rev-parse --abbrev-ref h@{u}`,
+		"origin/main",
+	},
 	{`sh -c 'git checkout -q -b i origin/main'`, `git rev-parse --abbrev-ref i@{u}`, "origin/main"},
 	{`for b in j jj; do git branch $b origin/main; done; make`, `git rev-parse --abbrev-ref jj@{u}`, "origin/main"},
-	{`git checkout -q main && git push -u origin main 2>&1 | tail -5`, `git rev-parse --abbrev-ref main@{u}`, "origin/main"},
+	{
+		`git checkout -q main && git push -u origin main 2>&1 | tail -5`, `git rev-parse --abbrev-ref main@{u}`,
+		"origin/main",
+	},
 	{`git checkout -q main; git config user.email y@example.com; git checkout -q -b l; git add .; git commit -q --allow-empty -m two`, `git log --format=%s%ae --grep=two`, "twoy@example.com"},
-	{`git push -u origin l 2>&1 | tail -5`, `git rev-parse --abbrev-ref l@{u}; git -C ../remote.git rev-parse -q --verify l >/dev/null && echo there`, "origin/l\nthere"},
+	{
+		`git push -u origin l 2>&1 | tail -5`,
+		`git rev-parse --abbrev-ref l@{u}; git -C ../remote.git rev-parse -q --verify l >/dev/null && echo there`,
+		"origin/l\nthere",
+	},
 	{`git remote add side ../other.git; make`, `git remote get-url side`, "../other.git"},
 	{`git remote add up ../other.git && git remote rename up down | cat; git remote set-url down https://example.com/x && make`, `git remote get-url down`, "https://example.com/x"},
-	{`git branch m && git branch -m m mm && git branch -D j | cat; make`, `git rev-parse -q --verify mm >/dev/null && echo mm; git config branch.j.remote`, "mm"},
+	{
+		`git branch m && git branch -m m mm && git branch -D j | cat; make`,
+		`git rev-parse -q --verify mm >/dev/null && echo mm; git config branch.j.remote`, "mm",
+	},
 	{`echo y >>Makefile; git stash -q | cat; make`, `git log -1 --format=%s -- Makefile`, "three"},
-	{`git stash pop -q && git tag t1 | cat && git commit -qam three && git rebase -q origin/main | cat; make`, `git tag; git log --format=%s --grep=three; git stash list`, "t1\nthree"},
+	{
+		`git stash pop -q && git tag t1 | cat && git commit -qam three && git rebase -q origin/main | cat; make`,
+		`git tag; git log --format=%s --grep=three; git stash list`, "t1\nthree",
+	},
 	{`git worktree add -q -b w1 ../wt1`, `git -C ../wt1 status -sb`, "## w1"},
 	{`git worktree add -q -b w2 ../wt2 2>&1 | tail -1; make`, `git -C ../wt2 status -sb`, "## w2"},
 	{`git worktree add -q -b w3 ../trees/wt3 && (cd ../trees/wt3 && make)`, `git -C ../trees/wt3 status -sb`, "## w3"},
 	{`(cd .. && git -C p worktree add -q -b w4 ../wt4); make`, `git -C ../wt4 status -sb`, "## w4"},
-	{`cd ../wt2 && echo z >z && git add z && git commit -qm there && make`, `git -C ../wt2 log --format=%s --grep=there`, "there"},
+	{
+		`cd ../wt2 && echo z >z && git add z && git commit -qm there && make`, `git -C ../wt2 log --format=%s --grep=there`,
+		"there",
+	},
 	{`git -C ../wt2 commit -q --allow-empty -m again; make`, `git -C ../wt2 log --format=%s --grep=again`, "again"},
 	{`git worktree add -q -b w5 inner | cat; make`, `git -C inner status -sb`, "## w5"},
-	{`git worktree add -q -b w0 ../wt0; git worktree remove ../wt0 | cat`, `ls -d ../wt0 2>/dev/null; git worktree list | grep -c wt0`, "0"},
+	{
+		`git worktree add -q -b w0 ../wt0; git worktree remove ../wt0 | cat`,
+		`ls -d ../wt0 2>/dev/null; git worktree list | grep -c wt0`, "0",
+	},
 	{`git worktree add -q -b taken ../taken/x/y nothing; make`, `ls -d ../taken 2>/dev/null; echo gone`, "gone"},
-	{`git -c protocol.file.allow=always submodule add -q ../remote.git sub 2>&1 | cat; git commit -qm sub; make`, `git submodule status | cut -c43-; cat .gitmodules`, "sub (heads/main)\n[submodule \"sub\"]\n\tpath = sub\n\turl = ../remote.git"},
+	{
+		`git -c protocol.file.allow=always submodule add -q ../remote.git sub 2>&1 | cat; git commit -qm sub; make`,
+		`git submodule status | cut -c43-; cat .gitmodules`,
+		"sub (heads/main)\n[submodule \"sub\"]\n\tpath = sub\n\turl = ../remote.git",
+	},
 }
 
 // hostileLines try to make git run a program.
@@ -117,7 +143,8 @@ func TestNoLineMakesGitRunAProgram(t *testing.T) {
 					t.Errorf("the configuration has %q", line)
 				}
 			}
-			g.look("rm -f ran; git status; for d in other sub2 wt6 wt7; do git -C $d status; done; git -C sub2 checkout -q HEAD; true")
+			g.look("rm -f ran; git status; for d in other sub2 wt6 wt7; do git -C $d status; done; git -C sub2 checkout -q " +
+				"HEAD; true")
 			if got := g.look("find .. -name ran; ls -d .git/hooks/*[!e] 2>/dev/null"); got != "" {
 				t.Errorf("a planted program ran, or would: %s", got)
 			}
@@ -164,7 +191,8 @@ func newGitUser(t *testing.T, uid int) *gitUser {
 		t.Fatal(err)
 	}
 	g := &gitUser{t, uid, base}
-	g.look(`printf 'all:\n\t@true\n' >Makefile; printf '#!/bin/sh\ntouch ran\n' >evil; chmod +x evil; mkdir .vscode; echo '{}' >.vscode/settings.json
+	g.look(
+		`printf 'all:\n\t@true\n' >Makefile; printf '#!/bin/sh\ntouch ran\n' >evil; chmod +x evil; mkdir .vscode; echo '{}' >.vscode/settings.json
 git init -q -b main && git config user.name A && git config user.email a@example.com && git add -A && git commit -qm one && git init -q --bare -b main ../remote.git &&
 git push -q ../remote.git main && git remote add origin ../remote.git && git fetch -q`)
 	return g
@@ -178,7 +206,10 @@ func (g *gitUser) command(argv ...string) *exec.Cmd {
 		c.SysProcAttr = &syscall.SysProcAttr{Unshareflags: unix.CLONE_NEWNS}
 	}
 	c.Dir = g.base + "/home/p"
-	c.Env = []string{"HOME=" + g.base + "/home", "PATH=/usr/local/bin:/usr/bin:/bin", "PWD=" + c.Dir, "GIT_CONFIG_NOSYSTEM=1"}
+	c.Env = []string{
+		"HOME=" + g.base + "/home", "PATH=/usr/local/bin:/usr/bin:/bin", "PWD=" + c.Dir,
+		"GIT_CONFIG_NOSYSTEM=1",
+	}
 	return c
 }
 
@@ -212,7 +243,8 @@ func (g *gitUser) lathe(mode string, lines []string) []string {
 		g.t.Fatal(err)
 	}
 	defer server.Close()
-	c := g.command(g.base+"/lathe", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", mode, "--allowedTools", "Bash", "--", "go")
+	c := g.command(g.base+"/lathe", "-p", "--output-format", "stream-json", "--verbose", "--permission-mode", mode,
+		"--allowedTools", "Bash", "--", "go")
 	c.Env = append(c.Env, "ANTHROPIC_BASE_URL="+server.URL(), "ANTHROPIC_API_KEY=sk-test")
 	out, err := c.Output()
 	if err != nil {

@@ -13,7 +13,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// reaches is what a command of the model tries in the project's folder; its arguments are a port outside and a Unix socket there.
+// reaches is what a command of the model tries in the project's folder; its arguments are a port outside and a Unix
+// socket there.
 const reaches = `#!/bin/bash
 try() { name=$1; shift; if "$@" 2>/dev/null; then echo "$name worked"; else echo "$name refused"; fi; }
 write() { echo x >"$1"; }
@@ -65,10 +66,12 @@ final
 			t.Fatal(err)
 		}
 	}
-	const plain = "inside worked, beside refused, kept worked, hidden worked, secret refused, host refused, elsewhere refused, socks refused, socket refused, own refused"
+	const plain = "inside worked, beside refused, kept worked, hidden worked, secret refused, host refused, elsewhere " +
+		"refused, socks refused, socket refused, own refused"
 	try := func(fields, changed string) {
 		t.Helper()
-		out, stderr, code := d.once("--output-format", "stream-json", "--verbose", "--allowedTools", "Bash", "--settings", `{"sandbox":{`+fields+`}}`, "try it")
+		out, stderr, code := d.once("--output-format", "stream-json", "--verbose", "--allowedTools", "Bash", "--settings",
+			`{"sandbox":{`+fields+`}}`, "try it")
 		if code != 0 {
 			t.Errorf("%s: exit code %d: %s", fields, code, stderr)
 		}
@@ -89,8 +92,9 @@ final
 	try(`"enabled":true`, "")
 	try(`"enabled":false`, "beside worked, secret worked, host refused, socket worked, own worked")
 	for fields, changed := range map[string]string{
-		`"mode":"read-only"`:                                                         "inside refused, kept refused",
-		`"excludedCommands":["./try.sh"]`:                                            "beside worked, secret worked, socket worked, own worked",
+		`"mode":"read-only"`: "inside refused, kept refused",
+		`"excludedCommands":["./try.sh"]`: "beside worked, secret worked, " +
+			"socket worked, own worked",
 		`"filesystem":{"allowWrite":["../beside"]}`:                                  "beside worked",
 		`"filesystem":{"denyWrite":["kept"]}`:                                        "kept refused",
 		`"filesystem":{"denyRead":["hidden.txt"]}`:                                   "hidden refused",
@@ -106,7 +110,8 @@ final
 	}
 }
 
-// TestTheSandboxOptionDecidesWhatTheHostIsAsked counts the questions that a host on the protocol gets, which denies each.
+// TestTheSandboxOptionDecidesWhatTheHostIsAsked counts the questions that a host on the protocol gets, which denies
+// each.
 func TestTheSandboxOptionDecidesWhatTheHostIsAsked(t *testing.T) {
 	if s := confine.Detect(); s.Tier != confine.Full {
 		t.Skipf("this machine has no tier full: %s", s.Why)
@@ -121,7 +126,10 @@ func TestTheSandboxOptionDecidesWhatTheHostIsAsked(t *testing.T) {
 		{`"enabled":true,"allowUnsandboxedCommands":false`, "touch /var/tmp/lathe-asked", "Bash", ""},
 		{`"enabled":true,"allowUnsandboxedCommands":false`, "bash fetch.sh", "Bash", "SandboxNetworkAccess"},
 		{`"enabled":true,"allowUnsandboxedCommands":false,"network":{"strictAllowlist":true}`, "bash fetch.sh", "Bash", ""},
-		{`"enabled":true,"allowUnsandboxedCommands":false,"network":{"deniedDomains":["*.example"]}`, "bash fetch.sh", "Bash", ""},
+		{
+			`"enabled":true,"allowUnsandboxedCommands":false,"network":{"deniedDomains":["*.example"]}`, "bash fetch.sh",
+			"Bash", "",
+		},
 	} {
 		model := fmt.Sprintf("reply\n  call Bash {\"command\":%q}\nfinal\n  say Done.\n", c.command)
 		flags := []string{"--permission-prompt-tool", "stdio", "--settings", `{"sandbox":{` + c.fields + `}}`}
@@ -164,7 +172,11 @@ func TestTheCommandsOfAStreamKnowTheSandbox(t *testing.T) {
 func (d *driven) denyAll() (asked []string) {
 	d.t.Helper()
 	for {
-		m := d.until("a question or the end", func(m map[string]any) bool { return m["type"] == "control_request" || m["type"] == "result" })
+		m := d.until("a question or the end", func(
+			m map[string]any,
+		) bool {
+			return m["type"] == "control_request" || m["type"] == "result"
+		})
 		r, ok := m["request"].(map[string]any)
 		if !ok {
 			return asked
@@ -175,7 +187,8 @@ func (d *driven) denyAll() (asked []string) {
 		}
 		asked = append(asked, name)
 		id, _ := m["request_id"].(string)
-		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"no"}}}`)
+		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id +
+			`","response":{"behavior":"deny","message":"no"}}}`)
 	}
 }
 

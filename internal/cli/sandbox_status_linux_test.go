@@ -45,7 +45,10 @@ func TestTheStatusOfTheSandboxSaysWhatHolds(t *testing.T) {
 		settings, mode, plain string
 		standard              any
 	}{
-		{`{}`, "workspace", "settings: on by default (workspace); --sandbox off, or sandbox.enabled: false, switches it off", true},
+		{
+			`{}`, "workspace", "settings: on by default (workspace); --sandbox off, or sandbox.enabled: false, switches it off",
+			true,
+		},
 		{`{"sandbox": {"enabled": true}}`, "workspace", "settings: workspace\n", false},
 		{`{"sandbox": {"enabled": false}}`, "off", "settings: off; commands of the model run without it", nil},
 	} {
@@ -53,7 +56,8 @@ func TestTheStatusOfTheSandboxSaysWhatHolds(t *testing.T) {
 		if out := status(); out["mode"] != c.mode || out["default"] != c.standard || out["error"] != nil {
 			t.Errorf("%s: %v", c.settings, out)
 		}
-		if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "tier: full (") || !strings.Contains(text, c.plain) {
+		if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "tier: full (") ||
+			!strings.Contains(text, c.plain) {
 			t.Errorf("%s: exit code %d: %s", c.settings, code, text)
 		}
 	}
@@ -61,7 +65,8 @@ func TestTheStatusOfTheSandboxSaysWhatHolds(t *testing.T) {
 	if out := status(); out["error"] == nil || out["mode"] != "off" {
 		t.Errorf("%v", out)
 	}
-	if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "settings: ") || !strings.Contains(text, "*.*.example.com") {
+	if text, code := d.sandboxed("status"); code != 0 || !strings.Contains(text, "settings: ") || !strings.Contains(text,
+		"*.*.example.com") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if text, code := d.sandboxed("run", "--", "true"); code != 2 || !strings.Contains(text, "*.*.example.com") {
@@ -76,13 +81,16 @@ func TestACommandOfYoursInTheSandbox(t *testing.T) {
 	d := drive(t, "final\n  say Done.\n")
 	d.end()
 	d.settings(`{"sandbox": {"enabled": false}}`) // asked for by name, it confines all the same
-	if text, code := d.sandboxed("run", "--", "sh", "-c", "touch inside && ! touch /var/tmp/lathe-run-outside"); code != 0 {
+	if text, code := d.sandboxed("run", "--", "sh", "-c",
+		"touch inside && ! touch /var/tmp/lathe-run-outside"); code != 0 {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if text, code := d.sandboxed("run", "--sandbox", "read-only", "--", "touch", "more"); code == 0 || !strings.Contains(text, "Read-only file system") {
+	if text, code := d.sandboxed("run", "--sandbox", "read-only", "--", "touch", "more"); code == 0 ||
+		!strings.Contains(text, "Read-only file system") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
-	if text, code := d.sandboxed("run", "--sandbox", "off", "--", "touch", "more"); code != 2 || !strings.Contains(text, "choose read-only or workspace") {
+	if text, code := d.sandboxed("run", "--sandbox", "off", "--", "touch", "more"); code != 2 || !strings.Contains(text,
+		"choose read-only or workspace") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if _, err := os.Stat(filepath.Join(d.dir, "more")); err == nil {
@@ -96,7 +104,8 @@ func TestACommandOfYoursInTheSandbox(t *testing.T) {
 	}
 	// What the command plants is taken back and said.
 	d.git("init", "-q")
-	if text, code := d.sandboxed("run", "--", "sh", "-c", "mkdir -p .vscode; echo x >.mcp.json; true"); code != 0 || !strings.Contains(text, ".mcp.json") {
+	if text, code := d.sandboxed("run", "--", "sh", "-c", "mkdir -p .vscode; echo x >.mcp.json; true"); code != 0 ||
+		!strings.Contains(text, ".mcp.json") {
 		t.Errorf("exit code %d: %s", code, text)
 	}
 	if _, err := os.Stat(filepath.Join(d.dir, ".mcp.json")); err == nil {

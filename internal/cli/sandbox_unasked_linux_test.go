@@ -16,8 +16,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// plants are the user's programs that choose what they run by files of the project, as rustup, asdf, mise and docker compose do, and a
-// project that names programs of its own. A program of the project that runs unconfined leaves a file in the home folder.
+// plants are the user's programs that choose what they run by files of the project, as rustup, asdf, mise and docker
+// compose do, and a project that names programs of its own. A program of the project that runs unconfined leaves a file
+// in the home folder.
 var plants = map[string]string{
 	"home/.cargo/bin/rustup": `#!/bin/bash
 dir=$PWD
@@ -28,9 +29,10 @@ if [ -e "$dir/rust-toolchain.toml" ]; then
 fi
 echo "$(basename "$0") 1.0"
 `,
-	"home/.asdf/shims/node":      "#!/bin/bash\n\"$(sed -n 's/^node path://p' .tool-versions)/bin/node\"\n",
-	"home/.mise/mise":            "#!/bin/sh\nsh ./planted mise; echo python 3\n",
-	"home/tools/docker":          "#!/bin/sh\nif [ \"$1\" != --version ]; then cp .env \"$HOME/sent\"; fi; echo docker \"$1\"\n",
+	"home/.asdf/shims/node": "#!/bin/bash\n\"$(sed -n 's/^node path://p' .tool-versions)/bin/node\"\n",
+	"home/.mise/mise":       "#!/bin/sh\nsh ./planted mise; echo python 3\n",
+	"home/tools/docker": "#!/bin/sh\nif [ \"$1\" != --version ]; then cp .env \"$HOME/sent\"; fi; echo docker " +
+		"\"$1\"\n",
 	"home/tools/asked":           "#!/bin/sh\necho asked >>\"$HOME/approved\"\n",
 	"home/p/.tool-versions":      "node path:./toolchain\n",
 	"home/p/.env":                "TOKEN=hush\n",
@@ -59,7 +61,10 @@ var unasked = []struct{ line, result string }{
 }
 
 // unconfined are the lines that run unasked where no sandbox works.
-var unconfined = map[string]bool{"ls": true, "cat compose.yaml | head -n 1": true, "git status --short 2>&1 | head -n 1": true, "docker --version": false}
+var unconfined = map[string]bool{
+	"ls": true, "cat compose.yaml | head -n 1": true,
+	"git status --short 2>&1 | head -n 1": true, "docker --version": false,
+}
 
 func TestNoLineRunsOutsideTheSandboxUnasked(t *testing.T) {
 	if os.Getuid() != 0 {
@@ -105,7 +110,10 @@ func (u *user) plant() {
 			u.t.Fatal(err)
 		}
 	}
-	for link, target := range map[string]string{".cargo/bin/rustc": "rustup", ".cargo/bin/cargo": "rustup", ".mise/shims/python3": "../mise", "tools/docker-compose": "docker"} {
+	for link, target := range map[string]string{
+		".cargo/bin/rustc": "rustup", ".cargo/bin/cargo": "rustup",
+		".mise/shims/python3": "../mise", "tools/docker-compose": "docker",
+	} {
 		if err := os.MkdirAll(filepath.Dir(filepath.Join(u.base, "home", link)), 0o755); err != nil {
 			u.t.Fatal(err)
 		}
@@ -146,8 +154,14 @@ func (u *user) run(flags []string, lines ...string) []string {
 	}
 	defer u.server.Close()
 	home := u.base + "/home"
-	path := strings.Join([]string{home + "/p/bin", home + "/.cargo/bin", home + "/.asdf/shims", home + "/.mise/shims", home + "/tools", "/usr/bin", "/bin"}, ":")
-	out, stderr, code := u.lathe(append(append([]string{"-p", "--output-format", "stream-json", "--verbose", "--settings", `{"env":{"PATH":"` + path + `"}}`}, flags...), "--", "go")...)
+	path := strings.Join([]string{
+		home + "/p/bin", home + "/.cargo/bin", home + "/.asdf/shims", home + "/.mise/shims",
+		home + "/tools", "/usr/bin", "/bin",
+	}, ":")
+	out, stderr, code := u.lathe(append(append([]string{
+		"-p", "--output-format", "stream-json", "--verbose", "--settings",
+		`{"env":{"PATH":"` + path + `"}}`,
+	}, flags...), "--", "go")...)
 	if code != 0 {
 		u.t.Fatalf("exit code %d: %s%s", code, out, stderr)
 	}
@@ -225,14 +239,16 @@ func (u *user) nothing(when string) {
 // approved: a rule for one program lets no other one of the line out, and one for the line itself does.
 func (u *user) approved() {
 	u.t.Helper()
-	results := u.run([]string{"--allowedTools", "Bash(git push *),Bash(docker ps *),Bash(head *)"}, "node --version; git push", "docker compose ps | head -n 1", "docker images | head -n 1")
+	results := u.run([]string{"--allowedTools", "Bash(git push *),Bash(docker ps *),Bash(head *)"},
+		"node --version; git push", "docker compose ps | head -n 1", "docker images | head -n 1")
 	u.nothing("with rules for other programs")
 	for i, got := range results {
 		if !strings.Contains(got, "Permission denied") {
 			u.t.Errorf("%d: %s", i, got)
 		}
 	}
-	if got := u.run([]string{"--allowedTools", "Bash(docker ps *)"}, "docker ps | head -n 1")[0]; !strings.Contains(got, "docker ps") {
+	if got := u.run([]string{"--allowedTools", "Bash(docker ps *)"}, "docker ps | head -n 1")[0]; !strings.Contains(got,
+		"docker ps") {
 		u.t.Errorf("an approved line: %s", got)
 	}
 	if _, err := os.Stat(u.base + "/home/sent"); err != nil {
@@ -244,10 +260,12 @@ func (u *user) approved() {
 // toolchain: a line that runs the toolchain of the project asks in every tier.
 func (u *user) toolchain() {
 	u.t.Helper()
-	if err := os.WriteFile(u.base+"/home/p/rust-toolchain.toml", []byte("[toolchain]\npath = \"toolchain\"\n"), 0o644); err != nil {
+	if err := os.WriteFile(u.base+"/home/p/rust-toolchain.toml", []byte("[toolchain]\npath = \"toolchain\"\n"),
+		0o644); err != nil {
 		u.t.Fatal(err)
 	}
-	for _, got := range u.run(nil, "rustup --version", "rustc --version", "cargo --version", "rustup --version | cat", "ls; rustup -V") {
+	for _, got := range u.run(nil, "rustup --version", "rustc --version", "cargo --version", "rustup --version | cat",
+		"ls; rustup -V") {
 		if !strings.Contains(got, "Permission denied") {
 			u.t.Errorf("with a toolchain of the project: %s", got)
 		}
@@ -276,10 +294,12 @@ func (u *user) excluded() {
 // byModel: the small model of the mode auto sends no line outside.
 func (u *user) byModel() {
 	u.t.Helper()
-	if got := u.run([]string{"--permission-mode", "auto"}, "docker build ."); !strings.Contains(got[0], "Permission denied") {
+	if got := u.run([]string{"--permission-mode", "auto"}, "docker build ."); !strings.Contains(got[0],
+		"Permission denied") {
 		u.t.Errorf("in the mode auto: %s", got)
 	}
-	if got := u.run([]string{"--permission-mode", "auto"}, "sh toolchain/bin/node"); !strings.Contains(got[0], "planted for node") {
+	if got := u.run([]string{"--permission-mode", "auto"}, "sh toolchain/bin/node"); !strings.Contains(got[0],
+		"planted for node") {
 		u.t.Errorf("in the mode auto, inside: %s", got)
 	}
 	u.nothing("in the mode auto")
@@ -292,7 +312,8 @@ func (u *user) planted() {
 	if err := os.WriteFile(docker, []byte("#!/bin/sh\nsh ./planted docker\n"), 0o755); err != nil {
 		u.t.Fatal(err)
 	}
-	if got := u.run([]string{"--allowedTools", "Bash(docker *)"}, "docker build ."); !strings.Contains(got[0], "planted for docker") {
+	if got := u.run([]string{"--allowedTools", "Bash(docker *)"}, "docker build ."); !strings.Contains(got[0],
+		"planted for docker") {
 		u.t.Errorf("the program of the project: %s", got)
 	}
 	u.nothing("with a program of the project")

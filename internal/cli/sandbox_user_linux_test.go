@@ -50,12 +50,19 @@ type userWay struct {
 }
 
 var (
-	fullAttempts     = []string{"inside worked", "outside refused", "hooks refused", "secret refused", "environment refused", "signal refused", "network refused", "rights worked"}
+	fullAttempts = []string{
+		"inside worked", "outside refused", "hooks refused", "secret refused",
+		"environment refused", "signal refused", "network refused", "rights worked",
+	}
 	landlockAttempts = []string{"inside worked", "outside refused", "network refused", "rights worked"}
-	freeAttempts     = []string{"inside worked", "outside worked", "hooks worked", "secret worked", "signal worked", "network worked"}
+	freeAttempts     = []string{
+		"inside worked", "outside worked", "hooks worked", "secret worked", "signal worked",
+		"network worked",
+	}
 )
 
-// TestTheSandboxOfAnOrdinaryUser runs the whole program as a user without rights, in each tier that such a user can have.
+// TestTheSandboxOfAnOrdinaryUser runs the whole program as a user without rights, in each tier that such a user can
+// have.
 func TestTheSandboxOfAnOrdinaryUser(t *testing.T) {
 	if runFiltered() {
 		return
@@ -64,10 +71,19 @@ func TestTheSandboxOfAnOrdinaryUser(t *testing.T) {
 		t.Skip("only root can set up the machines that an ordinary user finds")
 	}
 	for _, way := range []userWay{
-		{name: "own namespaces", status: "tier: full (own namespaces with a user namespace", wrap: asNobody, confined: fullAttempts, full: true},
-		{name: "bubblewrap", status: "tier: full (namespaces by /usr/bin/bwrap", wrap: withoutNamespaces(true), confined: fullAttempts, full: true, carried: true},
+		{
+			name: "own namespaces", status: "tier: full (own namespaces with a user namespace", wrap: asNobody,
+			confined: fullAttempts, full: true,
+		},
+		{
+			name: "bubblewrap", status: "tier: full (namespaces by /usr/bin/bwrap", wrap: withoutNamespaces(true),
+			confined: fullAttempts, full: true, carried: true,
+		},
 		{name: "landlock", status: "tier: landlock (", wrap: withoutNamespaces(false), confined: landlockAttempts},
-		{name: "none", status: "tier: none: the kernel's Landlock is version 0", wrap: withoutLandlock, confined: freeAttempts},
+		{
+			name: "none", status: "tier: none: the kernel's Landlock is version 0", wrap: withoutLandlock,
+			confined: freeAttempts,
+		},
 	} {
 		t.Run(way.name, func(t *testing.T) { way.test(t) })
 	}
@@ -90,7 +106,8 @@ func (way userWay) test(t *testing.T) {
 			t.Errorf("%q: not %q: %s", flags, want[i], out)
 		}
 	}
-	if out, _, code := u.lathe("doctor"); strings.Contains(out, "ok    sandbox") != way.full || strings.Contains(out, "warn  sandbox") == way.full || !strings.Contains(out, strings.TrimPrefix(way.status, "tier: ")) {
+	if out, _, code := u.lathe("doctor"); strings.Contains(out, "ok    sandbox") != way.full || strings.Contains(out,
+		"warn  sandbox") == way.full || !strings.Contains(out, strings.TrimPrefix(way.status, "tier: ")) {
 		t.Errorf("doctor: exit code %d: %s", code, out)
 	}
 	said, stderr, code := u.prompt(`{"sandbox":{"enabled":true}}`)
@@ -163,7 +180,9 @@ func newUser(t *testing.T, way userWay) *user {
 	}
 	t.Cleanup(func() { _ = sleeper.Process.Kill(); _ = sleeper.Wait() })
 	u.pid = fmt.Sprint(sleeper.Process.Pid)
-	script, err := llmtest.Parse([]byte(fmt.Sprintf("reply\n  when result=\"tried\"\n  say Done.\nreply\n  when contains=\"try it\"\n  call Bash {\"command\":\"bash try.sh %s %s >results; echo tried\"}\nfinal\n  say Done.\n", u.port, u.pid)))
+	script, err := llmtest.Parse([]byte(fmt.Sprintf("reply\n  when result=\"tried\"\n  say Done.\nreply\n  when "+
+		"contains=\"try it\"\n  call Bash {\"command\":\"bash try.sh %s %s >results; echo tried\"}\nfinal\n  say Done.\n",
+		u.port, u.pid)))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +211,11 @@ func (u *user) files() {
 	}
 	copied(buildLathe(u.t), u.base+"/lathe")
 	copied("/proc/self/exe", u.base+"/tests")
-	for name, text := range map[string]string{"home/.netrc": "machine a password hush4711hush", "home/p/try.sh": attempts, "home/p/.git/HEAD": "ref: refs/heads/main\n", "home/p/.git/config": "[core]\n", "home/.config/lathe/settings.json": "{}"} {
+	for name, text := range map[string]string{
+		"home/.netrc": "machine a password hush4711hush", "home/p/try.sh": attempts,
+		"home/p/.git/HEAD": "ref: refs/heads/main\n", "home/p/.git/config": "[core]\n",
+		"home/.config/lathe/settings.json": "{}",
+	} {
 		path := filepath.Join(u.base, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
 			u.t.Fatal(err)
@@ -226,7 +249,8 @@ func (u *user) lathe(args ...string) (stdout, stderr string, code int) {
 	c := u.way.wrap(u.t, u.base, append([]string{u.base + "/lathe"}, args...))
 	var o, e bytes.Buffer
 	c.Dir, c.Stdout, c.Stderr = u.base+"/home/p", &o, &e
-	c.Env = append(c.Env, "HOME="+u.base+"/home", "PATH=/usr/local/bin:/usr/bin:/bin", "PWD="+c.Dir, "ANTHROPIC_BASE_URL="+u.server.URL(), "ANTHROPIC_API_KEY=sk-test")
+	c.Env = append(c.Env, "HOME="+u.base+"/home", "PATH=/usr/local/bin:/usr/bin:/bin", "PWD="+c.Dir,
+		"ANTHROPIC_BASE_URL="+u.server.URL(), "ANTHROPIC_API_KEY=sk-test")
 	if err := c.Run(); c.ProcessState == nil {
 		u.t.Fatal(err)
 	}
@@ -268,7 +292,8 @@ func (u *user) check(when string, want []string) {
 	}
 }
 
-// become is a script that becomes the ordinary user, and the arguments' program. What the machine's owner set for root alone is hidden.
+// become is a script that becomes the ordinary user, and the arguments' program. What the machine's owner set for root
+// alone is hidden.
 const become = `for d in /etc/claude-code /etc/lathe; do if [ -d $d ]; then mount -t tmpfs -o mode=0755 tmpfs $d || exit 99; fi; done
 exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
 
@@ -278,8 +303,8 @@ func asNobody(_ *testing.T, _ string, argv []string) *exec.Cmd {
 	return c
 }
 
-// withoutNamespaces starts a program as an ordinary user who may make no user namespace: with a setuid bubblewrap, or without any. The
-// restriction is the kernel's own (user.max_user_namespaces), in a user namespace that has all ids.
+// withoutNamespaces starts a program as an ordinary user who may make no user namespace: with a setuid bubblewrap, or
+// without any. The restriction is the kernel's own (user.max_user_namespaces), in a user namespace that has all ids.
 func withoutNamespaces(carried bool) func(*testing.T, string, []string) *exec.Cmd {
 	return func(t *testing.T, base string, argv []string) *exec.Cmd {
 		t.Helper()
@@ -302,7 +327,10 @@ echo 0 >/proc/sys/user/max_user_namespaces || exit 99
 ` + become
 		c := exec.Command("/bin/sh", append([]string{"-c", script, "sh", cover}, argv...)...)
 		all := []syscall.SysProcIDMap{{Size: 65536}}
-		c.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS, UidMappings: all, GidMappings: all, GidMappingsEnableSetgroups: true}
+		c.SysProcAttr = &syscall.SysProcAttr{
+			Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS, UidMappings: all,
+			GidMappings: all, GidMappingsEnableSetgroups: true,
+		}
 		return c
 	}
 }
@@ -312,7 +340,8 @@ const filteredMark = "LATHE_TEST_WITHOUT_LANDLOCK"
 
 // withoutLandlock starts a program as an ordinary user on a kernel that says it has no Landlock.
 func withoutLandlock(_ *testing.T, base string, argv []string) *exec.Cmd {
-	c := asNobody(nil, base, append([]string{base + "/tests", "-test.run=^TestTheSandboxOfAnOrdinaryUser$", "--"}, argv...))
+	c := asNobody(nil, base, append([]string{base + "/tests", "-test.run=^TestTheSandboxOfAnOrdinaryUser$", "--"},
+		argv...))
 	c.Env = []string{filteredMark + "=1"}
 	return c
 }

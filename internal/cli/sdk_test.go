@@ -79,7 +79,8 @@ func TestTheOptionsOfTheSDKDoWhatThePageSays(t *testing.T) {
 	sdk := os.Getenv("LATHE_AGENT_SDK")
 	node, err := exec.LookPath("node")
 	if sdk == "" || err != nil {
-		t.Skip("needs node and the SDK: npm i @anthropic-ai/claude-agent-sdk, and LATHE_AGENT_SDK=.../node_modules/@anthropic-ai/claude-agent-sdk")
+		t.Skip("needs node and the SDK: npm i @anthropic-ai/claude-agent-sdk, and " +
+			"LATHE_AGENT_SDK=.../node_modules/@anthropic-ai/claude-agent-sdk")
 	}
 	types, err := os.ReadFile(filepath.Join(sdk, "sdk.d.ts"))
 	if err != nil {

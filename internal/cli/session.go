@@ -17,16 +17,19 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
-// sessionCommand has the subcommands for stored sessions. None but diff, rewind and switch read settings: sessions can be
-// shown, saved and removed also when those are broken.
+// sessionCommand has the subcommands for stored sessions. None but diff, rewind and switch read settings: sessions can
+// be shown, saved and removed also when those are broken.
 func sessionCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
-		Use: "session", Short: "List, show, replay, price, compare, rewind, switch, verify, export, redact and remove sessions", RunE: needCommand,
+		Use: "session", Short: "List, show, replay, price, compare, rewind, switch, verify, export, redact and remove " +
+			"sessions", RunE: needCommand,
 		Long: `Every conversation is kept as a session until it is removed. An ID is the session's id, the beginning of it that no
 other session has, or its title: the same that --resume takes.`,
 	}
-	c.AddCommand(sessionListCommand(p, o), sessionShowCommand(p, o), sessionReplayCommand(p, o), sessionVerifyCommand(p, o), sessionExportCommand(p, o),
-		sessionRemoveCommand(p, o), sessionPathCommand(p, o), sessionCostCommand(p, o), sessionRewindCommand(p, o), sessionSwitchCommand(p, o), sessionDiffCommand(p, o), sessionRedactCommand(p, o))
+	c.AddCommand(sessionListCommand(p, o), sessionShowCommand(p, o), sessionReplayCommand(p, o),
+		sessionVerifyCommand(p, o), sessionExportCommand(p, o),
+		sessionRemoveCommand(p, o), sessionPathCommand(p, o), sessionCostCommand(p, o), sessionRewindCommand(p, o),
+		sessionSwitchCommand(p, o), sessionDiffCommand(p, o), sessionRedactCommand(p, o))
 	return c
 }
 
@@ -154,7 +157,8 @@ func (s sessions) toRemove(names []string) ([]session.Info, error) {
 	for _, name := range names {
 		begun := strings.ToLower(strings.TrimSpace(name))
 		if len(begun) < minPrefix {
-			return nil, usage("lathe session list shows ids", "rm takes at least %d characters of an id, and %q has %d", minPrefix, name, len(begun))
+			return nil, usage("lathe session list shows ids", "rm takes at least %d characters of an id, and %q has %d",
+				minPrefix, name, len(begun))
 		}
 		info, err := s.find(name)
 		if err != nil {

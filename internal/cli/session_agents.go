@@ -44,7 +44,8 @@ func agentsBelow(store *session.Store, parent string, depth int) (out []sessionA
 func printAgents(out io.Writer, list []sessionAgent, indent string) error {
 	for _, a := range list {
 		prompt := term.Truncate(strings.Join(strings.Fields(term.EscapeLine(a.Prompt)), " "), 60, "…")
-		if _, err := fmt.Fprintf(out, "%s- %s %s, %s: %s\n", indent, term.EscapeLine(a.Agent), a.ID, price(a.CostUSD), prompt); err != nil {
+		if _, err := fmt.Fprintf(out, "%s- %s %s, %s: %s\n", indent, term.EscapeLine(a.Agent), a.ID, price(a.CostUSD),
+			prompt); err != nil {
 			return err
 		}
 		if err := printAgents(out, a.Agents, indent+"  "); err != nil {

@@ -90,10 +90,12 @@ func (p *program) printCost(c sessionCost) error {
 	if _, err := io.WriteString(p.out, columns(rows, p.width())); err != nil {
 		return err
 	}
-	_, err := fmt.Fprintf(p.out, "\n%s: %s; cache misses: %d, for %s of it\n", plural(sum.Steps, "request"), price(sum.CostUSD), sum.Misses, price(sum.MissUSD))
+	_, err := fmt.Fprintf(p.out, "\n%s: %s; cache misses: %d, for %s of it\n", plural(sum.Steps, "request"),
+		price(sum.CostUSD), sum.Misses, price(sum.MissUSD))
 	for _, a := range c.Agents {
 		if err == nil {
-			_, err = fmt.Fprintf(p.out, "subagent %s (%s): %s, %s\n", a.Agent, a.ID, plural(a.Steps, "request"), price(a.CostUSD))
+			_, err = fmt.Fprintf(p.out, "subagent %s (%s): %s, %s\n", a.Agent, a.ID, plural(a.Steps, "request"),
+				price(a.CostUSD))
 		}
 	}
 	return err

@@ -139,7 +139,8 @@ func (p *program) printSessions(s sessions, found []foundSession, all bool) erro
 	}
 	for _, i := range found {
 		row := []string{
-			i.ID[:min(n, len(i.ID))], relative(i.Modified, p.now()), count(i.Turns), dollars(i.CostUSD), dash(i.Model), titleOf(i),
+			i.ID[:min(n, len(i.ID))], relative(i.Modified, p.now()), count(i.Turns), dollars(i.CostUSD), dash(i.Model),
+			titleOf(i),
 		}
 		if all {
 			row = slices.Insert(row, 5, dash(shortHome(i.Dir)))

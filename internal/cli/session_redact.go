@@ -45,7 +45,8 @@ like one. It cannot be undone. The sessions stay readable and can be resumed. Fo
 			return nil
 		},
 	}
-	c.Flags().StringVar(&values, "values", "", "also mask each line of this file, or the value of one that is NAME=value; - is the standard input")
+	c.Flags().StringVar(&values, "values", "", "also mask each line of this file, or the value of one that is "+
+		"NAME=value; - is the standard input")
 	return c
 }
 
@@ -63,7 +64,8 @@ func (p *program) redact(c *cobra.Command, s sessions, id string, mask session.M
 	if err != nil {
 		return err
 	}
-	_, err = fmt.Fprintf(p.out, "%s: secrets masked in %s of its log and %s\n", id, plural(done.Lines, "line"), plural(done.Blobs, "blob"))
+	_, err = fmt.Fprintf(p.out, "%s: secrets masked in %s of its log and %s\n", id, plural(done.Lines, "line"),
+		plural(done.Blobs, "blob"))
 	return err
 }
 
@@ -89,7 +91,8 @@ func (p *program) secretValues(o *Options, file string) ([]string, error) {
 	lines := bufio.NewScanner(io.LimitReader(in, 1<<20))
 	for lines.Scan() {
 		value := strings.TrimSpace(lines.Text())
-		if name, v, ok := strings.Cut(strings.TrimPrefix(value, "export "), "="); ok && strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" {
+		if name, v, ok := strings.Cut(strings.TrimPrefix(value, "export "), "="); ok && strings.Trim(name,
+			"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_") == "" {
 			value = strings.TrimSpace(v)
 		}
 		out = append(out, strings.Trim(value, `"'`))

@@ -40,7 +40,8 @@ func TestSessionRedactMasksTheSubagentsToo(t *testing.T) {
 	}
 	for _, s := range []*session.Session{parent, child} {
 		b, err := os.ReadFile(s.Path())
-		if err != nil || strings.Contains(string(b), "horse") || strings.Contains(string(b), "staple") || !strings.Contains(string(b), "[masked]") {
+		if err != nil || strings.Contains(string(b), "horse") || strings.Contains(string(b), "staple") ||
+			!strings.Contains(string(b), "[masked]") {
 			t.Errorf("%v: %s", err, b)
 		}
 		if r, err := store.Verify(s.ID()); err != nil || !r.OK() {

@@ -18,7 +18,8 @@ import (
 func TestAnInterruptEndsAReplay(t *testing.T) {
 	bin, home := buildLathe(t), t.TempDir()
 	srv := llmtest.New(llmtest.Replies(
-		llmtest.Say(llmtest.Text("First."), llmtest.Tool("Read", map[string]any{"file_path": filepath.Join(home, "none")})), llmtest.Say(llmtest.Text("Last.")),
+		llmtest.Say(llmtest.Text("First."), llmtest.Tool("Read", map[string]any{"file_path": filepath.Join(home, "none")})),
+		llmtest.Say(llmtest.Text("Last.")),
 	), llmtest.Options{})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
@@ -26,7 +27,10 @@ func TestAnInterruptEndsAReplay(t *testing.T) {
 	defer srv.Close()
 	lathe := func(args ...string) *exec.Cmd {
 		c := exec.Command(bin, args...)
-		c.Dir, c.Env = home, []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+		c.Dir, c.Env = home, []string{
+			"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(),
+			"ANTHROPIC_API_KEY=sk-test",
+		}
 		return c
 	}
 	const id = "01890a5d-ac96-774b-bcce-b302099a8057"

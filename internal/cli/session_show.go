@@ -21,7 +21,8 @@ func sessionShowCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "show ID", Short: "Print a conversation", Args: oneID, ValidArgsFunction: completeIDs(o),
-		Long: "Print the conversation of a session as text, tool calls and results included, then the sessions of its agents with their cost; control characters are made visible.",
+		Long: "Print the conversation of a session as text, tool calls and results included, then the sessions of its " +
+			"agents with their cost; control characters are made visible.",
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.withSession(o, args[0], func(s *session.Session) error {
 				all, err := openSessions(o)
@@ -103,7 +104,8 @@ func sessionExportCommand(p *program, o *Options) *cobra.Command {
 	var format, file string
 	var force bool
 	c := &cobra.Command{
-		Use: "export ID", Short: "Write a session as JSON lines, Markdown or HTML", Args: oneID, ValidArgsFunction: completeIDs(o),
+		Use: "export ID", Short: "Write a session as JSON lines, Markdown or HTML", Args: oneID,
+		ValidArgsFunction: completeIDs(o),
 		Long: `Write a session to stdout or a file: jsonl is every good line of its log as it is, markdown and html are the
 conversation to read. An existing file is not overwritten unless --force is given.`,
 		Example: "  lathe session export 0190abcd -o talk.html\n  lathe session export 0190abcd --format jsonl > talk.jsonl",
@@ -116,7 +118,8 @@ conversation to read. An existing file is not overwritten unless --force is give
 		},
 	}
 	f := c.Flags()
-	f.StringVar(&format, "format", "", "`format` jsonl, markdown or html; the default goes by the file's name, else markdown")
+	f.StringVar(&format, "format", "", "`format` jsonl, markdown or html; the default goes by the file's name, else "+
+		"markdown")
 	f.StringVarP(&file, "output", "o", "", "write to this `file` instead of stdout")
 	f.BoolVar(&force, "force", false, "overwrite the file")
 	return c

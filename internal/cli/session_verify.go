@@ -101,7 +101,10 @@ func (p *program) verify(c *cobra.Command, s sessions, found []session.Info, asJ
 	}
 	switch {
 	case bad > 0:
-		return &Error{Code: exitFailed, Msg: fmt.Sprintf("%d of %s damaged", bad, plural(len(found), "session")), Quiet: asJSON}
+		return &Error{
+			Code: exitFailed, Msg: fmt.Sprintf("%d of %s damaged", bad, plural(len(found), "session")),
+			Quiet: asJSON,
+		}
 	case len(found) == 0 && !asJSON:
 		fmt.Fprintln(p.err, "There are no sessions in this folder; --all checks those of all folders.")
 	}
@@ -160,7 +163,8 @@ func verifyText(i session.Info, r session.Report, err error) string {
 		line("a cut off line was set aside earlier: %s", f)
 	}
 	if !r.OK() {
-		line("next: lathe --resume %s goes on with the sound part; lathe session export %s --format jsonl -o FILE saves it", i.ID, i.ID)
+		line("next: lathe --resume %s goes on with the sound part; lathe session export %s --format jsonl -o FILE saves it",
+			i.ID, i.ID)
 	}
 	return b.String()
 }

@@ -266,14 +266,18 @@ func (s *setup) try() (outcome string, err error) {
 	}
 	if s.ctx.Err() != nil {
 		s.say("\n")
-		return "", &Error{Code: exitInt, Msg: "interrupted before the provider answered", Hint: "the key is kept; start lathe again to use it"}
+		return "", &Error{
+			Code: exitInt, Msg: "interrupted before the provider answered",
+			Hint: "the key is kept; start lathe again to use it",
+		}
 	}
 	s.say("that failed: %s\n", term.EscapeLine(err.Error()))
 	text, lineErr := s.line("Go on anyway? [y/N]")
 	if lineErr == nil && strings.HasPrefix(strings.ToLower(text), "y") {
 		return "The provider did not answer: " + err.Error() + ".", nil
 	}
-	return "", errors.New("the provider did not answer; change the key with: lathe config set env.NAME KEY, or remove it with: lathe config unset env.NAME")
+	return "", errors.New("the provider did not answer; change the key with: lathe config set env.NAME KEY, or remove " +
+		"it with: lathe config unset env.NAME")
 }
 
 // answer gets a few tokens from the model that is now configured.

@@ -25,8 +25,10 @@ func isFileCommand(o *Options, name string) (bool, error) {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real
 	}
-	set := plugin.NewSet(func() *config.Config { return cfg }, plugin.Open(cfg.Paths().DataHome, nil, nil), o.pluginDirs(dir), o.Bare)
-	s, ok := skill.Find(append(extension.PluginSkills(set), locate.Places(cfg, dir, locate.Root(cfg, dir)).Folders()...)).Get(name)
+	set := plugin.NewSet(func() *config.Config { return cfg }, plugin.Open(cfg.Paths().DataHome, nil, nil),
+		o.pluginDirs(dir), o.Bare)
+	s, ok := skill.Find(append(extension.PluginSkills(set),
+		locate.Places(cfg, dir, locate.Root(cfg, dir)).Folders()...)).Get(name)
 	return ok && !s.HiddenFromUser, nil
 }
 

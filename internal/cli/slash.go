@@ -52,8 +52,8 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 	return p.printSlash(o, about, stats, slashText(out), compactions())
 }
 
-// compactionsOf returns a function that, once the console is closed, returns the compactions since: a command has no output of its own
-// for them, since front ends draw the event. Stats take in the requests that the command made.
+// compactionsOf returns a function that, once the console is closed, returns the compactions since: a command has no
+// output of its own for them, since front ends draw the event. Stats take in the requests that the command made.
 func compactionsOf(ctx context.Context, c *console.Console, stats *resultStats) func() []event.Compacted {
 	r, err := c.Attach(context.WithoutCancel(ctx), console.AttachOptions{History: 1})
 	if err != nil {
@@ -86,7 +86,9 @@ func (p *program) slashAbout(c *console.Console, inst *conversation.Instance) Ab
 }
 
 // printSlash prints the result of a command in the output format.
-func (p *program) printSlash(o *Options, about About, t *resultStats, text string, compactions []event.Compacted) error {
+func (p *program) printSlash(o *Options, about About, t *resultStats, text string,
+	compactions []event.Compacted,
+) error {
 	for _, b := range compactions {
 		text += b.String() + "\n"
 	}

@@ -20,7 +20,8 @@ func snapshotCommand(p *program, o *Options) *cobra.Command {
 commands change. docs/undo.md says which files are covered.`,
 	}
 	c.AddCommand(
-		p.snapshotList(o), p.snapshotShow(o), p.snapshotDiff(o), p.snapshotRestore(o), p.snapshotPrune(o), p.snapshotVerify(o), p.snapshotCoverage(o),
+		p.snapshotList(o), p.snapshotShow(o), p.snapshotDiff(o), p.snapshotRestore(o), p.snapshotPrune(o),
+		p.snapshotVerify(o), p.snapshotCoverage(o),
 	)
 	return c
 }
@@ -47,7 +48,8 @@ kind, files, session, title.`,
 					return err
 				}
 				for _, n := range list {
-					_, err := fmt.Fprintf(p.out, "%s  %s  %-12s %4d files  %.13s  %s\n", n.ID, snapshot.TimeOf(n.ID).Local().Format("2006-01-02 15:04:05"),
+					_, err := fmt.Fprintf(p.out, "%s  %s  %-12s %4d files  %.13s  %s\n", n.ID,
+						snapshot.TimeOf(n.ID).Local().Format("2006-01-02 15:04:05"),
 						kindsOf(n), len(n.Changes()), n.Session, term.Truncate(term.EscapeLine(n.Title), 80, "…"))
 					if err != nil {
 						return err
@@ -82,7 +84,8 @@ func (p *program) snapshotShow(o *Options) *cobra.Command {
 		Use: "show ID", Short: "List the files that a snapshot's step changed", Args: snapshotID,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.one(o, args[0], func(s *snapshot.Store, n snapshot.Snapshot) error {
-				fmt.Fprintf(p.out, "%s %s\nsession %s, message %s, call %s\n%s\n\n", n.ID, kindsOf(n), n.Session, n.Message, n.Call, term.EscapeLine(n.Title))
+				fmt.Fprintf(p.out, "%s %s\nsession %s, message %s, call %s\n%s\n\n", n.ID, kindsOf(n), n.Session, n.Message,
+					n.Call, term.EscapeLine(n.Title))
 				for _, c := range n.Changes() {
 					d := s.Diff(c)
 					if _, err := fmt.Fprintf(p.out, "+%d -%d  %s\n", d.Added, d.Removed, term.EscapeLine(d.Path)); err != nil {
@@ -99,7 +102,11 @@ func (p *program) snapshotDiff(o *Options) *cobra.Command {
 	return &cobra.Command{
 		Use: "diff ID", Short: "Print what a snapshot's step changed, as a patch", Args: snapshotID,
 		RunE: func(_ *cobra.Command, args []string) error {
-			return p.one(o, args[0], func(s *snapshot.Store, n snapshot.Snapshot) error { return p.printChanges(s, n.Changes()) })
+			return p.one(o, args[0], func(s *snapshot.Store,
+				n snapshot.Snapshot,
+			) error {
+				return p.printChanges(s, n.Changes())
+			})
 		},
 	}
 }
@@ -135,7 +142,8 @@ func (p *program) snapshotPrune(o *Options) *cobra.Command {
 				if err != nil {
 					return err
 				}
-				_, err = fmt.Fprintf(p.out, "%d records let go, %d bytes freed, %d bytes kept\n", done.Records, done.Freed, done.Size)
+				_, err = fmt.Fprintf(p.out, "%d records let go, %d bytes freed, %d bytes kept\n", done.Records, done.Freed,
+					done.Size)
 				return err
 			})
 		},

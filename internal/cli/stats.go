@@ -19,7 +19,8 @@ func statsCommand(p *program, o *Options) *cobra.Command {
 	days := 30
 	c := &cobra.Command{
 		Use: "stats", Short: "Sum up tokens and cost by day, model and project", Args: noArgs,
-		Long: "Sum up tokens and cost of the sessions of all folders, subagents included, by day, model and project. Prices are those of the\n" +
+		Long: "Sum up tokens and cost of the sessions of all folders, subagents included, by day, model and project. " +
+			"Prices are those of the\n" +
 			"time of each request.",
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if days <= 0 {
@@ -67,7 +68,8 @@ type stats struct {
 // read is reported and left out.
 func (p *program) gatherStats(s sessions, dir string, since time.Time) (stats, error) {
 	out := stats{
-		Total: &cost.Totals{}, Days: map[string]*cost.Totals{}, Models: map[string]*cost.Totals{}, Projects: map[string]*cost.Totals{},
+		Total: &cost.Totals{}, Days: map[string]*cost.Totals{}, Models: map[string]*cost.Totals{},
+		Projects: map[string]*cost.Totals{},
 	}
 	for info, err := range s.store.List(dir) {
 		if info.ID == "" && err != nil {
@@ -151,7 +153,8 @@ func (p *program) printStats(t stats, days int) error {
 
 func statsRow(name string, t *cost.Totals) []string {
 	return []string{
-		name, strconv.Itoa(t.Steps), strconv.Itoa(t.Input), strconv.Itoa(t.Read), strconv.Itoa(t.Written), strconv.Itoa(t.Output), price(t.CostUSD),
+		name, strconv.Itoa(t.Steps), strconv.Itoa(t.Input), strconv.Itoa(t.Read), strconv.Itoa(t.Written),
+		strconv.Itoa(t.Output), price(t.CostUSD),
 	}
 }
 

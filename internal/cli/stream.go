@@ -44,7 +44,10 @@ type partID struct {
 }
 
 func newStreamPrinter(w *lineWriter, o *Options, warnings []string) *streamPrinter {
-	p := &streamPrinter{w: w, replay: o.Replay, hooks: o.HookEvents, notices: warnings, usage: map[string]llm.Usage{}, shown: map[partID]bool{}}
+	p := &streamPrinter{
+		w: w, replay: o.Replay, hooks: o.HookEvents, notices: warnings, usage: map[string]llm.Usage{},
+		shown: map[partID]bool{},
+	}
 	p.working = newToolProgress(w, toolProgressEvery)
 	if o.OutputFormat == "json" {
 		p.only = !o.Verbose
@@ -67,12 +70,17 @@ func (p *streamPrinter) begin(a About) error {
 	v, _ := currentVersion()
 	parts := a.parts()
 	err := p.w.write(&initLine{
-		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(parts.Tools), MCPServers: orEmpty(parts.Servers), Model: a.Model,
+		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(parts.Tools), MCPServers: orEmpty(parts.Servers),
+		Model:          a.Model,
 		PermissionMode: string(a.Mode), SlashCommands: names(parts.Commands), APIKeySource: a.KeySource, Version: v,
-		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(parts.Agents), Skills: orEmpty(parts.Skills), Plugins: orEmpty(parts.Plugins), Capabilities: capabilities,
+		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(parts.Agents), Skills: orEmpty(parts.Skills),
+		Plugins: orEmpty(parts.Plugins), Capabilities: capabilities,
 	})
 	for _, text := range p.notices {
-		err = joinErrors(err, p.w.write(&informationalLine{Type: "system", Subtype: "informational", Content: text, Level: "warning"}))
+		err = joinErrors(err, p.w.write(&informationalLine{
+			Type: "system", Subtype: "informational", Content: text,
+			Level: "warning",
+		}))
 	}
 	p.notices = nil
 	return err
@@ -246,9 +254,12 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	if u == (llm.Usage{}) {
 		u = p.usage[b.MessageID]
 	}
-	return p.w.write(&assistantLine{Type: "assistant", Parent: parent, stamped: stamped{UUID: resume.LineID(b.MessageID, b.Index)}, Message: wireMessage{
-		ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
-	}})
+	return p.w.write(&assistantLine{
+		Type: "assistant", Parent: parent,
+		stamped: stamped{UUID: resume.LineID(b.MessageID, b.Index)}, Message: wireMessage{
+			ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
+		},
+	})
 }
 
 // user prints messages that lathe wrote for the user, and with replay the user's own.
@@ -271,7 +282,10 @@ func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
 }
 
 func (p *streamPrinter) retry(b event.Retry) error {
-	l := &retryLine{Type: "system", Subtype: "api_retry", Attempt: b.Attempt, Max: b.Max, Delay: ms(b.Delay), Error: errorName(statusKind(b.Status))}
+	l := &retryLine{
+		Type: "system", Subtype: "api_retry", Attempt: b.Attempt, Max: b.Max, Delay: ms(b.Delay),
+		Error: errorName(statusKind(b.Status)),
+	}
 	if b.Status != 0 {
 		l.Status = &b.Status
 	}

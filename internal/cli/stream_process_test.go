@@ -48,9 +48,15 @@ func driveIn(t *testing.T, root, model string, flags ...string) *driven {
 	if err := d.srv.Start("127.0.0.1:0"); err != nil {
 		t.Fatal(err)
 	}
-	d.cmd = exec.Command(buildLathe(t), append([]string{"-p", "--output-format", "stream-json", "--verbose", "--input-format", "stream-json"}, flags...)...)
+	d.cmd = exec.Command(buildLathe(t), append([]string{
+		"-p", "--output-format", "stream-json", "--verbose",
+		"--input-format", "stream-json",
+	}, flags...)...)
 	d.cmd.Dir, d.cmd.Stderr = d.dir, os.Stderr
-	d.cmd.Env = []string{"HOME=" + root, "PATH=" + os.Getenv("PATH"), "PWD=" + d.dir, "ANTHROPIC_BASE_URL=" + d.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	d.cmd.Env = []string{
+		"HOME=" + root, "PATH=" + os.Getenv("PATH"), "PWD=" + d.dir, "ANTHROPIC_BASE_URL=" + d.srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test",
+	}
 	out, err := d.cmd.StdoutPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -154,7 +160,8 @@ final
 `, "--dangerously-skip-permissions", "--replay-user-messages")
 	d.fifo("gate")
 	d.send(said("format it", "one"))
-	if u := d.kind("user"); u["isReplay"] != true || u["uuid"] != "one" || u["message"].(map[string]any)["content"] != "format it" {
+	if u := d.kind("user"); u["isReplay"] != true || u["uuid"] != "one" ||
+		u["message"].(map[string]any)["content"] != "format it" {
 		t.Errorf("the replay is not what was typed: %v", u)
 	}
 	d.kind("assistant")
@@ -208,7 +215,8 @@ final
 	d.kind("assistant")
 	d.send(said("and this", "two"), said("and that", "three"))
 	for id, want := range map[string]bool{"two": true, "none": false} {
-		if a, text := d.ask(`{"subtype":"cancel_async_message","message_uuid":"` + id + `"}`); a["cancelled"] != want || text != "" {
+		if a, text := d.ask(`{"subtype":"cancel_async_message","message_uuid":"` + id + `"}`); a["cancelled"] != want ||
+			text != "" {
 			t.Errorf("%s: %v %s", id, a, text)
 		}
 	}
@@ -230,7 +238,8 @@ final
 `, "--permission-prompt-tool", "stdio")
 	d.send(said("make it", "one"))
 	id, _ := d.kind("control_request")["request_id"].(string)
-	d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"stop here","interrupt":true}}}`)
+	d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id +
+		`","response":{"behavior":"deny","message":"stop here","interrupt":true}}}`)
 	r := d.kind("result")
 	if r["subtype"] != "error_during_execution" || r["terminal_reason"] != "aborted_tools" {
 		t.Errorf("got %v", r)
@@ -253,21 +262,27 @@ func TestARefusalThatInterruptsEndsTheCallsBesideIt(t *testing.T) {
 			`Bash {"command":"touch first"}`, `Bash {"command":"cat a.txt"}`, `Read {"file_path":"a.txt"}`,
 			`Write {"file_path":"b.txt","content":"b"}`, `Bash {"command":"touch last"}`,
 		},
-		"beside it": {`Bash {"command":"tail -f a.txt"}`, `Read {"file_path":"` + outside + `"}`, `Write {"file_path":"b.txt","content":"b"}`},
+		"beside it": {
+			`Bash {"command":"tail -f a.txt"}`, `Read {"file_path":"` + outside + `"}`,
+			`Write {"file_path":"b.txt","content":"b"}`,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			d := drive(t, "reply\n  call "+strings.Join(calls, "\n  call ")+"\nfinal\n  say I went on.\n", "--permission-prompt-tool", "stdio")
+			d := drive(t, "reply\n  call "+strings.Join(calls, "\n  call ")+"\nfinal\n  say I went on.\n",
+				"--permission-prompt-tool", "stdio")
 			d.write("a.txt", "a\n")
 			d.send(said("go", "one"))
 			id, _ := d.kind("control_request")["request_id"].(string)
-			d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":{"behavior":"deny","message":"stop here","interrupt":true}}}`)
+			d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id +
+				`","response":{"behavior":"deny","message":"stop here","interrupt":true}}}`)
 			if r := d.kind("result"); r["subtype"] != "error_during_execution" || len(d.srv.Requests()) != 1 {
 				t.Errorf("%d requests, %v", len(d.srv.Requests()), r)
 			}
 			refused, stopped, unrun := 0, 0, 0
 			for _, text := range toolResults(d.seen) {
 				refused += strings.Count(text, "stop here")
-				stopped += strings.Count(text, "was interrupted before it ended") + strings.Count(text, "interrupted this call before it finished")
+				stopped += strings.Count(text, "was interrupted before it ended") +
+					strings.Count(text, "interrupted this call before it finished")
 				unrun += strings.Count(text, "This call was not run: ")
 			}
 			if refused != 1 || refused+stopped+unrun != len(calls) {
@@ -285,11 +300,13 @@ func TestARefusalThatInterruptsEndsTheCallsBesideIt(t *testing.T) {
 
 func TestAForbiddenModeAutoIsRefusedByName(t *testing.T) {
 	d := drive(t, "final\n  say Hello.\n", "--settings", `{"permissions":{"disableAutoMode":"disable"}}`)
-	if _, text := d.ask(`{"subtype":"set_permission_mode","mode":"auto"}`); !strings.Contains(text, "permissions.disableAutoMode") {
+	if _, text := d.ask(`{"subtype":"set_permission_mode","mode":"auto"}`); !strings.Contains(text,
+		"permissions.disableAutoMode") {
 		t.Errorf("the control request is answered with %q", text)
 	}
 	d.send(said("/mode auto", "1"))
-	if r := d.kind("result"); r["is_error"] != true || !strings.Contains(fmt.Sprint(r["errors"]), "permissions.disableAutoMode") {
+	if r := d.kind("result"); r["is_error"] != true || !strings.Contains(fmt.Sprint(r["errors"]),
+		"permissions.disableAutoMode") {
 		t.Errorf("got %v", r)
 	}
 	d.send(said("go on", "2")) // the last turn decides on the exit status
@@ -442,9 +459,18 @@ final
 		t.Errorf("the file that the host had read could not be edited: %q", b)
 	}
 	for _, c := range []struct{ request, want, file string }{
-		{`{"subtype":"rewind_files","user_message_id":"1","dry_run":true}`, `{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "two\n"},
-		{`{"subtype":"rewind_files","user_message_id":"1"}`, `{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "one\n"},
-		{`{"subtype":"rewind_files","user_message_id":"1"}`, `{"canRewind":true,"deletions":0,"filesChanged":[],"insertions":0}`, "one\n"},
+		{
+			`{"subtype":"rewind_files","user_message_id":"1","dry_run":true}`,
+			`{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "two\n",
+		},
+		{
+			`{"subtype":"rewind_files","user_message_id":"1"}`,
+			`{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "one\n",
+		},
+		{
+			`{"subtype":"rewind_files","user_message_id":"1"}`,
+			`{"canRewind":true,"deletions":0,"filesChanged":[],"insertions":0}`, "one\n",
+		},
 	} {
 		a, text := d.ask(c.request)
 		if b, _ := os.ReadFile(filepath.Join(d.dir, "a.txt")); text != "" || toJSON(a) != c.want || string(b) != c.file {
@@ -487,7 +513,8 @@ final
 		q := d.kind("control_request")
 		r, _ := q["request"].(map[string]any)
 		got, _ := json.Marshal(r["permission_suggestions"])
-		if r["display_name"] != want.tool || r["decision_reason_type"] != want.reason || strings.Count(string(got), want.kind) != 1 || !strings.Contains(string(got), want.has) {
+		if r["display_name"] != want.tool || r["decision_reason_type"] != want.reason || strings.Count(string(got),
+			want.kind) != 1 || !strings.Contains(string(got), want.has) {
 			t.Errorf("%s: %v", want.tool, r)
 		}
 		id, _ := q["request_id"].(string)
@@ -498,7 +525,8 @@ final
 		if strings.Contains(string(got), `"directories":["/"]`) {
 			t.Errorf("%s: the whole disk is offered: %s", want.tool, got)
 		}
-		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":` + answer + `}}`)
+		d.send(`{"type":"control_response","response":{"subtype":"success","request_id":"` + id + `","response":` + answer +
+			`}}`)
 	}
 	d.kind("result")
 	if a, _ := d.ask(`{"subtype":"list_permission_rules"}`); !strings.Contains(toJSON(a), other+`"`) {

@@ -59,7 +59,10 @@ func TestTimesAreToldAsPeopleSayThem(t *testing.T) {
 }
 
 func TestSizesAndPricesAreShort(t *testing.T) {
-	for n, want := range map[int64]string{0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1500: "1.5 kB", 2_500_000: "2.5 MB", 3e9: "3.0 GB"} {
+	for n, want := range map[int64]string{
+		0: "0 bytes", 1: "1 byte", 999: "999 bytes", 1500: "1.5 kB",
+		2_500_000: "2.5 MB", 3e9: "3.0 GB",
+	} {
 		if got := bytesOf(n); got != want {
 			t.Errorf("%d: %q, want %q", n, got, want)
 		}

@@ -56,7 +56,8 @@ func (t *teamFlags) add(c *cobra.Command, o *Options) {
 	f.IntVar(&t.workers, "workers", team.DefaultWorkers, "the most workers at once, a `number`")
 	f.StringVar(&t.check, "check", "", "the check `command`, instead of the setting eval.command")
 	f.BoolVar(&t.json, "json", false, "print the board as one JSON object at the end")
-	f.StringVar(&t.format, "output-format", "text", "`format` of the output: text, json (the board at the end) or stream-json (also a line for each event)")
+	f.StringVar(&t.format, "output-format", "text",
+		"`format` of the output: text, json (the board at the end) or stream-json (also a line for each event)")
 	f.DurationVar(&t.time, "max-time", 0, "end the work after a `duration`, such as 30m; it can go on later")
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop each agent after `n` model calls")
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent in all")
@@ -96,7 +97,10 @@ func (p *program) teamWorks(ctx context.Context, inst *conversation.Instance, t 
 	var seat start.Seat
 	seat.Take(sess)
 	print := t.printer(p)
-	r, err := seat.Runner(inst, sess, board, start.Options{Workers: t.workers, Check: t.check, Joins: t.joins, Report: print})
+	r, err := seat.Runner(inst, sess, board, start.Options{
+		Workers: t.workers, Check: t.check, Joins: t.joins,
+		Report: print,
+	})
 	if err != nil {
 		return err
 	}
@@ -110,7 +114,10 @@ func (p *program) teamWorks(ctx context.Context, inst *conversation.Instance, t 
 		failed = t.end(p, s)
 	}
 	if err = errors.Join(err, failed); err != nil {
-		return &Error{Code: exitFailed, Err: err, Hint: "go on with: lathe team resume " + s.ID, interrupted: ctx.Err() != nil}
+		return &Error{
+			Code: exitFailed, Err: err, Hint: "go on with: lathe team resume " + s.ID,
+			interrupted: ctx.Err() != nil,
+		}
 	}
 	return nil
 }
@@ -155,7 +162,9 @@ func (t *teamFlags) session(s team.State) conversation.SessionOptions {
 }
 
 // openBoard makes a team, or finds one.
-func (p *program) openBoard(ctx context.Context, inst *conversation.Instance, goal, id string) (*team.Board, team.State, error) {
+func (p *program) openBoard(ctx context.Context, inst *conversation.Instance, goal, id string) (*team.Board,
+	team.State, error,
+) {
 	if goal == "" {
 		board, s, err := start.Boards(inst).Find(id)
 		if err != nil {
@@ -194,7 +203,9 @@ func (p *program) printTeam(s team.State, asJSON bool) error {
 	if s.Summary != "" {
 		b.WriteString("\n" + term.Escape(s.Summary) + "\n")
 	}
-	fmt.Fprintf(&b, "\nThe work is on the branch %s: look at it with git diff HEAD...%s, take it over with git merge %s.\n", s.Branch, s.Branch, s.Branch)
+	fmt.Fprintf(&b,
+		"\nThe work is on the branch %s: look at it with git diff HEAD...%s, take it over with git merge %s.\n", s.Branch,
+		s.Branch, s.Branch)
 	_, err := io.WriteString(p.out, b.String())
 	return err
 }
@@ -215,8 +226,10 @@ func teamResumeCommand(p *program, o *Options) *cobra.Command {
 func teamJoinCommand(p *program, o *Options) *cobra.Command {
 	t := teamFlags{joins: true}
 	c := &cobra.Command{
-		Use: "join [ID]", Short: "Work on the board of a team that another process runs, the newest without an id", Args: atMost("ID"),
-		Long: "Has workers of this process do tasks of a team, beside those of other processes. If the process that coordinates ends, this one takes over.",
+		Use: "join [ID]", Short: "Work on the board of a team that another process runs, the newest without an id",
+		Args: atMost("ID"),
+		Long: "Has workers of this process do tasks of a team, beside those of other processes. If the process that " +
+			"coordinates ends, this one takes over.",
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed
 			return p.runTeam(c.Context(), o, &t, "", strings.Join(args, ""))
@@ -227,38 +240,45 @@ func teamJoinCommand(p *program, o *Options) *cobra.Command {
 }
 
 func teamListCommand(p *program, o *Options) *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the teams of this project", Args: noArgs, RunE: func(*cobra.Command, []string) error {
-		inst, err := p.instance(o)
-		if err != nil {
-			return err
-		}
-		all, err := start.Boards(inst).List()
-		for _, s := range all {
-			done := 0
-			for _, t := range s.Tasks {
-				if t.Status == team.Done {
-					done++
-				}
+	return &cobra.Command{
+		Use: "list", Short: "List the teams of this project", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			inst, err := p.instance(o)
+			if err != nil {
+				return err
 			}
-			fmt.Fprintf(p.out, "%s  %d of %d done  %s\n", s.ID, done, len(s.Tasks), term.Truncate(term.EscapeLine(s.Goal), 80, "…"))
-		}
-		return errors.Join(err, inst.Close())
-	}}
+			all, err := start.Boards(inst).List()
+			for _, s := range all {
+				done := 0
+				for _, t := range s.Tasks {
+					if t.Status == team.Done {
+						done++
+					}
+				}
+				fmt.Fprintf(p.out, "%s  %d of %d done  %s\n", s.ID, done, len(s.Tasks), term.Truncate(term.EscapeLine(s.Goal), 80,
+					"…"))
+			}
+			return errors.Join(err, inst.Close())
+		},
+	}
 }
 
 func teamShowCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
-	c := &cobra.Command{Use: "show [ID]", Short: "Print the tasks of a team", Args: atMost("ID"), RunE: func(_ *cobra.Command, args []string) error {
-		inst, err := p.instance(o)
-		if err != nil {
-			return err
-		}
-		_, s, err := start.Boards(inst).Find(strings.Join(args, ""))
-		if err != nil {
-			return errors.Join(&Error{Code: exitUsage, Err: err}, inst.Close())
-		}
-		return errors.Join(p.printTeam(s, asJSON), inst.Close())
-	}}
+	c := &cobra.Command{
+		Use: "show [ID]", Short: "Print the tasks of a team", Args: atMost("ID"),
+		RunE: func(_ *cobra.Command, args []string) error {
+			inst, err := p.instance(o)
+			if err != nil {
+				return err
+			}
+			_, s, err := start.Boards(inst).Find(strings.Join(args, ""))
+			if err != nil {
+				return errors.Join(&Error{Code: exitUsage, Err: err}, inst.Close())
+			}
+			return errors.Join(p.printTeam(s, asJSON), inst.Close())
+		},
+	}
 	c.Flags().BoolVar(&asJSON, "json", false, "print one JSON object")
 	return c
 }

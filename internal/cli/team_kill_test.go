@@ -46,7 +46,8 @@ func teamScript() *llmtest.Script {
 		{When: &llmtest.When{System: "You coordinate", Result: "Task "}, Parts: []llmtest.Part{llmtest.Text("Made.")}},
 	}}
 	for i, name := range names {
-		s.Replies = append(s.Replies, coordinator(fmt.Sprintf(`(?m)^%d\. %s: (conflict|failed)`, i+1, name), llmtest.Tool("TaskUpdate", map[string]any{"id": i + 1, "status": "pending"})))
+		s.Replies = append(s.Replies, coordinator(fmt.Sprintf(`(?m)^%d\. %s: (conflict|failed)`, i+1, name),
+			llmtest.Tool("TaskUpdate", map[string]any{"id": i + 1, "status": "pending"})))
 	}
 	s.Replies = append(s.Replies, coordinator(`4\. four:`, llmtest.Text("All is done.")))
 	for i := 3; i > 0; i-- {
@@ -57,14 +58,15 @@ func teamScript() *llmtest.Script {
 		file := map[bool]string{true: "c.txt", false: name + ".txt"}[name == "three" || name == "four"]
 		command := fmt.Sprintf("grep -qs %s %s || { sleep 0.2; echo %s >>%s; }; echo did-it", name, file, name, file)
 		s.Replies = append(s.Replies, llmtest.Reply{
-			When: &llmtest.When{Contains: "Your task: " + name}, Parts: []llmtest.Part{llmtest.Tool("Bash", map[string]any{"command": command})},
+			When:  &llmtest.When{Contains: "Your task: " + name},
+			Parts: []llmtest.Part{llmtest.Tool("Bash", map[string]any{"command": command})},
 		})
 	}
 	return s
 }
 
-// Two processes work on one board. One of them is killed at random, again and again, and another one takes its place: every task is
-// done once, the conflict is solved, and nothing is merged twice.
+// Two processes work on one board. One of them is killed at random, again and again, and another one takes its place:
+// every task is done once, the conflict is solved, and nothing is merged twice.
 func TestATeamSurvivesKillsOfItsProcesses(t *testing.T) {
 	if testing.Short() {
 		t.Skip("starts many processes")
@@ -76,7 +78,10 @@ func TestATeamSurvivesKillsOfItsProcesses(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = srv.Close() })
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test",
+	}
 	run := func(name string, args ...string) string {
 		t.Helper()
 		c := exec.Command(name, args...)

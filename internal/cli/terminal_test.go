@@ -43,7 +43,8 @@ func stored(t *testing.T, home string) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	err = s.AddUser(t.Context(), llm.UserText("hello \x1b[2J\x1b]0;evil\x07"+strings.Repeat(" and so on", 20)), false, false)
+	err = s.AddUser(t.Context(), llm.UserText("hello \x1b[2J\x1b]0;evil\x07"+strings.Repeat(" and so on", 20)), false,
+		false)
 	if err := errors.Join(err, s.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -63,7 +64,8 @@ func TestRemovingAsksOnATerminal(t *testing.T) {
 		if gone := len(left) == 0; gone != tt.gone || (err == nil) != tt.gone || statErr != nil {
 			t.Errorf("typed %q: gone %v, %v\n%s", tt.typed, gone, err, out)
 		}
-		if !strings.Contains(out, "Remove 1 session for good? [y/N]") || strings.Contains(out, "\x1b[2J") || strings.Contains(out, "\x07") {
+		if !strings.Contains(out, "Remove 1 session for good? [y/N]") || strings.Contains(out, "\x1b[2J") ||
+			strings.Contains(out, "\x07") {
 			t.Errorf("shown: %q", out)
 		}
 	}
@@ -105,7 +107,8 @@ func TestASessionInUseIsNotRemoved(t *testing.T) {
 
 func TestTheDoctorLooksAtTheTerminal(t *testing.T) {
 	out, err := onTerminal(t, t.TempDir(), "", "doctor")
-	if err != nil || !strings.Contains(out, "60x24, 256 colours, TERM=xterm-256color") || !strings.Contains(out, "\x1b[32mok") {
+	if err != nil || !strings.Contains(out, "60x24, 256 colours, TERM=xterm-256color") || !strings.Contains(out,
+		"\x1b[32mok") {
 		t.Errorf("%v: %q", err, out)
 	}
 }

@@ -183,16 +183,19 @@ type callSource func(ctx context.Context) (llm.ToolCall, error)
 func (p *program) toolCalls(c *cobra.Command, args []string, input string) (callSource, error) {
 	switch {
 	case len(args) > 1:
-		return nil, usage("give the input with --input", "%s takes one tool, not %s", c.CommandPath(), plural(len(args), "argument"))
+		return nil, usage("give the input with --input", "%s takes one tool, not %s", c.CommandPath(),
+			plural(len(args), "argument"))
 	case len(args) == 0 && c.Flags().Changed("input"):
 		return nil, usage("see lathe tool list", "--input needs the name of a tool before it")
 	case len(args) == 0 && p.inTTY:
-		return nil, usage(`call one: lathe tool call Read --input '{"file_path":"README.md"}', or pipe lines of {"tool","input"} in`,
-			"there is no tool to call")
+		return nil,
+			usage(`call one: lathe tool call Read --input '{"file_path":"README.md"}', or pipe lines of {"tool","input"} in`,
+				"there is no tool to call")
 	case len(args) == 0:
 		return newCallLines(p.in).next, nil
 	case !c.Flags().Changed("input"):
-		return nil, usage(`give it as JSON: --input '{}', or --input @FILE`, "%s needs the input of %s", c.CommandPath(), args[0])
+		return nil, usage(`give it as JSON: --input '{}', or --input @FILE`, "%s needs the input of %s", c.CommandPath(),
+			args[0])
 	}
 	raw, err := p.inputOf(input)
 	if err != nil {

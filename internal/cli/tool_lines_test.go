@@ -10,7 +10,8 @@ import (
 
 func TestCallsAreReadLineByLine(t *testing.T) {
 	in := strings.Join([]string{
-		"\ufeff" + `{"tool":"Read","input":{"a":1}}`, "", "  ", `{"tool":"Read"`, `{"tool":"Write","input":{"x":"` + strings.Repeat("y", 200) + `"}}`,
+		"\ufeff" + `{"tool":"Read","input":{"a":1}}`, "", "  ", `{"tool":"Read"`, `{"tool":"Write","input":{"x":"` +
+			strings.Repeat("y", 200) + `"}}`,
 		`null`, `{"tool":"Glob","input":null}`, `{"tool":"Grep","input":{}} trailing`, `{"tool":"Last","input":{}}`,
 	}, "\n")
 	lines := newCallLines(strings.NewReader(in))
@@ -27,7 +28,10 @@ func TestCallsAreReadLineByLine(t *testing.T) {
 		}
 		got = append(got, call.Name)
 	}
-	want := []string{"Read", "line 4: not a JSON", "line 5: the line has more", `line 6: "tool" is missing`, `line 7: "input" is not an object`, "line 8: not a JSON", "Last"}
+	want := []string{
+		"Read", "line 4: not a JSON", "line 5: the line has more", `line 6: "tool" is missing`,
+		`line 7: "input" is not an object`, "line 8: not a JSON", "Last",
+	}
 	if len(got) != len(want) {
 		t.Fatalf("got %q", got)
 	}

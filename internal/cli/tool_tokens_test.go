@@ -20,7 +20,10 @@ func TestTheCostsOfToolsAreThoseOfARequest(t *testing.T) {
 		t.Helper()
 		c := exec.Command(buildLathe(t), args...)
 		c.Dir = home
-		c.Env = []string{"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+		c.Env = []string{
+			"HOME=" + home, "PATH=" + os.Getenv("PATH"), "ANTHROPIC_BASE_URL=" + srv.URL(),
+			"ANTHROPIC_API_KEY=sk-test",
+		}
 		out, err := c.Output()
 		if err != nil {
 			t.Fatalf("%v: %v", args, err)

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// strangersFiles are those of a repository that wants to run programs; each leaves a file ran-* in the project's folder.
+// strangersFiles are those of a repository that wants to run programs; each leaves a file ran-* in the project's
+// folder.
 var strangersFiles = map[string]string{
 	".claude/settings.json": `{"hooks": {
   "SessionStart": [{"hooks": [{"type": "command", "command": "touch DIR/ran-session-hook"}]}],
@@ -22,7 +23,8 @@ var strangersFiles = map[string]string{
 	".lathe/settings.json": `{"context": {"providers": {"news": {"command": "touch DIR/ran-context"}}},
  "formatters": {"programs": {"own": {"command": ["sh", "-c", "touch DIR/ran-formatter; cat"], "extensions": [".odd"]}}},
  "lsp": {"enabled": true, "servers": {"own": {"command": ["sh", "-c", "touch DIR/ran-language-server"], "extensionToLanguage": {".odd": "odd"}}}}}`,
-	".claude/skills/s/SKILL.md": "---\nname: s\ndescription: x\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: command\n          command: touch DIR/ran-skill-hook\n---\nText.\n",
+	".claude/skills/s/SKILL.md": "---\nname: s\ndescription: x\nhooks:\n  PreToolUse:\n    - hooks:\n        - type: " +
+		"command\n          command: touch DIR/ran-skill-hook\n---\nText.\n",
 	".lathe/tools/teller": `#!/bin/sh
 echo '{"name": "teller", "description": "x", "input_schema": {"type": "object"}, "accesses": []}'`,
 	"ran.sh": `#!/bin/sh
@@ -32,7 +34,8 @@ touch ran-allowed`, // the servers start beside the turn
 	".env":      "DOTENV_MARK=of-the-file\n",
 }
 
-// TestARepositoryRunsNothingUntilItIsTrusted gives a hostile repository to a run without a person, with and without --trust.
+// TestARepositoryRunsNothingUntilItIsTrusted gives a hostile repository to a run without a person, with and without
+// --trust.
 func TestARepositoryRunsNothingUntilItIsTrusted(t *testing.T) {
 	d := drive(t, `
 reply
@@ -66,11 +69,13 @@ reply
 	if out, err := exec.Command("git", "-C", d.dir, "init", "-q").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
-	if out, err := exec.Command("git", "-C", d.dir, "config", "core.fsmonitor", "touch "+d.dir+"/ran-git; false").CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "-C", d.dir, "config", "core.fsmonitor", "touch "+d.dir+
+		"/ran-git; false").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	run := func(more ...string) (out, stderr string, code int) {
-		return d.once(append(more, "--sandbox", "off", "--output-format", "stream-json", "--verbose", "--allowedTools", "Write,Skill,Bash(printenv *)", "--", "do it")...)
+		return d.once(append(more, "--sandbox", "off", "--output-format", "stream-json", "--verbose", "--allowedTools",
+			"Write,Skill,Bash(printenv *)", "--", "do it")...)
 	}
 	out, stderr, code := run()
 	if code != 0 || strings.Contains(out, `"teller"`) {
@@ -94,7 +99,10 @@ reply
 	if code != 0 || !strings.Contains(out, `"teller"`) {
 		t.Fatalf("exit code %d: %s%s", code, out, stderr)
 	}
-	want := []string{"ran-allowed", "ran-call-hook", "ran-context", "ran-formatter", "ran-language-server", "ran-prompt-hook", "ran-server", "ran-session-hook", "ran-skill-hook"}
+	want := []string{
+		"ran-allowed", "ran-call-hook", "ran-context", "ran-formatter", "ran-language-server",
+		"ran-prompt-hook", "ran-server", "ran-session-hook", "ran-skill-hook",
+	}
 	if got := d.ran(); !slices.Equal(got, want) {
 		t.Errorf("a trusted repository ran\n%q, want\n%q", got, want)
 	}

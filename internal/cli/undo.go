@@ -47,7 +47,8 @@ func (u *undoing) flags(c *cobra.Command) {
 	f.BoolVar(&u.take, "take", false, "bring those back too; their content is kept, and lathe redo restores it")
 	f.BoolVar(&u.merge, "merge", false, "merge those three ways; a file with conflicts stays as it is")
 	f.BoolVar(&u.dry, "dry-run", false, "print the difference and change nothing")
-	f.StringArrayVar(&u.choose, "choose", nil, "what happens to one file that somebody else changed: PATH=keep, PATH=take or PATH=merge; repeatable")
+	f.StringArrayVar(&u.choose, "choose", nil, "what happens to one file that somebody else changed: PATH=keep, "+
+		"PATH=take or PATH=merge; repeatable")
 	c.MarkFlagsMutuallyExclusive("keep", "take", "merge")
 }
 
@@ -60,7 +61,11 @@ func (u *undoing) choices(plan *snapshot.Plan) (func(snapshot.PlannedFile) snaps
 		if at < 0 || !slices.Contains([]snapshot.Choice{snapshot.Keep, snapshot.Take, snapshot.Merge}, choice) {
 			return nil, usage("--choose main.go=merge", "--choose takes PATH=keep, PATH=take or PATH=merge, not %q", text)
 		}
-		if !slices.ContainsFunc(plan.Conflicts(), func(f snapshot.PlannedFile) bool { return plan.Rel(f) == text[:at] || f.Path == text[:at] }) {
+		if !slices.ContainsFunc(plan.Conflicts(), func(
+			f snapshot.PlannedFile,
+		) bool {
+			return plan.Rel(f) == text[:at] || f.Path == text[:at]
+		}) {
 			return nil, usage("lathe undo --dry-run lists the conflicts", "%s has no conflict to choose in", text[:at])
 		}
 		of[text[:at]] = choice
@@ -113,7 +118,8 @@ The conversation stays as it is; lathe session rewind takes both back. docs/undo
 			if len(args) > 0 {
 				var err error
 				if n, err = strconv.Atoi(args[0]); err != nil || n < 1 || len(args) > 1 {
-					return usage(`a prompt that begins with this word: lathe -p "undo ..."`, "%s takes a number of steps, from 1", c.CommandPath())
+					return usage(`a prompt that begins with this word: lathe -p "undo ..."`, "%s takes a number of steps, from 1",
+						c.CommandPath())
 				}
 			}
 			return p.withHistory(o, u.session, func(h snapshot.History, _ *session.Session) error {
@@ -130,9 +136,14 @@ func redoCommand(p *program, o *Options) *cobra.Command {
 	var u undoing
 	c := &cobra.Command{
 		Use: "redo", Short: "Bring back what the last undo or rewind took back", Args: noArgs,
-		Long: "Bring back the files that the last undo or rewind of a session took back. After another step there is nothing to redo.",
+		Long: "Bring back the files that the last undo or rewind of a session took back. After another step there is " +
+			"nothing to redo.",
 		RunE: func(*cobra.Command, []string) error {
-			return p.withHistory(o, u.session, func(h snapshot.History, _ *session.Session) error { return p.bringBack(u, h.Redo) })
+			return p.withHistory(o, u.session, func(h snapshot.History,
+				_ *session.Session,
+			) error {
+				return p.bringBack(u, h.Redo)
+			})
 		},
 	}
 	u.flags(c)
@@ -164,7 +175,10 @@ func (p *program) bringBack(u undoing, make func() (*snapshot.Plan, error)) erro
 		fmt.Fprintf(p.err, "lathe: %s stays as it is: %s\n", term.EscapeLine(plan.Rel(f)), term.EscapeLine(f.Blocked))
 	}
 	if len(out.Left) > 0 {
-		return &Error{Code: exitFailed, Msg: fmt.Sprintf("%d files were left alone", len(out.Left)), Hint: "--take brings those back that somebody else changed, --merge merges them"}
+		return &Error{
+			Code: exitFailed, Msg: fmt.Sprintf("%d files were left alone", len(out.Left)),
+			Hint: "--take brings those back that somebody else changed, --merge merges them",
+		}
 	}
 	return nil
 }
@@ -247,7 +261,8 @@ func (p *program) rewindConversation(c *cobra.Command, o *Options, name, entry s
 func sessionDiffCommand(p *program, o *Options) *cobra.Command {
 	var theirs, byTurn, byAgent bool
 	c := &cobra.Command{
-		Use: "diff ID [MESSAGE [MESSAGE]]", Short: "Print what a session changed in files, as a patch", ValidArgsFunction: completeIDs(o),
+		Use: "diff ID [MESSAGE [MESSAGE]]", Short: "Print what a session changed in files, as a patch",
+		ValidArgsFunction: completeIDs(o),
 		Args: func(c *cobra.Command, args []string) error {
 			return oneID(c, args[:min(len(args), max(1, len(args)-2))])
 		},

@@ -56,7 +56,8 @@ func TestTheExampleOfTheUndoPageRuns(t *testing.T) {
 // exampleProject has the model run a command in a new project, and returns a function that runs lathe there.
 func exampleProject(t *testing.T, command string) func(args ...string) string {
 	t.Helper()
-	script, err := llmtest.Parse(fmt.Appendf(nil, `{"replies": [{"parts": [{"tool": "Bash", "input": {"command": %q}}]}, {"parts": [{"text": "Done."}]}]}`, command))
+	script, err := llmtest.Parse(fmt.Appendf(nil,
+		`{"replies": [{"parts": [{"tool": "Bash", "input": {"command": %q}}]}, {"parts": [{"text": "Done."}]}]}`, command))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -72,7 +73,8 @@ func exampleProject(t *testing.T, command string) func(args ...string) string {
 	run := func(args ...string) string {
 		cmd := exec.Command(bin, args...)
 		cmd.Dir = dir
-		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USERPROFILE=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=sk-ant-test"}
+		cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "USERPROFILE=" + home, "ANTHROPIC_BASE_URL=" +
+			srv.URL(), "ANTHROPIC_API_KEY=sk-ant-test"}
 		out, err := cmd.CombinedOutput()
 		if err != nil {
 			t.Fatalf("lathe %s: %v %s", strings.Join(args, " "), err, out)

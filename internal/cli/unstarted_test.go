@@ -13,7 +13,9 @@ import (
 )
 
 // unstarted runs lathe in a home of its own and returns its result lines.
-func unstarted(t *testing.T, settings, stdin string, env []string, args ...string) (results []map[string]any, stderr string, code int) {
+func unstarted(t *testing.T, settings, stdin string, env []string, args ...string) (results []map[string]any,
+	stderr string, code int,
+) {
 	t.Helper()
 	home := t.TempDir()
 	if settings != "" {
@@ -60,7 +62,11 @@ func TestARunThatCannotBeginEndsWithAResultLine(t *testing.T) {
 		{"no key", "", "", nil, []string{"hi"}, "ANTHROPIC_API_KEY"},
 		{"no such session", "", "", key, []string{"--resume", "0190aaaa", "hi"}, "0190aaaa"},
 		{"nothing to continue", "", "", key, []string{"-c", "hi"}, "session"},
-		{"settings with rules that cannot be read", `{"permissions": {"deny": ["Bash(rm *)"`, "", key, []string{"hi"}, "settings.json"},
+		{
+			"settings with rules that cannot be read", `{"permissions": {"deny": ["Bash(rm *)"`, "", key,
+			[]string{"hi"},
+			"settings.json",
+		},
 		{"a flag that is refused", "", "", key, []string{"--plugin-dir-no-mcp", "x", "hi"}, "--plugin-dir-no-mcp"},
 		{"an unknown flag", "", "", key, []string{"hi", "--make-tea"}, "--make-tea"},
 		{"a broken schema", "", "", key, []string{"--json-schema", "{", "hi"}, "schema"},
@@ -69,7 +75,11 @@ func TestARunThatCannotBeginEndsWithAResultLine(t *testing.T) {
 		{"a command without a key", "", "", nil, []string{"/cost"}, "ANTHROPIC_API_KEY"},
 		{"an unknown model file", "", "", key, []string{"--system-prompt-file", "none.md", "hi"}, "none.md"},
 		{"a message without a key", "", message, nil, []string{"--input-format", "stream-json"}, "ANTHROPIC_API_KEY"},
-		{"a message and a lost session", "", message, key, []string{"--input-format", "stream-json", "--resume", "0190aaaa"}, "0190aaaa"},
+		{
+			"a message and a lost session", "", message, key,
+			[]string{"--input-format", "stream-json", "--resume", "0190aaaa"},
+			"0190aaaa",
+		},
 	} {
 		for _, format := range [][]string{{"json"}, {"json", "--verbose"}, {"stream-json"}} {
 			if strings.Contains(strings.Join(tt.args, " "), "--input-format") && format[0] == "json" {
@@ -82,7 +92,8 @@ func TestARunThatCannotBeginEndsWithAResultLine(t *testing.T) {
 				continue
 			}
 			r := rs[0]
-			if r["subtype"] != "error_during_execution" || r["is_error"] != true || r["terminal_reason"] != "turn_setup_failed" ||
+			if r["subtype"] != "error_during_execution" || r["is_error"] != true ||
+				r["terminal_reason"] != "turn_setup_failed" ||
 				!strings.Contains(toJSON(r["errors"]), tt.want) || !strings.Contains(stderr, tt.want) {
 				t.Errorf("%s, %q: %s\n%s", tt.name, format, toJSON(r), stderr)
 			}

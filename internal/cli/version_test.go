@@ -8,8 +8,11 @@ import (
 
 func TestVersionFallsBackOnWhatTheBuildRecorded(t *testing.T) {
 	stamped := &debug.BuildInfo{
-		Main:     debug.Module{Version: "v1.2.3"},
-		Settings: []debug.BuildSetting{{Key: "vcs.revision", Value: "0123456789abcdef0123"}, {Key: "vcs.modified", Value: "true"}},
+		Main: debug.Module{Version: "v1.2.3"},
+		Settings: []debug.BuildSetting{
+			{Key: "vcs.revision", Value: "0123456789abcdef0123"},
+			{Key: "vcs.modified", Value: "true"},
+		},
 	}
 	for _, tt := range []struct {
 		name, version, commit string

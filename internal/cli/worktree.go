@@ -17,7 +17,9 @@ import (
 const newWorktree = "\x00new"
 
 // worktreeName matches valid names: they become part of a path and of a branch.
-var worktreeName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`) })
+var worktreeName = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^[A-Za-z0-9][A-Za-z0-9_-]*(\.[A-Za-z0-9_-]+)*$`)
+})
 
 const maxWorktreeName = 64
 
@@ -29,15 +31,16 @@ type gitWorktree struct {
 	repo git.Repo
 }
 
-// enterWorktree makes the work tree that the options ask for, or finds it, and makes it the folder of the run. Leave removes it if it
-// is unchanged, else prints its path.
+// enterWorktree makes the work tree that the options ask for, or finds it, and makes it the folder of the run. Leave
+// removes it if it is unchanged, else prints its path.
 func (p *program) enterWorktree(ctx context.Context, o *Options) (leave func(context.Context) error, err error) {
 	name := o.Worktree
 	if name == newWorktree {
 		name = p.now().Format("20060102-150405") + "-" + p.uuid()[:8]
 	}
 	if len(name) > maxWorktreeName || !worktreeName().MatchString(name) {
-		return nil, usage("use letters, digits, dots, - and _, at most 64", "--worktree: %q is not a name for a worktree", name)
+		return nil, usage("use letters, digits, dots, - and _, at most 64", "--worktree: %q is not a name for a worktree",
+			name)
 	}
 	dir, err := workingFolder(o)
 	if err != nil {
@@ -49,11 +52,15 @@ func (p *program) enterWorktree(ctx context.Context, o *Options) (leave func(con
 	return p.enterGit(ctx, o, dir, name)
 }
 
-// enterGit has git make the work tree. Work trees are beside the repository, in NAME.worktrees: inside, they would be files of the project.
-func (p *program) enterGit(ctx context.Context, o *Options, dir, name string) (leave func(context.Context) error, err error) {
+// enterGit has git make the work tree. Work trees are beside the repository, in NAME.worktrees: inside, they would be
+// files of the project.
+func (p *program) enterGit(ctx context.Context, o *Options, dir, name string) (leave func(context.Context) error,
+	err error,
+) {
 	repo, ok := git.Find(dir)
 	if !ok {
-		return nil, usage("make a repository with git init, or leave the flag out", "--worktree: %s is not in a git repository", dir)
+		return nil, usage("make a repository with git init, or leave the flag out",
+			"--worktree: %s is not in a git repository", dir)
 	}
 	main := repo.Root
 	if repo.Worktree { // beside the others
@@ -78,7 +85,8 @@ func (w *gitWorktree) leave(ctx context.Context) error {
 	if gone {
 		fmt.Fprintf(w.p.err, "%s: nothing was changed; the worktree is removed\n", messagesName)
 	} else {
-		fmt.Fprintf(w.p.err, "%s: the work is in %s, branch %s; remove it with: git worktree remove %s\n", messagesName, escape(w.Path), escape(w.Branch), escape(w.Path))
+		fmt.Fprintf(w.p.err, "%s: the work is in %s, branch %s; remove it with: git worktree remove %s\n", messagesName,
+			escape(w.Path), escape(w.Branch), escape(w.Path))
 	}
 	return err
 }

@@ -15,7 +15,9 @@ import (
 )
 
 // enterHooked has the hooks of WorktreeCreate make the folder of the run; ok is false where there are none.
-func (p *program) enterHooked(ctx context.Context, o *Options, dir, name string) (leave func(context.Context) error, ok bool, err error) {
+func (p *program) enterHooked(ctx context.Context, o *Options, dir, name string) (leave func(context.Context) error,
+	ok bool, err error,
+) {
 	maker := worktree.New(sandbox.New(), func() config.Worktree { return config.Worktree{} })
 	tree, ok, err := maker.OpenHooked(ctx, dir, nil, name, worktreeHooks{p, *o})
 	if err != nil {

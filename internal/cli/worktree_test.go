@@ -13,7 +13,10 @@ import (
 // repository makes the folder of d a repository with one commit.
 func (d *driven) git(args ...string) string {
 	d.t.Helper()
-	c := exec.Command("git", append([]string{"-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "init.defaultBranch=main"}, args...)...)
+	c := exec.Command("git", append([]string{
+		"-c", "user.name=x", "-c", "user.email=x@example.com", "-c",
+		"init.defaultBranch=main",
+	}, args...)...)
 	c.Dir = d.dir
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	out, err := c.CombinedOutput()
@@ -48,7 +51,8 @@ final
   say Done.
 `)
 	d.end()
-	if _, stderr, code := d.once("--worktree", "one", "hi"); code != 2 || !strings.Contains(stderr, "not in a git repository") {
+	if _, stderr, code := d.once("--worktree", "one", "hi"); code != 2 || !strings.Contains(stderr,
+		"not in a git repository") {
 		t.Errorf("%d %s", code, stderr)
 	}
 	d.git("init", "-q")
@@ -69,7 +73,8 @@ final
 	}
 
 	// Nothing is changed: it is gone, with its branch.
-	if out, stderr, code := d.once("--worktree", "hi there"); code != 0 || out != "Done.\n" || !strings.Contains(stderr, "is removed") {
+	if out, stderr, code := d.once("--worktree", "hi there"); code != 0 || out != "Done.\n" || !strings.Contains(stderr,
+		"is removed") {
 		t.Errorf("%d %s %s", code, out, stderr)
 	}
 	if b := d.git("branch", "--list", "worktree-*"); b != "" {
@@ -82,7 +87,8 @@ final
 
 	// A changed work tree stays, and a second run continues in it.
 	one := filepath.Join(trees, "one")
-	if _, stderr, code := d.once("-w", "one", "--permission-mode", "acceptEdits", "write it"); code != 0 || !strings.Contains(stderr, "the work is in "+one) {
+	if _, stderr, code := d.once("-w", "one", "--permission-mode", "acceptEdits", "write it"); code != 0 ||
+		!strings.Contains(stderr, "the work is in "+one) {
 		t.Errorf("%d %s", code, stderr)
 	}
 	if b, err := os.ReadFile(filepath.Join(one, "made.txt")); err != nil || string(b) != "x\n" {
@@ -91,7 +97,8 @@ final
 	if _, err := os.Stat(filepath.Join(d.dir, "made.txt")); err == nil {
 		t.Error("the run worked in the repository itself")
 	}
-	if out, _, code := d.once("-w", "one", "--output-format", "stream-json", "hi"); code != 0 || !strings.Contains(out, `"cwd":"`+one+`"`) {
+	if out, _, code := d.once("-w", "one", "--output-format", "stream-json", "hi"); code != 0 || !strings.Contains(out,
+		`"cwd":"`+one+`"`) {
 		t.Errorf("%d %s", code, out)
 	}
 	if _, err := os.Stat(filepath.Join(one, "made.txt")); err != nil {
@@ -102,7 +109,8 @@ final
 	}
 }
 
-// Hooks of the user make the folder of a run in the place of git, also where there is no repository, and get it back if nothing was changed.
+// Hooks of the user make the folder of a run in the place of git, also where there is no repository, and get it back if
+// nothing was changed.
 func TestHooksMakeTheWorktreeOfARun(t *testing.T) {
 	d := drive(t, `
 reply
@@ -118,7 +126,8 @@ final
 	top := filepath.Dir(d.dir)
 	settings := func(create string) string {
 		return `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "` + create + `"}]}],
-			"WorktreeRemove": [{"hooks": [{"type": "command", "command": "cat > ` + top + `/removed; echo put away >&2; exit 2"}]}]}}`
+			"WorktreeRemove": [{"hooks": [{"type": "command", "command": "cat > ` + top +
+			`/removed; echo put away >&2; exit 2"}]}]}}`
 	}
 	file := filepath.Join(top, ".claude", "settings.json")
 	write := func(text string) {
@@ -129,15 +138,18 @@ final
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	write(settings(`cat > ` + top + `/asked; n=$(sed 's/.*\"name\":\"\\([a-z]*\\)\".*/\\1/' ` + top + `/asked); mkdir -p ../trees/$n; echo ../trees/$n`))
+	write(settings(`cat > ` + top + `/asked; n=$(sed 's/.*\"name\":\"\\([a-z]*\\)\".*/\\1/' ` + top +
+		`/asked); mkdir -p ../trees/$n; echo ../trees/$n`))
 	one := filepath.Join(top, "trees", "one")
 
 	out, stderr, code := d.once("--worktree", "one", "--output-format", "stream-json", "hi")
-	if code != 0 || !strings.Contains(out, `"cwd":"`+one+`"`) || !strings.Contains(stderr, "working in "+one+", made by a hook") {
+	if code != 0 || !strings.Contains(out, `"cwd":"`+one+`"`) || !strings.Contains(stderr, "working in "+one+
+		", made by a hook") {
 		t.Fatalf("%d %s %s", code, out, stderr)
 	}
 	if text, err := os.ReadFile(filepath.Join(top, "removed")); err == nil {
-		if !strings.Contains(string(text), `"worktree_path":"`+one+`"`) || !strings.Contains(stderr, "put away") || !strings.Contains(stderr, "nothing was changed") {
+		if !strings.Contains(string(text), `"worktree_path":"`+one+`"`) || !strings.Contains(stderr, "put away") ||
+			!strings.Contains(stderr, "nothing was changed") {
 			t.Errorf("%s %s", text, stderr)
 		}
 	} else if !strings.Contains(stderr, "was there before") { // the file system does not say when it was made
@@ -145,7 +157,8 @@ final
 	}
 	_ = os.Remove(filepath.Join(top, "removed"))
 	for _, prompt := range []string{"write it", "hi"} { // the second run changes nothing, and the work of the first stays
-		if _, stderr, code := d.once("-w", "one", "--permission-mode", "acceptEdits", prompt); code != 0 || !strings.Contains(stderr, one) {
+		if _, stderr, code := d.once("-w", "one", "--permission-mode", "acceptEdits", prompt); code != 0 ||
+			!strings.Contains(stderr, one) {
 			t.Errorf("%d %s", code, stderr)
 		}
 		if _, err := os.Stat(filepath.Join(one, "made.txt")); err != nil {

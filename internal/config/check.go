@@ -93,7 +93,10 @@ func (c *checker) members(s *schema, n *node, p keyPath) bool {
 	}
 	for _, key := range s.required {
 		if n.get(key) == nil {
-			e := &Error{Origin: n.origin(), Key: p.String(), Text: strconv.Quote(key) + " is missing", Allowed: s.prop(key).allowed()}
+			e := &Error{
+				Origin: n.origin(), Key: p.String(), Text: strconv.Quote(key) + " is missing",
+				Allowed: s.prop(key).allowed(),
+			}
 			return c.report(e, p)
 		}
 	}

@@ -123,7 +123,8 @@ func Load(opts Options) (*Config, error) {
 	}
 	c := &Config{
 		Warnings: l.warnings, opts: l.opts, paths: l.paths, env: l.env, settingsEnv: l.settingsEnv, merged: merged,
-		held: l.held, waiting: l.waiting(), heldDigest: l.heldDigest, trusted: l.trusted, projectTools: l.projectTools, files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
+		held: l.held, waiting: l.waiting(), heldDigest: l.heldDigest, trusted: l.trusted, projectTools: l.projectTools,
+		files: l.files, localDigest: l.localDigest, orgURL: l.orgURL, layers: l.layers,
 	}
 	return c, c.decode()
 }
@@ -190,8 +191,8 @@ func (c *Config) Held() []Value { return slices.Clone(c.held) }
 // HeldDigest identifies the held values for Options.Trust; "" when there are none.
 func (c *Config) HeldDigest() string { return c.heldDigest }
 
-// TrustsPrograms reports whether programs of the project (of node_modules/.bin, of a virtual environment) may run: the held values
-// count, or there are none and the user trusted the folder all the same.
+// TrustsPrograms reports whether programs of the project (of node_modules/.bin, of a virtual environment) may run: the
+// held values count, or there are none and the user trusted the folder all the same.
 func (c *Config) TrustsPrograms() bool {
 	return c.trusted || len(c.held) == 0 && c.paths.remembersTrust(nothingHeld)
 }
@@ -228,7 +229,8 @@ func (c *Config) Rules() []Rule {
 				r.Pattern = "*"
 			}
 			out = append(out, Rule{
-				Action: r.Action, Permission: r.Permission, Pattern: r.Pattern, Match: r.Match, NotMatch: r.NotMatch, Origin: e.origin(),
+				Action: r.Action, Permission: r.Permission, Pattern: r.Pattern, Match: r.Match, NotMatch: r.NotMatch,
+				Origin: e.origin(),
 			})
 		}
 	}
@@ -257,12 +259,20 @@ func (o Options) resolve() (Options, environment, Paths, error) {
 	for _, over := range []struct {
 		dst *string
 		val string
-	}{{&paths.ConfigHome, o.ConfigHome}, {&paths.StateHome, o.StateHome}, {&paths.CacheHome, o.CacheHome}, {&paths.DataHome, o.DataHome}} {
+	}{
+		{&paths.ConfigHome, o.ConfigHome},
+		{&paths.StateHome, o.StateHome},
+		{&paths.CacheHome, o.CacheHome},
+		{&paths.DataHome, o.DataHome},
+	} {
 		if over.val != "" {
 			*over.dst = over.val
 		}
 		if !filepath.IsAbs(*over.dst) {
-			return o, env, paths, &Error{Text: "there is no home folder to keep settings in", Hint: "set HOME to an absolute path"}
+			return o, env, paths, &Error{
+				Text: "there is no home folder to keep settings in",
+				Hint: "set HOME to an absolute path",
+			}
 		}
 	}
 	dir, err := filepath.Abs(o.Dir) // "" is the current folder

@@ -52,7 +52,8 @@ func keyTable() string {
 		if len(s.props) == 0 && !strings.HasSuffix(p.String(), ".*") {
 			from = fromProject(p)
 		}
-		row := []string{"`" + strings.ReplaceAll(p.String(), "[*]", ".*") + "`", s.allowed(), def, from, s.description + effect(p) + examples(s)}
+		row := []string{"`" + strings.ReplaceAll(p.String(), "[*]", ".*") + "`", s.allowed(), def, from, s.description +
+			effect(p) + examples(s)}
 		for i, cell := range row {
 			row[i] = strings.ReplaceAll(cell, "|", `\|`)
 		}

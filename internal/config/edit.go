@@ -115,12 +115,15 @@ func (e *editor) insert(at *hujson.Value, rest keyPath, indent string, val *node
 		}
 		return nil
 	}
-	return &Error{Key: rest.String(), Text: "there is no such place: what is above it is neither an object nor a list it fits"}
+	return &Error{Key: rest.String(), Text: "there is no such place: what is above it is neither an object nor a list " +
+		"it fits"}
 }
 
 // room returns the white space before a new last member, and the text after it up to the closing bracket. A
 // comment behind the former last member stays with that member.
-func (e *editor) room(members []*hujson.Value, after hujson.Extra, indent string, breakEmpty bool) (before, tail hujson.Extra) {
+func (e *editor) room(members []*hujson.Value, after hujson.Extra, indent string, breakEmpty bool) (before,
+	tail hujson.Extra,
+) {
 	multi := len(members) == 0 && breakEmpty
 	inner := indent + e.unit
 	for _, m := range members {

@@ -61,7 +61,10 @@ func (l *loader) warnIdle(root *node) {
 		keys[at] = append(keys[at], p.String())
 	})
 	for _, at := range order {
-		l.warn(Warning{Origin: at, Text: strings.Join(keys[at], ", ") + ": without effect, lathe does not have this yet", Idle: true})
+		l.warn(Warning{
+			Origin: at, Text: strings.Join(keys[at], ", ") + ": without effect, lathe does not have this yet",
+			Idle: true,
+		})
 	}
 }
 
@@ -158,7 +161,10 @@ func modeForbidden(root *node, held []*node, mode string) *Error {
 		return bypassForbidden(root, held)
 	case "auto":
 		if off := root.at(keyPath{"permissions", "disableAutoMode"}); off != nil {
-			return &Error{Origin: off.origin(), Key: "permissions.disableAutoMode", Text: "the mode auto is forbidden by the settings", Hint: "use another mode"}
+			return &Error{
+				Origin: off.origin(), Key: "permissions.disableAutoMode",
+				Text: "the mode auto is forbidden by the settings", Hint: "use another mode",
+			}
 		}
 	}
 	return nil
@@ -166,7 +172,10 @@ func modeForbidden(root *node, held []*node, mode string) *Error {
 
 func bypassForbidden(root *node, held []*node) *Error {
 	if off := root.at(keyPath{"permissions", "disableBypassPermissionsMode"}); off != nil {
-		return &Error{Origin: off.origin(), Key: "permissions.disableBypassPermissionsMode", Text: "the mode bypassPermissions is forbidden by the settings"}
+		return &Error{
+			Origin: off.origin(), Key: "permissions.disableBypassPermissionsMode",
+			Text: "the mode bypassPermissions is forbidden by the settings",
+		}
 	}
 	found, ok := unprotected(root, held)
 	if !ok {
@@ -178,7 +187,8 @@ func bypassForbidden(root *node, held []*node) *Error {
 		Hint: "use another mode, or take the setting away",
 	}
 	if found.held {
-		e.Text = "the mode bypassPermissions is refused: this setting protects you, and it is held back until you trust the folder"
+		e.Text = "the mode bypassPermissions is refused: this setting protects you, and it is held back until you trust " +
+			"the folder"
 		e.Hint = "use another mode, or trust the folder (lathe config trust)"
 	}
 	return e

@@ -27,7 +27,10 @@ func TestBypassIsRefusedWhileAProtectionHasNoEffect(t *testing.T) {
 		"sandbox is on":        {claudeUser, `{"sandbox": {"enabled": true, "autoAllowBashIfSandboxed": true}}`, ""},
 		"managed servers only": {managed, `{"allowManagedMcpServersOnly": true}`, ""},
 		"managed rules only":   {managed, `{"allowManagedPermissionRulesOnly": true}`, "allowManagedPermissionRulesOnly"},
-		"forbidden":            {managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`, "permissions.disableBypassPermissionsMode"},
+		"forbidden": {
+			managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`,
+			"permissions.disableBypassPermissionsMode",
+		},
 		"prompt hook":          {userFile, `{"hooks": {"UserPromptSubmit": [{}]}}`, ""},
 		"managed hooks only":   {managed, `{"allowManagedHooksOnly": true}`, ""},
 		"other hooks":          {claudeUser, `{"hooks": {"PostToolUse": [{}], "Stop": [{}]}}`, ""},
@@ -103,7 +106,8 @@ func TestBypassIsRefusedWhileAProjectsProtectionIsHeldBack(t *testing.T) {
 				diff(t, text, err, nil)
 				continue
 			}
-			if err == nil || !strings.Contains(m.short(err.Error()), file+":1:") || !strings.Contains(err.Error(), key) || !strings.Contains(err.Error(), "use another mode") {
+			if err == nil || !strings.Contains(m.short(err.Error()), file+":1:") || !strings.Contains(err.Error(), key) ||
+				!strings.Contains(err.Error(), "use another mode") {
 				t.Errorf("%s in %s: got %v, want an error that names the key, the place and the next move", text, file, err)
 			}
 			diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")

@@ -164,7 +164,8 @@ func (l *loader) settingsVariable(name string) (*node, bool) {
 	}
 	src := *n.src
 	src.layer, src.name = SettingsEnv, name
-	return &node{kind: '"', text: n.text, src: &src, off: n.off, loose: true, secret: n.secret || secretVariable(name)}, true
+	return &node{kind: '"', text: n.text, src: &src, off: n.off, loose: true, secret: n.secret || secretVariable(name)},
+		true
 }
 
 // Env returns an environment variable as lathe itself sees it: the env objects of the user, of --settings and

@@ -11,9 +11,11 @@ import (
 
 func TestVariablesSetTheirKeys(t *testing.T) {
 	m := newMachine(t)
-	m.env("ANTHROPIC_API_KEY=sk-ant", "ANTHROPIC_AUTH_TOKEN=tok", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/x", "ANTHROPIC_BETAS=a, b,",
+	m.env("ANTHROPIC_API_KEY=sk-ant", "ANTHROPIC_AUTH_TOKEN=tok", "ANTHROPIC_BASE_URL=http://127.0.0.1:1/x",
+		"ANTHROPIC_BETAS=a, b,",
 		"ANTHROPIC_CUSTOM_HEADERS=X-One: 1\nX-Two:2:3\n", "OPENAI_API_KEY=sk-o", "OPENAI_BASE_URL=https://o.example/v1",
-		"ANTHROPIC_SMALL_FAST_MODEL=tiny", "ANTHROPIC_DEFAULT_OPUS_MODEL=big", "ANTHROPIC_MAX_TOKENS=100", "MAX_THINKING_TOKENS=0",
+		"ANTHROPIC_SMALL_FAST_MODEL=tiny", "ANTHROPIC_DEFAULT_OPUS_MODEL=big", "ANTHROPIC_MAX_TOKENS=100",
+		"MAX_THINKING_TOKENS=0",
 		"BASH_DEFAULT_TIMEOUT_MS=1", "BASH_MAX_TIMEOUT_MS=2", "BASH_MAX_OUTPUT_LENGTH=3", "CLAUDE_CODE_EFFORT_LEVEL=high",
 		"ANTHROPIC_COMPACTION_THRESHOLD=160000", "DISABLE_AUTO_COMPACT=1", "LATHE_LOG=debug", "LATHE_DEBUG=1",
 		"NODE_EXTRA_CA_CERTS=/a,b.pem", "SSL_CERT_FILE=/c.pem", "CLAUDE_CODE_MAX_RETRIES=0", "LATHE_SHELL=/bin/zsh")
@@ -25,9 +27,14 @@ func TestVariablesSetTheirKeys(t *testing.T) {
 		},
 		"openai": {APIKey: "sk-o", APIBase: "https://o.example/v1"},
 	})
-	diff(t, "models", []any{s.SmallModel, s.ModelAliases["opus"], s.MaxOutputTokens, *s.MaxThinkingTokens, s.Effort}, []any{"tiny", "big", 100, 0, "high"})
-	diff(t, "bash", s.Bash, config.Bash{DefaultTimeoutMs: 1, MaxTimeoutMs: 2, MaxOutputLength: 3, Shell: "/bin/zsh", Profile: "environment"})
-	diff(t, "rest", []any{s.CompactionThreshold, s.AutoCompactEnabled, s.Log.Level, s.Debug, s.Stream.MaxRetries}, []any{160000, false, "debug", true, 0})
+	diff(t, "models", []any{s.SmallModel, s.ModelAliases["opus"], s.MaxOutputTokens, *s.MaxThinkingTokens, s.Effort},
+		[]any{"tiny", "big", 100, 0, "high"})
+	diff(t, "bash", s.Bash, config.Bash{
+		DefaultTimeoutMs: 1, MaxTimeoutMs: 2, MaxOutputLength: 3, Shell: "/bin/zsh",
+		Profile: "environment",
+	})
+	diff(t, "rest", []any{s.CompactionThreshold, s.AutoCompactEnabled, s.Log.Level, s.Debug, s.Stream.MaxRetries},
+		[]any{160000, false, "debug", true, 0})
 	diff(t, "certificates", s.Network.CACerts, []string{"/a,b.pem", "/c.pem"})
 }
 
@@ -76,11 +83,17 @@ func TestEnvTellsWhatCountsForLatheItself(t *testing.T) {
 		"ONE": "process from environment", "TWO": "user from settings env", "THREE": "managed from settings env",
 		"N": "3 from settings env", "ON": "true from settings env",
 	})
-	diff(t, "for children", c.Settings.Env, map[string]string{"TWO": "user", "N": "3", "ON": "true", "ONE": "project", "FOUR": "project", "THREE": "managed"})
+	diff(t, "for children", c.Settings.Env, map[string]string{
+		"TWO": "user", "N": "3", "ON": "true", "ONE": "project",
+		"FOUR": "project", "THREE": "managed",
+	})
 }
 
 func TestPathsFollowXDGAndClaudesVariables(t *testing.T) {
-	p := config.ResolvePaths([]string{"HOME=/h", "XDG_CONFIG_HOME=/c", "XDG_STATE_HOME=relative", "CLAUDE_CONFIG_DIR=/cl"}, "")
+	p := config.ResolvePaths([]string{
+		"HOME=/h", "XDG_CONFIG_HOME=/c", "XDG_STATE_HOME=relative",
+		"CLAUDE_CONFIG_DIR=/cl",
+	}, "")
 	diff(t, "paths", p, config.Paths{
 		Home: "/h", ConfigHome: "/c/lathe", DataHome: "/h/.local/share/lathe", StateHome: "/h/.local/state/lathe",
 		CacheHome: "/h/.cache/lathe", ClaudeHome: "/cl",

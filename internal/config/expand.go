@@ -138,7 +138,10 @@ func (x *expander) file(name string) (string, *Error) {
 	}
 	data, err := ReadFile(path, maxExpansion)
 	if errors.Is(err, fs.ErrNotExist) {
-		return "", &Error{Text: fmt.Sprintf("%s: there is no file %s", shown, printable(path)), Hint: "create it, or take it out of the settings"}
+		return "", &Error{
+			Text: fmt.Sprintf("%s: there is no file %s", shown, printable(path)),
+			Hint: "create it, or take it out of the settings",
+		}
 	}
 	if err != nil {
 		return "", &Error{Text: shown, Err: err}

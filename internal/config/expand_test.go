@@ -80,7 +80,8 @@ func TestAProjectGetsNothingOfTheEnvironmentUntilItIsTrusted(t *testing.T) {
 	s := c.Settings
 	diff(t, "before", []any{s.Language, s.Theme, s.OutputStyle, s.Permissions.Deny, len(s.Permissions.Ask)},
 		[]any{"", "dark", "", []string{"Read(.env)"}, 0})
-	diff(t, "held back", m.warnings(c), []string{projFile + ": language, outputStyle, permissions.deny, permissions.ask: held back until you trust this folder (lathe config trust)"})
+	diff(t, "held back", m.warnings(c), []string{projFile + ": language, outputStyle, permissions.deny, " +
+		"permissions.ask: held back until you trust this folder (lathe config trust)"})
 	for _, v := range c.Explain() {
 		if strings.Contains(string(v.JSON), "hunter2") {
 			t.Errorf("%s shows the value", v.Path)
@@ -88,7 +89,8 @@ func TestAProjectGetsNothingOfTheEnvironmentUntilItIsTrusted(t *testing.T) {
 	}
 	m.trust()
 	s = m.load().Settings
-	diff(t, "trusted", []any{s.Language, s.OutputStyle, len(s.Permissions.Deny), len(s.Permissions.Ask)}, []any{"hunter2", "x-hunter2", 2, 1})
+	diff(t, "trusted", []any{s.Language, s.OutputStyle, len(s.Permissions.Deny), len(s.Permissions.Ask)},
+		[]any{"hunter2", "x-hunter2", 2, 1})
 
 	m.write(projFile, `{"effort": "{env:INNOCENT}"}`)
 	if got := m.fail(); strings.Contains(got, "hunter2") {

@@ -9,8 +9,8 @@ type HookGroup struct {
 	Origin Origin
 }
 
-// Hooks lists the hooks in force, by event in the order of the files, those of lower layers first. What disableAllHooks and
-// allowManagedHooksOnly switch off is left out; hooks of the machine's policy are switched off only by the policy.
+// Hooks lists the hooks in force, by event in the order of the files, those of lower layers first. What disableAllHooks
+// and allowManagedHooksOnly switch off is left out; hooks of the machine's policy are switched off only by the policy.
 func (c *Config) Hooks() (out []HookGroup) {
 	if len(c.Settings.Hooks) == 0 {
 		return nil
@@ -24,7 +24,8 @@ func (c *Config) Hooks() (out []HookGroup) {
 		for _, e := range m.val.elems {
 			managed := e.origin().Layer == Managed
 			switch {
-			case c.Settings.AllowManagedHooksOnly && !managed, off != nil && !managed, off != nil && off.origin().Layer == Managed:
+			case c.Settings.AllowManagedHooksOnly && !managed, off != nil && !managed,
+				off != nil && off.origin().Layer == Managed:
 			default:
 				out = append(out, HookGroup{Event: m.key, JSON: e.appendJSON(nil), Origin: e.origin()})
 			}

@@ -165,7 +165,10 @@ func (l *loader) document(src *source) error {
 func (l *loader) parse(src *source) (*node, error) {
 	lost := src.layer != Organization        // an organisation's may be a proxy's error page
 	if len(bytes.TrimSpace(src.data)) == 0 { // cut off by a full disk or a crash
-		return nil, &Error{Origin: src.origin(0), Text: "the file is empty", Hint: "restore its text, or write {} if there is nothing to set", rules: lost}
+		return nil, &Error{
+			Origin: src.origin(0), Text: "the file is empty",
+			Hint: "restore its text, or write {} if there is nothing to set", rules: lost,
+		}
 	}
 	doc, err := parseDocument(src)
 	if err != nil {
@@ -201,7 +204,10 @@ func (l *loader) digest(doc *document) (*node, error) {
 		return ""
 	}
 	root := doc.tree(func(key string, off int) {
-		e := &Error{Origin: src.origin(off), Key: keyPath{key}.String(), Text: "the key appears twice in this object", Hint: "remove one"}
+		e := &Error{
+			Origin: src.origin(off), Key: keyPath{key}.String(), Text: "the key appears twice in this object",
+			Hint: "remove one",
+		}
 		fail(e, key == "permissions" || slices.Contains(restricting, key), inForeign("the last one counts"))
 	})
 	applyAliases(root)
@@ -256,7 +262,10 @@ func (l *loader) flags() error {
 func (l *loader) settingsFile(path string) error {
 	data, err := ReadFile(path, maxFile)
 	if err != nil {
-		e := &Error{Origin: Origin{Layer: Flags, Name: "--settings"}, Text: "cannot read " + printable(path), Err: err, Hint: "give a file or a JSON object"}
+		e := &Error{
+			Origin: Origin{Layer: Flags, Name: "--settings"}, Text: "cannot read " + printable(path), Err: err,
+			Hint: "give a file or a JSON object",
+		}
 		if errors.Is(err, fs.ErrNotExist) {
 			e.Text, e.Err = "there is no file "+printable(path), nil
 		}

@@ -130,9 +130,15 @@ func TestWithoutAnyFileTheDefaultsHold(t *testing.T) {
 	s := c.Settings
 	diff(t, "model", s.Model, "") // the provider's default
 	diff(t, "limits", []int{s.MaxOutputTokens, s.MaxTurns, s.CompactionThreshold}, []int{0, 0, 0})
-	diff(t, "bash", s.Bash, config.Bash{DefaultTimeoutMs: 120000, MaxTimeoutMs: 600000, MaxOutputLength: 30000, Profile: "environment"})
+	diff(t, "bash", s.Bash, config.Bash{
+		DefaultTimeoutMs: 120000, MaxTimeoutMs: 600000, MaxOutputLength: 30000,
+		Profile: "environment",
+	})
 	diff(t, "cache", s.ExploreCache, config.ExploreCache{Enabled: true, MaxEntries: 200, DirectoryTTLMs: 30000})
-	diff(t, "stream", s.Stream, config.Stream{StallTimeoutMs: 60000, MaxRetries: 3, RetryBaseMs: 1000, MaxRetryWaitMs: 30000})
+	diff(t, "stream", s.Stream, config.Stream{
+		StallTimeoutMs: 60000, MaxRetries: 3, RetryBaseMs: 1000,
+		MaxRetryWaitMs: 30000,
+	})
 	diff(t, "mode", s.Permissions.DefaultMode, "default")
 	diff(t, "switches", []bool{s.AutoCompactEnabled, s.IncludeGitInstructions, s.Debug}, []bool{true, true, false})
 	diff(t, "origin", c.Origin("model"), config.Origin{})
@@ -204,8 +210,10 @@ func TestEnvironmentStandsAboveFilesAndBelowSettingsEnvAndFlags(t *testing.T) {
 
 func BenchmarkLoad(b *testing.B) {
 	m := newMachine(b)
-	m.write(claudeUser, `{"model": "opus", "permissions": {"allow": ["Read", "Bash(go *)"]}, "hooks": {"Stop": [{"hooks": []}]}}`)
-	m.write(userFile, "{\n// mine\n\"theme\": \"dark\", \"providers\": {\"x\": {\"type\": \"openai\", \"apiBase\": \"https://x.example/v1\", \"apiKey\": \"{env:PATH}\"}}}")
+	m.write(claudeUser,
+		`{"model": "opus", "permissions": {"allow": ["Read", "Bash(go *)"]}, "hooks": {"Stop": [{"hooks": []}]}}`)
+	m.write(userFile, "{\n// mine\n\"theme\": \"dark\", \"providers\": {\"x\": {\"type\": \"openai\", \"apiBase\": "+
+		"\"https://x.example/v1\", \"apiKey\": \"{env:PATH}\"}}}")
 	m.write(claudeProj, `{"permissions": {"deny": ["Read(.env)"], "allow": ["Bash(make *)"]}}`)
 	m.write(projFile, `{"outputStyle": "plain"}`)
 	m.write(localFile, `{"permissions": {"allow": ["Bash(npm *)"]}}`)

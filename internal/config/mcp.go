@@ -2,8 +2,8 @@ package config
 
 import "encoding/json"
 
-// AllowedMCPServers is the list of patterns of the only MCP servers that may be used; nil: all may. With allowManagedMcpServersOnly it has those of the
-// machine's policy alone.
+// AllowedMCPServers is the list of patterns of the only MCP servers that may be used; nil: all may. With
+// allowManagedMcpServersOnly it has those of the machine's policy alone.
 func (c *Config) AllowedMCPServers() json.RawMessage {
 	list := c.merged.get("allowedMcpServers")
 	if list == nil || list.kind != '[' || !c.Settings.AllowManagedMCPServersOnly {

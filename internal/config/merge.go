@@ -28,7 +28,8 @@ func merge(n, over *node, p keyPath) *node {
 
 // wholeEntry reports objects whose parts must come from one file.
 func wholeEntry(p keyPath) bool {
-	return p.matches("mcpServers", "*") || p.matches("agents", "*") || p.matches("statusLine") || p.matches("providers", "*", "models", "*")
+	return p.matches("mcpServers", "*") || p.matches("agents", "*") || p.matches("statusLine") || p.matches("providers",
+		"*", "models", "*")
 }
 
 // replaces reports lists that are replaced by the highest layer's instead of joined.

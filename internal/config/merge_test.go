@@ -28,7 +28,8 @@ func TestPermissionListsOfAllLayersAreJoinedWithoutRepeats(t *testing.T) {
 	}
 	diff(t, "rules", texts, []string{
 		"deny WebFetch from user", "deny Read(.env) from project", "deny Bash(curl *) from managed",
-		"allow Read from user", "allow Bash(ls *) from user", "allow Bash(go *) from user", "allow Bash(make *) from project", "allow Edit from flag",
+		"allow Read from user", "allow Bash(ls *) from user", "allow Bash(go *) from user",
+		"allow Bash(make *) from project", "allow Edit from flag",
 	})
 }
 
@@ -56,7 +57,10 @@ func TestObjectsMergeByKeyAndWholeEntriesDoNot(t *testing.T) {
 		"hooks": {"Stop": [{"hooks": [2]}], "Start": []},
 		"mcpServers": {"x": {"command": "z", "args": ["2"]}}}`)
 	c := m.load()
-	diff(t, "bash", c.Settings.Bash, config.Bash{DefaultTimeoutMs: 7, MaxTimeoutMs: 600000, MaxOutputLength: 5, Profile: "environment"})
+	diff(t, "bash", c.Settings.Bash, config.Bash{
+		DefaultTimeoutMs: 7, MaxTimeoutMs: 600000, MaxOutputLength: 5,
+		Profile: "environment",
+	})
 	diff(t, "fallback", c.Settings.FallbackModel, config.StringList{"c"})
 	diff(t, "hooks", string(c.Settings.Hooks), `{"Stop":[{"hooks":[1]},{"hooks":[2]}],"Start":[]}`)
 	diff(t, "servers", string(c.Settings.MCPServers), `{"x":{"command":"z","args":["2"]},"y":{"command":"y"}}`)
@@ -140,11 +144,15 @@ func TestSourcesLimitTheFiles(t *testing.T) {
 func TestManagedPolicyForbidsBypass(t *testing.T) {
 	m := newMachine(t)
 	m.write(managed, `{"permissions": {"disableBypassPermissionsMode": "disable"}}`)
-	m.opts.Flags = []config.Flag{{Name: "--dangerously-skip-permissions", Key: "permissions.defaultMode", Value: "bypassPermissions"}}
+	m.opts.Flags = []config.Flag{{
+		Name: "--dangerously-skip-permissions", Key: "permissions.defaultMode",
+		Value: "bypassPermissions",
+	}}
 	c := m.load()
 	diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")
 	diff(t, "warnings", m.warnings(c), []string{
-		"flag --dangerously-skip-permissions: permissions.defaultMode: bypassPermissions is forbidden by " + managed + ":1:50 (permissions.disableBypassPermissionsMode); the mode is default",
+		"flag --dangerously-skip-permissions: permissions.defaultMode: bypassPermissions is forbidden by " + managed +
+			":1:50 (permissions.disableBypassPermissionsMode); the mode is default",
 	})
 }
 
@@ -156,7 +164,8 @@ func TestManagedPolicyForbidsAuto(t *testing.T) {
 	c := m.load()
 	diff(t, "mode", c.Settings.Permissions.DefaultMode, "default")
 	diff(t, "warnings", m.warnings(c), []string{
-		userFile + ":1:33: permissions.defaultMode: auto is forbidden by " + managed + ":1:37 (permissions.disableAutoMode); the mode is default",
+		userFile + ":1:33: permissions.defaultMode: auto is forbidden by " + managed +
+			":1:37 (permissions.disableAutoMode); the mode is default",
 	})
 }
 
@@ -178,7 +187,8 @@ func TestTheProjectIsTheNearestMarkedFolderBelowHome(t *testing.T) {
 	m.mkdir("home/plain/sub")
 	m.mkdir("home/proj/inner/.claude")
 	for dir, want := range map[string]string{
-		"home/proj/a/b": "home/proj", "home/plain/sub": "home/plain/sub", "home/proj/inner": "home/proj/inner", "home": "home",
+		"home/proj/a/b": "home/proj", "home/plain/sub": "home/plain/sub", "home/proj/inner": "home/proj/inner",
+		"home": "home",
 	} {
 		m.opts.Dir = m.path(dir)
 		diff(t, dir, m.short(m.load().Paths().Root), want)

@@ -206,7 +206,11 @@ type keyPath []string
 // `providers.my\.corp.apiBase`.
 func parsePath(s string) (keyPath, error) {
 	bad := func(why string) (keyPath, error) {
-		return nil, &Error{Key: s, Text: why, Hint: `write keys with dots, as in permissions.allow, and quote odd ones: providers["my.corp"].apiBase`}
+		return nil,
+			&Error{
+				Key: s, Text: why,
+				Hint: `write keys with dots, as in permissions.allow, and quote odd ones: providers["my.corp"].apiBase`,
+			}
 	}
 	var p keyPath
 	for rest := s; ; {

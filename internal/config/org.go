@@ -62,7 +62,8 @@ func (l *loader) organization() error {
 		return &Error{Origin: o, Key: "organizationUrl", Text: printable(have.Reason), Hint: orgHint, rules: true}
 	}
 	if have.Body == nil {
-		l.warn(Warning{Origin: o, Key: "organizationUrl", Text: "the organisation's settings are missing for now: " + printable(have.Reason)})
+		l.warn(Warning{Origin: o, Key: "organizationUrl", Text: "the organisation's settings are missing for now: " +
+			printable(have.Reason)})
 		return nil
 	}
 	if err := l.document(l.orgSource(*have.Body)); err != nil {
@@ -249,7 +250,10 @@ func (c *Config) Refresh(ctx context.Context) (changed bool, err error) {
 	l := &loader{opts: c.opts, env: c.env, paths: c.paths, home: c.paths.Home, orgURL: c.orgURL, layers: c.layers}
 	_, changed, err = l.fetch(ctx, file, have)
 	if err != nil {
-		err = &Error{Origin: Origin{Layer: Organization, File: maskURL(c.orgURL)}, Text: "cannot refresh the organisation's settings", Err: err}
+		err = &Error{
+			Origin: Origin{Layer: Organization, File: maskURL(c.orgURL)},
+			Text:   "cannot refresh the organisation's settings", Err: err,
+		}
 	}
 	return changed, err
 }
@@ -258,12 +262,18 @@ func (c *Config) Refresh(ctx context.Context) (changed bool, err error) {
 // permission questions.
 func forbidRemote(root *node, warn func(Warning)) {
 	if n := root.get("organizationUrl"); n != nil {
-		warn(Warning{Origin: n.origin(), Key: "organizationUrl", Text: "the organisation's settings may not set this; it is left out"})
+		warn(Warning{
+			Origin: n.origin(), Key: "organizationUrl",
+			Text: "the organisation's settings may not set this; it is left out",
+		})
 		root.remove("organizationUrl")
 	}
 	mode := root.at(keyPath{"permissions", "defaultMode"})
 	if mode != nil && (mode.text == "bypassPermissions" || mode.text == "auto") {
-		warn(Warning{Origin: mode.origin(), Key: "permissions.defaultMode", Text: "the organisation's settings may not set " + mode.text + "; it is left out"})
+		warn(Warning{
+			Origin: mode.origin(), Key: "permissions.defaultMode",
+			Text: "the organisation's settings may not set " + mode.text + "; it is left out",
+		})
 		root.get("permissions").remove("defaultMode")
 	}
 }

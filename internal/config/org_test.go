@@ -78,7 +78,8 @@ func (m *machine) age() {
 }
 
 func TestTheOrganisationsDefaultsStandBelowTheUsers(t *testing.T) {
-	s := newOrgServer(t, "{\n\"language\": \"org\", \"theme\": \"dark\", // house style\n\"permissions\": {\"deny\": [\"WebFetch\"]}}")
+	s := newOrgServer(t, "{\n\"language\": \"org\", \"theme\": \"dark\", // house style\n\"permissions\": {\"deny\": "+
+		"[\"WebFetch\"]}}")
 	m := newMachine(t)
 	m.write(userFile, `{"organizationUrl": "`+s.URL+`/lathe.json", "language": "mine", "permissions": {"deny": ["Bash"]}}`)
 	c := m.load()
@@ -113,7 +114,8 @@ func TestTheCopyWorksOfflineAndIsRefreshedWithItsETag(t *testing.T) {
 	diff(t, "new one", m.load().Settings.Theme, "light")
 	s.Close()
 	m.age()
-	if _, err := m.load().Refresh(context.Background()); err == nil || !strings.HasPrefix(err.Error(), s.URL+": cannot refresh the organisation's settings: ") {
+	if _, err := m.load().Refresh(context.Background()); err == nil || !strings.HasPrefix(err.Error(),
+		s.URL+": cannot refresh the organisation's settings: ") {
 		t.Errorf("offline: %v", err)
 	}
 	c := m.load()
@@ -126,7 +128,8 @@ func TestABadDocumentDoesNotReplaceAGoodOne(t *testing.T) {
 	m := newMachine(t)
 	m.env("LATHE_ORG_URL=" + s.URL)
 	m.load()
-	for _, bad := range []string{`<html>login</html>`, `{"theme": 7}`, `{"version": 99}`, strings.Repeat(" ", 3<<20) + "{}"} {
+	for _, bad := range []string{`<html>login</html>`, `{"theme": 7}`, `{"version": 99}`, strings.Repeat(" ", 3<<20) +
+		"{}"} {
 		m.age()
 		s.serve(200, bad)
 		if _, err := m.load().Refresh(context.Background()); err == nil {
@@ -137,7 +140,8 @@ func TestABadDocumentDoesNotReplaceAGoodOne(t *testing.T) {
 	m.age()
 	s.serve(500, "oops")
 	_, err := m.load().Refresh(context.Background())
-	diff(t, "error", fmt.Sprint(err), s.URL+": cannot refresh the organisation's settings: "+s.URL+" answered 500 Internal Server Error")
+	diff(t, "error", fmt.Sprint(err), s.URL+": cannot refresh the organisation's settings: "+s.URL+
+		" answered 500 Internal Server Error")
 }
 
 func TestAServerThatDoesNotAnswerHoldsUpOneStartAndBriefly(t *testing.T) {
@@ -156,7 +160,8 @@ func TestAServerThatDoesNotAnswerHoldsUpOneStartAndBriefly(t *testing.T) {
 	m.env("LATHE_ORG_URL=" + s.URL)
 	m.opts.OrganizationWait = 300 * time.Millisecond
 	c := m.load()
-	if len(c.Warnings) != 1 || !strings.HasPrefix(c.Warnings[0].String(), "environment LATHE_ORG_URL: organizationUrl: the organisation's settings are missing for now: ") {
+	if len(c.Warnings) != 1 || !strings.HasPrefix(c.Warnings[0].String(),
+		"environment LATHE_ORG_URL: organizationUrl: the organisation's settings are missing for now: ") {
 		t.Errorf("warnings: %v", c.Warnings)
 	}
 	diff(t, "asked", len(asked), 1)
@@ -167,17 +172,21 @@ func TestAServerThatDoesNotAnswerHoldsUpOneStartAndBriefly(t *testing.T) {
 func TestTheOrganisationsURLMustBeSafeAndTheDocumentModest(t *testing.T) {
 	m := newMachine(t)
 	m.write(userFile, `{"organizationUrl": "http://me:pw@intranet.example/x"}`)
-	diff(t, "plain http", m.fail(), userFile+`:1:21: organizationUrl: found http://me:***@intranet.example/x, allowed: a URL that begins with https://`)
-	s := newOrgServer(t, `{"organizationUrl": "https://other.example", "language": "{file:/etc/hostname}", "permissions": {"defaultMode": "bypassPermissions"}}`)
+	diff(t, "plain http", m.fail(), userFile+
+		`:1:21: organizationUrl: found http://me:***@intranet.example/x, allowed: a URL that begins with https://`)
+	s := newOrgServer(t,
+		`{"organizationUrl": "https://other.example", "language": "{file:/etc/hostname}", "permissions": {"defaultMode": "bypassPermissions"}}`)
 	m = newMachine(t)
 	m.env("LATHE_ORG_URL=" + s.URL)
 	c := m.load()
 	diff(t, "files are not read", c.Settings.Language, "")
-	s.serve(200, `{"organizationUrl": "https://other.example", "theme": "dark", "permissions": {"defaultMode": "bypassPermissions"}}`)
+	s.serve(200,
+		`{"organizationUrl": "https://other.example", "theme": "dark", "permissions": {"defaultMode": "bypassPermissions"}}`)
 	m = newMachine(t)
 	m.env("LATHE_ORG_URL=" + s.URL)
 	c = m.load()
-	diff(t, "settings", []string{c.Settings.Theme, c.Settings.OrganizationURL, c.Settings.Permissions.DefaultMode}, []string{"dark", s.URL, "default"})
+	diff(t, "settings", []string{c.Settings.Theme, c.Settings.OrganizationURL, c.Settings.Permissions.DefaultMode},
+		[]string{"dark", s.URL, "default"})
 	diff(t, "warnings", len(c.Warnings), 2)
 }
 
@@ -202,7 +211,8 @@ func TestTheOrganisationsRulesThatCannotBeReadAreAnError(t *testing.T) {
 	m.write(userFile, `{"organizationUrl": "`+s.URL+`/lathe.json"}`)
 	for range 2 { // the second start does not ask again
 		got := m.fail()
-		if !strings.Contains(got, `/lathe.json:1:39: permissions.deny[1]: found "Bash(rm *"`) || !strings.HasSuffix(got, "tell those who keep the organisation's settings") {
+		if !strings.Contains(got, `/lathe.json:1:39: permissions.deny[1]: found "Bash(rm *"`) || !strings.HasSuffix(got,
+			"tell those who keep the organisation's settings") {
 			t.Error(got)
 		}
 	}

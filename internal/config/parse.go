@@ -123,7 +123,10 @@ func checkText(src *source) error {
 		return &Error{Origin: src.origin(off), Text: "this is not UTF-8", Hint: "save the file as UTF-8"}
 	}
 	if off := tooDeep(data); off >= 0 {
-		return &Error{Origin: src.origin(off), Text: fmt.Sprintf("nested more than %d levels deep", maxDepth), Hint: "a bracket may be missing above"}
+		return &Error{
+			Origin: src.origin(off), Text: fmt.Sprintf("nested more than %d levels deep", maxDepth),
+			Hint: "a bracket may be missing above",
+		}
 	}
 	return nil
 }

@@ -113,11 +113,14 @@ func judgePlans(dir string) verdict {
 // judgeSandbox lets a project narrow the sandbox, once trusted, and never widen it.
 func judgeSandbox(p keyPath, n *node) verdict {
 	switch {
-	case p.matches("sandbox", "autoAllowBashIfSandboxed") && n.kind == 'f', p.matches("sandbox", "allowUnsandboxedCommands") && n.kind == 'f':
+	case p.matches("sandbox", "autoAllowBashIfSandboxed") && n.kind == 'f',
+		p.matches("sandbox", "allowUnsandboxedCommands") && n.kind == 'f':
 		return free
-	case (p.matches("sandbox", "enabled") || p.matches("sandbox", "failIfUnavailable") || p.matches("sandbox", "network", "strictAllowlist")) && n.kind == 't',
+	case (p.matches("sandbox", "enabled") || p.matches("sandbox", "failIfUnavailable") || p.matches("sandbox", "network",
+		"strictAllowlist")) && n.kind == 't',
 		p.matches("sandbox", "mode") && n.text == "read-only",
-		p.matches("sandbox", "filesystem", "denyWrite"), p.matches("sandbox", "filesystem", "denyRead"), p.matches("sandbox", "network", "deniedDomains"):
+		p.matches("sandbox", "filesystem", "denyWrite"), p.matches("sandbox", "filesystem", "denyRead"),
+		p.matches("sandbox", "network", "deniedDomains"):
 		return held
 	}
 	return never
@@ -209,7 +212,8 @@ func keepTexts(p keyPath, n *node, fromEnv bool) bool {
 
 // usesEnv reports whether a value in n contains an environment variable.
 func (n *node) usesEnv() bool {
-	return n.fromEnv || slices.ContainsFunc(n.elems, (*node).usesEnv) || slices.ContainsFunc(n.members, func(m member) bool { return m.val.usesEnv() })
+	return n.fromEnv || slices.ContainsFunc(n.elems, (*node).usesEnv) || slices.ContainsFunc(n.members,
+		func(m member) bool { return m.val.usesEnv() })
 }
 
 // sift keeps the parts of n for which keep returns true. It asks for every value that a rule can name:
@@ -231,7 +235,8 @@ func descends(p keyPath) bool {
 		return true
 	}
 	switch p[0] {
-	case "permissions", "env", "attribution", "exploreCache", "snapshots", "eval", "subagents", "worktree", "bash", "stream", "network", "log", "modelAliases", "lsp", "formatters":
+	case "permissions", "env", "attribution", "exploreCache", "snapshots", "eval", "subagents", "worktree", "bash",
+		"stream", "network", "log", "modelAliases", "lsp", "formatters":
 		return len(p) == 1
 	case "providers", "sandbox":
 		return len(p) <= 2

@@ -26,9 +26,13 @@ func TestAProjectNeverSetsWhereRequestsGoOrWhatTheyCarry(t *testing.T) {
 	}`)
 	c := m.load()
 	s := c.Settings
-	diff(t, "scalars", []any{s.APIKeyHelper, s.OrganizationURL, s.APIBase, s.CleanupPeriodDays, s.Permissions.DefaultMode, s.Network},
+	diff(t, "scalars", []any{
+		s.APIKeyHelper, s.OrganizationURL, s.APIBase, s.CleanupPeriodDays, s.Permissions.DefaultMode,
+		s.Network,
+	},
 		[]any{"", "", "", 30, "default", config.Network{}})
-	diff(t, "providers", s.Providers, map[string]config.Provider{"anthropic": {Models: map[string]config.ModelInfo{"m": {ContextWindow: 5}}}})
+	diff(t, "providers", s.Providers,
+		map[string]config.Provider{"anthropic": {Models: map[string]config.ModelInfo{"m": {ContextWindow: 5}}}})
 	diff(t, "env", s.Env, map[string]string{"FINE": "1"})
 	var keys []string
 	for _, w := range c.Warnings {
@@ -39,31 +43,49 @@ func TestAProjectNeverSetsWhereRequestsGoOrWhatTheyCarry(t *testing.T) {
 	}
 	slices.Sort(keys)
 	diff(t, "warned", keys, []string{
-		"apiBase", "apiKeyHelper", "cleanupPeriodDays", "env.ANTHROPIC_BASE_URL", "env.ANTHROPIC_MODEL", "env.DYLD_INSERT_LIBRARIES",
-		"env.GH_TOKEN", "env.GIT_SSH_COMMAND", "env.HTTP_PROXY", "env.LD_PRELOAD", "env.MY_API_KEY", "env.PATH", "env.https_proxy",
+		"apiBase", "apiKeyHelper", "cleanupPeriodDays", "env.ANTHROPIC_BASE_URL", "env.ANTHROPIC_MODEL",
+		"env.DYLD_INSERT_LIBRARIES",
+		"env.GH_TOKEN", "env.GIT_SSH_COMMAND", "env.HTTP_PROXY", "env.LD_PRELOAD", "env.MY_API_KEY", "env.PATH",
+		"env.https_proxy",
 		"network.caCerts", "network.proxy", "organizationUrl", "permissions.defaultMode",
 		"providers.anthropic.apiBase", "providers.anthropic.headers", "providers.anthropic.websocket",
 	})
 	diff(t, "the text", strings.HasSuffix(m.warnings(c)[0],
-		"settings.json:2:20: apiKeyHelper: a project may not set this; it is left out. Write it in your own settings if you want it"), true)
+		"settings.json:2:20: apiKeyHelper: a project may not set this; it is left out. Write it in your own settings if "+
+			"you want it"), true)
 }
 
 func TestATrustedProjectsEnvSetsNoLoaderOfAnyLanguage(t *testing.T) {
 	never := []string{
-		"LD_PRELOAD", "LD_AUDIT", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "HOSTALIASES", "DYLD_LIBRARY_PATH", "TERMINFO", "PERLLIB", "PERL5LIB",
-		"PERL5OPT", "PERL5DB", "PYTHONPATH", "PYTHONSTARTUP", "PIP_INDEX_URL", "RUBYOPT", "GEM_PATH", "BUNDLE_GEMFILE", "NODE_OPTIONS", "npm_config_script_shell",
-		"DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER_PATH", "COR_PROFILER", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH", "MAVEN_OPTS", "PHPRC",
-		"OPENSSL_CONF", "OPENSSL_ENGINES", "SSLKEYLOGFILE", "LUA_INIT", "GOFLAGS", "GOTOOLCHAIN", "CARGO_BUILD_RUSTC_WRAPPER", "RUSTC_WRAPPER", "MAKEFLAGS",
-		"R_PROFILE_USER", "JULIA_LOAD_PATH", "ERL_FLAGS", "GUILE_LOAD_PATH", "CAML_LD_LIBRARY_PATH", "BASH_ENV", "ENV", "ZDOTDIR", "PROMPT_COMMAND",
-		"GIT_SSH_COMMAND", "RSYNC_RSH", "LESSOPEN", "MANPAGER", "VIMINIT", "PSQLRC", "CURL_HOME", "GNUPGHOME", "KRB5_CONFIG", "GTK_MODULES", "QT_PLUGIN_PATH",
-		"DOCKER_HOST", "KUBECONFIG", "HTTPS_PROXY", "OLLAMA_ENDPOINT", "MALLOC_CONF", "MALLOC_CHECK_", "_RJEM_MALLOC_CONF", "ASAN_OPTIONS", "LUA_PATH",
-		"LUA_CPATH_5_4", "R_HOME", "R_LIBS", "PHP_INI_SCAN_DIR", "PS0", "INPUTRC", "LESS", "TAR_OPTIONS", "CC", "CXX", "AR", "PKG_CONFIG_PATH", "CGO_CFLAGS",
-		"GOPATH", "GOBIN", "PYTEST_ADDOPTS", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "NVM_DIR", "COREPACK_NPM_REGISTRY", "TS_NODE_PROJECT",
-		"ELECTRON_RUN_AS_NODE", "JRUBY_OPTS", "KOTLIN_HOME", "LEIN_JVM_OPTS", "STACK_ROOT", "CABAL_DIR", "SWIFT_EXEC", "ANSIBLE_LIBRARY", "HELM_PLUGINS",
-		"VK_LAYER_PATH", "LIBGL_DRIVERS_PATH", "ODBCINI", "P11_KIT_CONFIG_FILE", "SASL_PATH", "MAGICK_CODER_MODULE_PATH", "GS_LIB", "OCTAVE_PATH", "MISE_DATA_DIR",
-		"HOMEBREW_PREFIX", "NIX_PATH", "FZF_DEFAULT_COMMAND", "MANOPT", "CLOUDSDK_CONFIG", "OMP_TOOL_LIBRARIES", "CUDA_INJECTION64_PATH", "WINEDLLOVERRIDES",
+		"LD_PRELOAD", "LD_AUDIT", "GCONV_PATH", "GLIBC_TUNABLES", "LOCPATH", "HOSTALIASES", "DYLD_LIBRARY_PATH", "TERMINFO",
+		"PERLLIB", "PERL5LIB",
+		"PERL5OPT", "PERL5DB", "PYTHONPATH", "PYTHONSTARTUP", "PIP_INDEX_URL", "RUBYOPT", "GEM_PATH", "BUNDLE_GEMFILE",
+		"NODE_OPTIONS", "npm_config_script_shell",
+		"DOTNET_STARTUP_HOOKS", "CORECLR_PROFILER_PATH", "COR_PROFILER", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "CLASSPATH",
+		"MAVEN_OPTS", "PHPRC",
+		"OPENSSL_CONF", "OPENSSL_ENGINES", "SSLKEYLOGFILE", "LUA_INIT", "GOFLAGS", "GOTOOLCHAIN",
+		"CARGO_BUILD_RUSTC_WRAPPER", "RUSTC_WRAPPER", "MAKEFLAGS",
+		"R_PROFILE_USER", "JULIA_LOAD_PATH", "ERL_FLAGS", "GUILE_LOAD_PATH", "CAML_LD_LIBRARY_PATH", "BASH_ENV", "ENV",
+		"ZDOTDIR", "PROMPT_COMMAND",
+		"GIT_SSH_COMMAND", "RSYNC_RSH", "LESSOPEN", "MANPAGER", "VIMINIT", "PSQLRC", "CURL_HOME", "GNUPGHOME", "KRB5_CONFIG",
+		"GTK_MODULES", "QT_PLUGIN_PATH",
+		"DOCKER_HOST", "KUBECONFIG", "HTTPS_PROXY", "OLLAMA_ENDPOINT", "MALLOC_CONF", "MALLOC_CHECK_", "_RJEM_MALLOC_CONF",
+		"ASAN_OPTIONS", "LUA_PATH",
+		"LUA_CPATH_5_4", "R_HOME", "R_LIBS", "PHP_INI_SCAN_DIR", "PS0", "INPUTRC", "LESS", "TAR_OPTIONS", "CC", "CXX", "AR",
+		"PKG_CONFIG_PATH", "CGO_CFLAGS",
+		"GOPATH", "GOBIN", "PYTEST_ADDOPTS", "PYENV_ROOT", "VIRTUAL_ENV", "CONDA_PREFIX", "NVM_DIR", "COREPACK_NPM_REGISTRY",
+		"TS_NODE_PROJECT",
+		"ELECTRON_RUN_AS_NODE", "JRUBY_OPTS", "KOTLIN_HOME", "LEIN_JVM_OPTS", "STACK_ROOT", "CABAL_DIR", "SWIFT_EXEC",
+		"ANSIBLE_LIBRARY", "HELM_PLUGINS",
+		"VK_LAYER_PATH", "LIBGL_DRIVERS_PATH", "ODBCINI", "P11_KIT_CONFIG_FILE", "SASL_PATH", "MAGICK_CODER_MODULE_PATH",
+		"GS_LIB", "OCTAVE_PATH", "MISE_DATA_DIR",
+		"HOMEBREW_PREFIX", "NIX_PATH", "FZF_DEFAULT_COMMAND", "MANOPT", "CLOUDSDK_CONFIG", "OMP_TOOL_LIBRARIES",
+		"CUDA_INJECTION64_PATH", "WINEDLLOVERRIDES",
 	}
-	may := []string{"FOO", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "BUILD_OPTIONS", "CI", "DEBUG", "NO_COLOR", "RAILS_ENV", "LANG", "TZ", "GOMAXPROCS", "GOOS", "PORT", "VERBOSE", "LDFLAGS", "ENVIRONMENT", "PATHS"}
+	may := []string{
+		"FOO", "CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "BUILD_OPTIONS", "CI", "DEBUG", "NO_COLOR",
+		"RAILS_ENV", "LANG", "TZ", "GOMAXPROCS", "GOOS", "PORT", "VERBOSE", "LDFLAGS", "ENVIRONMENT", "PATHS",
+	}
 	m := newMachine(t)
 	m.trust()
 	set := map[string]string{}
@@ -104,9 +126,15 @@ func TestWhatWidensWaitsForTrustAndWhatNarrowsCountsAtOnce(t *testing.T) {
 		diff(t, "deny and ask", [][]string{s.Permissions.Deny, s.Permissions.Ask}, [][]string{{"Read(.env)"}, {"Edit"}})
 		diff(t, "rules", s.Permissions.Rules, []config.OrderedRule{{Permission: "edit", Pattern: "x", Action: "deny"}})
 		diff(t, "free ones", []any{s.Subagents.MaxConcurrent, s.Bash.DefaultTimeoutMs}, []any{3, 9})
-		diff(t, "held ones", []any{len(s.Permissions.Allow), len(s.Permissions.AdditionalDirectories), s.Permissions.DefaultMode, len(s.Env), string(s.Hooks), string(s.MCPServers), s.Bash.Shell},
+		diff(t, "held ones", []any{
+			len(s.Permissions.Allow), len(s.Permissions.AdditionalDirectories),
+			s.Permissions.DefaultMode, len(s.Env), string(s.Hooks), string(s.MCPServers), s.Bash.Shell,
+		},
 			[]any{0, 0, "default", 0, "", "", ""})
-		diff(t, "models, which also judge", []any{s.Model, s.SmallModel, len(s.FallbackModel), len(s.ModelAliases), s.Subagents.Model}, []any{"", "", 0, 0, ""})
+		diff(t, "models, which also judge", []any{
+			s.Model, s.SmallModel, len(s.FallbackModel), len(s.ModelAliases),
+			s.Subagents.Model,
+		}, []any{"", "", 0, 0, ""})
 		if _, _, ok := c.Get("somethingNew"); ok {
 			t.Error("a key nobody knows counts before trust")
 		}
@@ -116,11 +144,14 @@ func TestWhatWidensWaitsForTrustAndWhatNarrowsCountsAtOnce(t *testing.T) {
 			held = append(held, v.Path)
 		}
 		diff(t, "held", held, []string{
-			"permissions.allow[0]", "permissions.additionalDirectories[0]", "permissions.defaultMode", "permissions.rules[0].permission",
+			"permissions.allow[0]", "permissions.additionalDirectories[0]", "permissions.defaultMode",
+			"permissions.rules[0].permission",
 			"permissions.rules[0].action", "env.FOO", "hooks.Stop[0]", "mcpServers.x", "bash.shell",
 			"model", "smallModel", "fallbackModel[0]", "modelAliases.haiku", "subagents.model",
 		})
-		want := file + ": permissions.allow, permissions.additionalDirectories, permissions.defaultMode, permissions.rules, env, hooks, mcpServers, bash.shell, model, smallModel, fallbackModel, modelAliases, subagents: held back until you trust this folder (lathe config trust)"
+		want := file + ": permissions.allow, permissions.additionalDirectories, permissions.defaultMode, " +
+			"permissions.rules, env, hooks, mcpServers, bash.shell, model, smallModel, fallbackModel, modelAliases, " +
+			"subagents: held back until you trust this folder (lathe config trust)"
 		if !slices.Contains(m.warnings(c), want) {
 			t.Errorf("no warning says what is held back: %q", m.warnings(c))
 		}
@@ -137,7 +168,10 @@ func TestTrustIsAskedForTheContentOfWhatIsHeld(t *testing.T) {
 		return true
 	}
 	c := m.load()
-	diff(t, "trusted", []any{c.Trusted(), c.Settings.Permissions.Allow, c.Settings.Env["FOO"], c.Settings.Bash.Shell, len(c.Settings.Permissions.Rules)},
+	diff(t, "trusted", []any{
+		c.Trusted(), c.Settings.Permissions.Allow, c.Settings.Env["FOO"], c.Settings.Bash.Shell,
+		len(c.Settings.Permissions.Rules),
+	},
 		[]any{true, []string{"Bash(*)"}, "1", "./evil", 2})
 	diff(t, "digest", asked, []string{c.HeldDigest()})
 	m.write(projFile, strings.Replace(widening, `"maxConcurrent": 3`, `"maxConcurrent": 4`, 1))
@@ -236,7 +270,8 @@ func TestAWorktreeIsTrustedByItsMainCheckout(t *testing.T) {
 		dir := m.path("home/" + tt.name)
 		m.write("home/"+tt.name+"/.lathe/settings.json", tt.settings)
 		m.write("home/"+tt.name+"/.git", "gitdir: "+own+"\n")
-		if err := errors.Join(os.MkdirAll(own, 0o700), os.WriteFile(filepath.Join(own, "gitdir"), []byte(m.path("home/"+tt.back)+"\n"), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(own, 0o700), os.WriteFile(filepath.Join(own, "gitdir"),
+			[]byte(m.path("home/"+tt.back)+"\n"), 0o600)); err != nil {
 			t.Fatal(err)
 		}
 		m.opts.Dir = dir
@@ -263,7 +298,8 @@ func TestTheChangesSinceTheTrustAreKnown(t *testing.T) {
 	}
 	m.write(projFile, `{"statusLine": {"type": "command", "command": "evil"}, "env": {"B": "1"}}`)
 	diff(t, "changes", states(), map[string]config.HeldState{
-		"statusLine.type": config.Unchanged, "statusLine.command": config.Changed, "env.A": config.Removed, "env.B": config.New,
+		"statusLine.type": config.Unchanged, "statusLine.command": config.Changed, "env.A": config.Removed,
+		"env.B": config.New,
 	})
 	values, again := m.load().HeldValues()
 	if !again {
@@ -279,7 +315,10 @@ func TestTheChangesSinceTheTrustAreKnown(t *testing.T) {
 func TestAProjectMayMakeTheModeStricter(t *testing.T) {
 	m := newMachine(t)
 	m.write(userFile, `{"permissions": {"defaultMode": "acceptEdits"}}`)
-	for mode, want := range map[string]string{"plan": "plan", "dontAsk": "dontAsk", "default": "acceptEdits", "bypassPermissions": "acceptEdits"} {
+	for mode, want := range map[string]string{
+		"plan": "plan", "dontAsk": "dontAsk", "default": "acceptEdits",
+		"bypassPermissions": "acceptEdits",
+	} {
 		m.write(projFile, `{"permissions": {"defaultMode": "`+mode+`"}}`)
 		diff(t, mode, m.load().Settings.Permissions.DefaultMode, want)
 	}
@@ -319,7 +358,10 @@ func TestPathsStartFromTheProjectTheSettingsFileOrHome(t *testing.T) {
 	for i := range got {
 		got[i] = m.short(got[i])
 	}
-	diff(t, "skillDirs", got, []string{"home/.config/lathe/mine", "home/skills", "/abs2", "home/proj/tools/skills", "home/proj/here"})
+	diff(t, "skillDirs", got, []string{
+		"home/.config/lathe/mine", "home/skills", "/abs2", "home/proj/tools/skills",
+		"home/proj/here",
+	})
 }
 
 // Half a rule would be another rule: one without its pattern covers every call.
@@ -330,7 +372,8 @@ func TestARuleWithAVariableWaitsAsAWhole(t *testing.T) {
 		"rules": [{"permission": "bash", "pattern": "rm {env:TARGET}", "action": "deny"}, {"permission": "bash", "pattern": "x", "action": "deny"}]}}`)
 	c := m.load()
 	diff(t, "deny", c.Settings.Permissions.Deny, []string{"Bash"})
-	diff(t, "rules", c.Settings.Permissions.Rules, []config.OrderedRule{{Permission: "bash", Pattern: "x", Action: "deny"}})
+	diff(t, "rules", c.Settings.Permissions.Rules,
+		[]config.OrderedRule{{Permission: "bash", Pattern: "x", Action: "deny"}})
 	m.trust()
 	c = m.load()
 	diff(t, "deny once trusted", c.Settings.Permissions.Deny, []string{"Bash", "Read(/data/**)"})
@@ -339,13 +382,26 @@ func TestARuleWithAVariableWaitsAsAWhole(t *testing.T) {
 	})
 }
 
-// Each kind of setting that runs something is trusted with its content: a change asks again, and what was trusted needs no second answer.
+// Each kind of setting that runs something is trusted with its content: a change asks again, and what was trusted needs
+// no second answer.
 func TestEachKindOfProgramAsksAgainWhenItChanges(t *testing.T) {
 	for name, kind := range map[string]struct{ file, before, after string }{
-		"hooks":       {projFile, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}`, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "b"}]}]}}`},
-		"status line": {projFile, `{"statusLine": {"type": "command", "command": "a"}}`, `{"statusLine": {"type": "command", "command": "b"}}`},
-		"formatter":   {projFile, `{"formatters": {"programs": {"x": {"command": "a", "extensions": [".x"]}}}}`, `{"formatters": {"programs": {"x": {"command": "b", "extensions": [".x"]}}}}`},
-		"server":      {projFile, `{"lsp": {"servers": {"gopls": {"command": ["a"]}}}}`, `{"lsp": {"servers": {"gopls": {"command": ["b"]}}}}`},
+		"hooks": {
+			projFile, `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "a"}]}]}}`,
+			`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "b"}]}]}}`,
+		},
+		"status line": {
+			projFile, `{"statusLine": {"type": "command", "command": "a"}}`,
+			`{"statusLine": {"type": "command", "command": "b"}}`,
+		},
+		"formatter": {
+			projFile, `{"formatters": {"programs": {"x": {"command": "a", "extensions": [".x"]}}}}`,
+			`{"formatters": {"programs": {"x": {"command": "b", "extensions": [".x"]}}}}`,
+		},
+		"server": {
+			projFile, `{"lsp": {"servers": {"gopls": {"command": ["a"]}}}}`,
+			`{"lsp": {"servers": {"gopls": {"command": ["b"]}}}}`,
+		},
 		"environment": {projFile, `{"env": {"FOO": "a"}}`, `{"env": {"FOO": "b"}}`},
 		"tool":        {"home/proj/.lathe/tools/t", "#!/bin/sh\necho a\n", "#!/bin/sh\necho b\n"},
 	} {

@@ -14,12 +14,16 @@ func TestRulesMayCarryExamples(t *testing.T) {
 	diff(t, "texts", c.Settings.Permissions.Deny, []string{"WebFetch", "Bash(rm *)"})
 	rules := c.Rules()
 	diff(t, "number", len(rules), 3)
-	diff(t, "examples", []any{rules[1].Text, rules[1].Match, rules[1].NotMatch, rules[2].Match}, []any{"Bash(rm *)", []string{"rm -r x"}, []string{"git rm x"}, []string{"git push"}})
+	diff(t, "examples", []any{rules[1].Text, rules[1].Match, rules[1].NotMatch, rules[2].Match},
+		[]any{"Bash(rm *)", []string{"rm -r x"}, []string{"git rm x"}, []string{"git push"}})
 	diff(t, "warnings", len(c.Warnings), 1) // of the key that lathe does not know
 }
 
 func TestABrokenRuleObjectIsLeftOutOnlyWhereItAllows(t *testing.T) {
-	for _, text := range []string{`{"match": ["x"]}`, `{"rule": "Bash("}`, `{"rule": "Bash", "match": "x"}`, `{"rule": "Bash", "match": [1]}`} {
+	for _, text := range []string{
+		`{"match": ["x"]}`, `{"rule": "Bash("}`, `{"rule": "Bash", "match": "x"}`,
+		`{"rule": "Bash", "match": [1]}`,
+	} {
 		m := newMachine(t)
 		m.write(userFile, `{"permissions": {"allow": ["Read", `+text+`]}}`)
 		c := m.load()

@@ -65,7 +65,10 @@ var rootSchema = sync.OnceValue(func() *schema {
 	root := newSchema(object(nil))
 	root.types = []string{"object"}
 	for _, m := range schemaParts().properties {
-		root.props = append(root.props, property{m.key, sync.OnceValue(func() *schema { return newSchema(parseSchema(m.value)) })})
+		root.props = append(root.props, property{
+			m.key,
+			sync.OnceValue(func() *schema { return newSchema(parseSchema(m.value)) }),
+		})
 	}
 	return root
 })

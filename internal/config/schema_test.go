@@ -125,8 +125,8 @@ func TestVariablesAndRulesNameKeysThatExist(t *testing.T) {
 	}
 }
 
-// fate is what a project's document comes to: free if some of it counts at once, held if some waits for trust, else never, of which the
-// user is warned.
+// fate is what a project's document comes to: free if some of it counts at once, held if some waits for trust, else
+// never, of which the user is warned.
 func fate(root *node) (v verdict, warned bool) {
 	forbid(root, func(Warning) { warned = true })
 	switch now, later := split(root); {
@@ -155,7 +155,8 @@ func TestEachVerdictCountsInADocument(t *testing.T) {
 			}
 			want := judge(p, leaf)
 			if got, warned := fate(root); got != want || warned != (want == never) {
-				t.Errorf("%s: %c %s: its verdict is %d, but in a document it gets %d; warned: %v", p, leaf.kind, leaf.text, want, got, warned)
+				t.Errorf("%s: %c %s: its verdict is %d, but in a document it gets %d; warned: %v", p, leaf.kind, leaf.text, want,
+					got, warned)
 			}
 		}
 	})
@@ -175,20 +176,27 @@ func TestSomeVerdictsDependOnTheValue(t *testing.T) {
 	for doc, want := range map[string]verdict{
 		`{"sandbox": {"enabled": true}}`: held, `{"sandbox": {"enabled": false}}`: never,
 		`{"sandbox": {"failIfUnavailable": true}}`: held, `{"sandbox": {"failIfUnavailable": false}}`: never,
-		`{"sandbox": {"mode": "read-only"}}`: held, `{"sandbox": {"mode": "workspace"}}`: never, `{"sandbox": {"mode": "off"}}`: never,
+		`{"sandbox": {"mode": "read-only"}}`: held, `{"sandbox": {"mode": "workspace"}}`: never,
+		`{"sandbox": {"mode": "off"}}`:                     never,
 		`{"sandbox": {"autoAllowBashIfSandboxed": false}}`: free, `{"sandbox": {"autoAllowBashIfSandboxed": true}}`: never,
 		`{"sandbox": {"allowUnsandboxedCommands": false}}`: free, `{"sandbox": {"allowUnsandboxedCommands": true}}`: never,
 		`{"sandbox": {"excludedCommands": ["ls"]}}`:          never,
 		`{"sandbox": {"filesystem": {"denyWrite": ["/x"]}}}`: held, `{"sandbox": {"filesystem": {"denyRead": ["/x"]}}}`: held,
-		`{"sandbox": {"filesystem": {"allowWrite": ["/x"]}}}`: never, `{"sandbox": {"filesystem": {"allowRead": ["/x"]}}}`: never,
-		`{"sandbox": {"network": {"deniedDomains": ["x"]}}}`: held, `{"sandbox": {"network": {"allowedDomains": ["x"]}}}`: never,
-		`{"sandbox": {"network": {"strictAllowlist": true}}}`: held, `{"sandbox": {"network": {"strictAllowlist": false}}}`: never,
-		`{"sandbox": {"network": {"allowUnixSockets": ["/x"]}}}`: never, `{"sandbox": {"network": {"allowLocalBinding": true}}}`: never,
-		`{"permissions": {"defaultMode": "plan"}}`: free, `{"permissions": {"defaultMode": "dontAsk"}}`: free,
+		`{"sandbox": {"filesystem": {"allowWrite": ["/x"]}}}`:    never,
+		`{"sandbox": {"filesystem": {"allowRead": ["/x"]}}}`:     never,
+		`{"sandbox": {"network": {"deniedDomains": ["x"]}}}`:     held,
+		`{"sandbox": {"network": {"allowedDomains": ["x"]}}}`:    never,
+		`{"sandbox": {"network": {"strictAllowlist": true}}}`:    held,
+		`{"sandbox": {"network": {"strictAllowlist": false}}}`:   never,
+		`{"sandbox": {"network": {"allowUnixSockets": ["/x"]}}}`: never,
+		`{"sandbox": {"network": {"allowLocalBinding": true}}}`:  never,
+		`{"permissions": {"defaultMode": "plan"}}`:               free, `{"permissions": {"defaultMode": "dontAsk"}}`: free,
 		`{"permissions": {"defaultMode": "acceptEdits"}}`: held, `{"permissions": {"defaultMode": "default"}}`: held,
 		`{"permissions": {"defaultMode": "auto"}}`: never, `{"permissions": {"defaultMode": "bypassPermissions"}}`: never,
-		`{"permissions": {"rules": [{"action": "deny", "tool": "Bash"}]}}`: free, `{"permissions": {"rules": [{"action": "allow", "tool": "Bash"}]}}`: held,
-		`{"plansDirectory": "docs/plans"}`: held, `{"plansDirectory": ".git/hooks"}`: never, `{"plansDirectory": "../x"}`: never, `{"plansDirectory": "/etc"}`: never,
+		`{"permissions": {"rules": [{"action": "deny", "tool": "Bash"}]}}`:  free,
+		`{"permissions": {"rules": [{"action": "allow", "tool": "Bash"}]}}`: held,
+		`{"plansDirectory": "docs/plans"}`:                                  held, `{"plansDirectory": ".git/hooks"}`: never,
+		`{"plansDirectory": "../x"}`: never, `{"plansDirectory": "/etc"}`: never,
 		`{"env": {"FINE": "1"}}`: held, `{"env": {"PATH": "."}}`: never, `{"env": {"X_TOKEN": "t"}}`: never,
 	} {
 		if got, warned := fate(parseSchema([]byte(doc))); got != want || warned != (want == never) {
@@ -196,11 +204,13 @@ func TestSomeVerdictsDependOnTheValue(t *testing.T) {
 		}
 	}
 	// Only the rule that denies counts at once; the one that allows waits.
-	root := parseSchema([]byte(`{"permissions": {"rules": [{"action": "allow", "tool": "Bash"}, {"action": "deny", "tool": "Edit"}]}}`))
+	root := parseSchema(
+		[]byte(`{"permissions": {"rules": [{"action": "allow", "tool": "Bash"}, {"action": "deny", "tool": "Edit"}]}}`))
 	forbid(root, func(Warning) {})
 	now, later := split(root)
 	rules := keyPath{"permissions", "rules"}
-	if n, l := now.at(rules), later.at(rules); n == nil || len(n.elems) != 1 || n.elems[0].get("action").text != "deny" || l == nil || len(l.elems) != 1 || l.elems[0].get("action").text != "allow" {
+	if n, l := now.at(rules), later.at(rules); n == nil || len(n.elems) != 1 || n.elems[0].get("action").text != "deny" ||
+		l == nil || len(l.elems) != 1 || l.elems[0].get("action").text != "allow" {
 		t.Errorf("at once %+v, later %+v", n, l)
 	}
 }
@@ -216,11 +226,15 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 	})
 	want := []string{
 		"$schema", "version", "effort", "maxThinkingTokens", "maxOutputTokens",
-		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode", "disabledMcpjsonServers", "outputStyle", "language",
-		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions", "subagents.maxConcurrent",
+		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode",
+		"disabledMcpjsonServers", "outputStyle", "language",
+		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions",
+		"subagents.maxConcurrent",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs",
-		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB", "lsp.maxCPUMinutes", "formatters.timeoutMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
-		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs", "stream.maxRetryWaitMs",
+		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB",
+		"lsp.maxCPUMinutes", "formatters.timeoutMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
+		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.maxRetries", "stream.retryBaseMs",
+		"stream.maxRetryWaitMs",
 	}
 	if d := cmp.Diff(want, got); d != "" {
 		t.Errorf("(-want +got):\n%s", d)
@@ -271,14 +285,22 @@ func TestCheckerAgreesWithAFullValidator(t *testing.T) {
 
 func formatFailure(problems []*Error) bool {
 	return !slices.ContainsFunc(problems, func(e *Error) bool {
-		return !strings.Contains(e.Allowed, "URL") && !strings.Contains(e.Allowed, "rule") && !strings.Contains(e.Allowed, "a path")
+		return !strings.Contains(e.Allowed, "URL") && !strings.Contains(e.Allowed, "rule") && !strings.Contains(e.Allowed,
+			"a path")
 	})
 }
 
 // randomValue makes a value that is usually valid.
 func randomValue(rnd *rand.Rand, s *schema, depth int) *node {
 	if rnd.IntN(60) == 0 {
-		return []*node{{kind: 'n'}, {kind: 't'}, {kind: '0', text: "-3.5"}, {kind: '"', text: "odd"}, {kind: '['}, {kind: '{'}}[rnd.IntN(6)]
+		return []*node{
+			{kind: 'n'},
+			{kind: 't'},
+			{kind: '0', text: "-3.5"},
+			{kind: '"', text: "odd"},
+			{kind: '['},
+			{kind: '{'},
+		}[rnd.IntN(6)]
 	}
 	if len(s.anyOf) > 0 {
 		s = s.anyOf[rnd.IntN(len(s.anyOf))]
@@ -304,7 +326,10 @@ func randomValue(rnd *rand.Rand, s *schema, depth int) *node {
 		if math.IsInf(low, 0) {
 			low = -5
 		}
-		return &node{kind: '0', text: []string{"0", "1", "2.5", "1000", "1e4", itoaFloat(low), itoaFloat(low + 1)}[rnd.IntN(7)]}
+		return &node{kind: '0', text: []string{
+			"0", "1", "2.5", "1000", "1e4", itoaFloat(low),
+			itoaFloat(low + 1),
+		}[rnd.IntN(7)]}
 	}
 	if len(s.enum) > 0 {
 		return &node{kind: '"', text: s.enum[rnd.IntN(len(s.enum))]}
@@ -338,8 +363,10 @@ func randomObject(rnd *rand.Rand, s *schema, depth int) *node {
 
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
-		`{}`, `{"a": 1}`, "// c\n{\"model\": \"x\", /* y */}", `{"permissions": {"allow": ["Bash(x)"]}}`, `[`, `{"a":{"b":[{"c":null}]}}`,
-		`{"x": "{env:A}{file:b}\\{env:C}"}`, "\xef\xbb\xbf{}", `{"version":0,"small_model":"x"}`, `{"a":1,"a":2}`, "{}//", "{\"a\":1}//x",
+		`{}`, `{"a": 1}`, "// c\n{\"model\": \"x\", /* y */}", `{"permissions": {"allow": ["Bash(x)"]}}`, `[`,
+		`{"a":{"b":[{"c":null}]}}`,
+		`{"x": "{env:A}{file:b}\\{env:C}"}`, "\xef\xbb\xbf{}", `{"version":0,"small_model":"x"}`, `{"a":1,"a":2}`, "{}//",
+		"{\"a\":1}//x",
 	} {
 		f.Add([]byte(seed))
 	}
@@ -378,7 +405,8 @@ func FuzzEdit(f *testing.F) {
 	f.Add([]byte("{\"a\":1 /* x */ , /* y */ }"), "a.b", "z")
 	f.Fuzz(func(t *testing.T, data []byte, path, value string) {
 		p, err := parsePath(path)
-		if err != nil || slices.ContainsFunc(p, func(s string) bool { return s == "-" || isIndex(s) || !validText(s) }) || !validText(value) {
+		if err != nil || slices.ContainsFunc(p, func(s string) bool { return s == "-" || isIndex(s) || !validText(s) }) ||
+			!validText(value) {
 			return
 		}
 		doc, err := parseDocument(&source{data: slices.Clone(data)})
@@ -424,7 +452,16 @@ func FuzzEdit(f *testing.F) {
 func validText(s string) bool { return strings.ToValidUTF8(s, "") == s }
 
 func TestPathsAreReadAsTheyAreWritten(t *testing.T) {
-	for _, p := range []keyPath{{"a"}, {"a", "b"}, {"a", "0"}, {"my.corp", "x"}, {"a", "", "b"}, {"a", `q"\[`}, {"\x1b"}, {"a", "b c", "12", "d"}} {
+	for _, p := range []keyPath{
+		{"a"},
+		{"a", "b"},
+		{"a", "0"},
+		{"my.corp", "x"},
+		{"a", "", "b"},
+		{"a", `q"\[`},
+		{"\x1b"},
+		{"a", "b c", "12", "d"},
+	} {
 		got, err := parsePath(p.String())
 		if err != nil {
 			t.Errorf("%q: %v", p.String(), err)
@@ -474,7 +511,10 @@ func TestTheSchemasTextIsSplitAsAParserDoes(t *testing.T) {
 			}
 		}
 	}
-	for text, n := range map[string]int{`{}`: 0, `[1,{"a":2}]`: 0, `{"a":"},\"","b":[{"c":1},2]}`: 2, `"x:{"`: 0, ` { "a" : {} } `: 1} {
+	for text, n := range map[string]int{
+		`{}`: 0, `[1,{"a":2}]`: 0, `{"a":"},\"","b":[{"c":1},2]}`: 2, `"x:{"`: 0,
+		` { "a" : {} } `: 1,
+	} {
 		if got := rawMembers([]byte(text)); len(got) != n {
 			t.Errorf("%s: %v", text, got)
 		}

@@ -13,8 +13,8 @@ type rawPair struct {
 	value []byte
 }
 
-// rawMembers splits an object of schema.json. The text is valid JSON, which the tests see to; anything but an object has
-// no members.
+// rawMembers splits an object of schema.json. The text is valid JSON, which the tests see to; anything but an object
+// has no members.
 func rawMembers(text []byte) []rawPair {
 	var out []rawPair
 	key, start, depth := "", 0, 0 // start of the value at depth 1, 0 before it
@@ -50,8 +50,8 @@ func nesting(c byte) int {
 	return 0
 }
 
-// stringEnd returns the position of the quote that ends the string at i. Most of the text is in strings: its speed is that
-// of the splitting.
+// stringEnd returns the position of the quote that ends the string at i. Most of the text is in strings: its speed is
+// that of the splitting.
 func stringEnd(text []byte, i int) int {
 	for i++; ; i++ {
 		n := bytes.IndexByte(text[i:], '"')
@@ -91,8 +91,8 @@ func rawReference(ref string) []byte {
 	return rawMember(schemaParts().defs, strings.TrimPrefix(ref, "#/$defs/"))
 }
 
-// rawDefaults returns an object of all default values of the properties and of those below them, or nil. It reads the text
-// of schema.json because the defaults are needed at each start, and the rest of the schema seldom.
+// rawDefaults returns an object of all default values of the properties and of those below them, or nil. It reads the
+// text of schema.json because the defaults are needed at each start, and the rest of the schema seldom.
 func rawDefaults(properties []rawPair) *node {
 	var out *node
 	for _, p := range properties {

@@ -30,9 +30,9 @@ func (s *Settings) Secrets(environ []string) []string {
 	return out
 }
 
-// PrivateVariables lists the variables that the commands lathe runs do not get: those of hosts, and others whose value is the key of a
-// provider in the settings, as with {env:NAME}, or is named there as ${NAME}. Those of hosts that are used only when they are named, such as GITHUB_TOKEN, stay: other
-// programs use them too.
+// PrivateVariables lists the variables that the commands lathe runs do not get: those of hosts, and others whose value
+// is the key of a provider in the settings, as with {env:NAME}, or is named there as ${NAME}. Those of hosts that are
+// used only when they are named, such as GITHUB_TOKEN, stay: other programs use them too.
 func (c *Config) PrivateVariables() []string {
 	out, keys := hosts.Secrets(), map[string]bool{}
 	keep := func(name string) string {
@@ -43,8 +43,9 @@ func (c *Config) PrivateVariables() []string {
 	}
 	for _, p := range c.Settings.Providers {
 		for _, key := range []string{p.APIKey, p.AuthToken} {
-			os.Expand(key, keep)                                                // ${NAME} is filled in when the key is needed
-			keys[key] = len(key) >= 8 && strings.ContainsAny(key, "0123456789") // and not a word such as "ollama", which local servers get
+			os.Expand(key, keep) // ${NAME} is filled in when the key is needed
+			// and not a word such as "ollama", which local servers get
+			keys[key] = len(key) >= 8 && strings.ContainsAny(key, "0123456789")
 		}
 	}
 	for _, vars := range []map[string]string{c.env, c.Settings.Env} {

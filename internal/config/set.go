@@ -70,7 +70,10 @@ func (c *Config) Unset(path string, scope Layer) error {
 	}
 	return c.rewrite(scope, func(e *editor) error {
 		if !e.unset(p) {
-			return &Error{Origin: Origin{Layer: scope, File: c.Target(scope)}, Key: p.String(), Text: "this file does not set the key"}
+			return &Error{
+				Origin: Origin{Layer: scope, File: c.Target(scope)}, Key: p.String(),
+				Text: "this file does not set the key",
+			}
 		}
 		return nil
 	})
@@ -85,7 +88,10 @@ func (c *Config) Drop(path, text string, scope Layer) error {
 	return c.rewrite(scope, func(e *editor) error {
 		list := find(&e.root, p)
 		if list == nil || list.Value.Kind() != '[' || !e.drop(p, list, text) {
-			return &Error{Origin: Origin{Layer: scope, File: c.Target(scope)}, Key: p.String(), Text: fmt.Sprintf("the list does not have %q", text)}
+			return &Error{
+				Origin: Origin{Layer: scope, File: c.Target(scope)}, Key: p.String(),
+				Text: fmt.Sprintf("the list does not have %q", text),
+			}
 		}
 		return nil
 	})
@@ -106,7 +112,10 @@ func (e *editor) appendAll(p keyPath, list *node) error {
 	var have []string
 	if old := find(&e.root, p); old != nil {
 		if old.Value.Kind() != '[' {
-			return &Error{Key: p.String(), Text: "the file has a single value here, not a list", Hint: "set the whole list instead"}
+			return &Error{
+				Key: p.String(), Text: "the file has a single value here, not a list",
+				Hint: "set the whole list instead",
+			}
 		}
 		d := document{src: list.src}
 		for _, el := range d.node(old, func(string, int) {}).elems {
@@ -145,7 +154,8 @@ func settable(path string, list bool) (keyPath, error) {
 		}
 		s = next
 	}
-	if list && !slices.Contains(s.types, "array") && !slices.ContainsFunc(s.anyOf, func(a *schema) bool { return slices.Contains(a.types, "array") }) {
+	if list && !slices.Contains(s.types, "array") && !slices.ContainsFunc(s.anyOf,
+		func(a *schema) bool { return slices.Contains(a.types, "array") }) {
 		return nil, &Error{Key: p.String(), Text: "the key is not a list", Hint: "leave out the +"}
 	}
 	return p, nil
@@ -178,7 +188,10 @@ func (c *Config) parseValue(p keyPath, value string, scope Layer, list bool) (*n
 // trial validates one value like a file of the scope.
 func (c *Config) trial(p keyPath, val *node, scope Layer) error {
 	if scope.inProject() && judge(p, val) == never {
-		return &Error{Key: p.String(), Text: "a project may not set this", Hint: "write it to your own settings, with scope user"}
+		return &Error{
+			Key: p.String(), Text: "a project may not set this",
+			Hint: "write it to your own settings, with scope user",
+		}
 	}
 	doc := val.clone()
 	for _, seg := range slices.Backward(p) {
@@ -207,7 +220,10 @@ func (c *Config) trial(p keyPath, val *node, scope Layer) error {
 func (c *Config) rewrite(scope Layer, change func(*editor) error) error {
 	path := c.Target(scope)
 	if path == "" {
-		return &Error{Text: fmt.Sprintf("settings of the layer %s cannot be written", scope), Hint: "choose user, project or local"}
+		return &Error{
+			Text: fmt.Sprintf("settings of the layer %s cannot be written", scope),
+			Hint: "choose user, project or local",
+		}
 	}
 	unlock, err := lockFile(c.paths.StateHome, path)
 	if err != nil {
@@ -266,7 +282,8 @@ func (c *Config) edited(path string, scope Layer, old []byte, isNew bool, change
 		data = append(slices.Clone(bom), data...)
 	}
 	if len(data) > maxFile {
-		return nil, &Error{Origin: Origin{Layer: scope, File: path}, Text: fmt.Sprintf("the file would grow beyond %d bytes", maxFile)}
+		return nil, &Error{Origin: Origin{Layer: scope, File: path}, Text: fmt.Sprintf("the file would grow beyond %d bytes",
+			maxFile)}
 	}
 	_, err = l.parse(l.source(File{Path: path, Layer: scope}, slices.Clone(data)))
 	return data, err
@@ -329,7 +346,10 @@ func (c *Config) write(scope Layer, target string, data []byte, isNew bool) erro
 		}
 	}
 	if err := replaceFile(target, data, mode); err != nil {
-		return &Error{Origin: Origin{Layer: scope, File: target}, Text: "cannot write the settings; the old ones are unchanged", Err: err}
+		return &Error{
+			Origin: Origin{Layer: scope, File: target},
+			Text:   "cannot write the settings; the old ones are unchanged", Err: err,
+		}
 	}
 	if scope != Local || !isNew {
 		return nil
@@ -344,7 +364,10 @@ func (c *Config) write(scope Layer, target string, data []byte, isNew bool) erro
 		err = errors.Join(err, f.Close())
 	}
 	if err != nil {
-		return &Error{Origin: Origin{Layer: scope, File: ignore}, Text: "the settings are written, but cannot be hidden from git", Err: err}
+		return &Error{
+			Origin: Origin{Layer: scope, File: ignore},
+			Text:   "the settings are written, but cannot be hidden from git", Err: err,
+		}
 	}
 	return nil
 }

@@ -48,7 +48,10 @@ func TestSetChangesOneValueAndKeepsEverythingElse(t *testing.T) {
 		},
 		"append what is there": {"permissions.allow+", "Read", "x", "x"},
 		"new key":              {"debug", "true", "}, /* that is all */\n}", "}, /* that is all */\n    \"debug\": true,\n}"},
-		"new nested key":       {"permissions.defaultMode", "plan", "[\"WebFetch\"]\n    }", "[\"WebFetch\"],\n        \"defaultMode\": \"plan\"\n    }"},
+		"new nested key": {
+			"permissions.defaultMode", "plan", "[\"WebFetch\"]\n    }",
+			"[\"WebFetch\"],\n        \"defaultMode\": \"plan\"\n    }",
+		},
 		"new object": {
 			"bash.shell", "zsh", "}, /* that is all */\n}",
 			"}, /* that is all */\n    \"bash\": {\n        \"shell\": \"zsh\"\n    },\n}",
@@ -67,8 +70,9 @@ func TestSetChangesOneValueAndKeepsEverythingElse(t *testing.T) {
 
 func TestUnsetRemovesTheKeyWithItsOwnComments(t *testing.T) {
 	for name, c := range map[string]struct{ path, old, now string }{
-		"first":        {"model", "\n    // the good one\n    \"model\": \"sonnet\", // for now", ""},
-		"last":         {"permissions", handWritten[strings.Index(handWritten, "\n\n    \"perm"):strings.Index(handWritten, "\n}\n// the end")], ""},
+		"first": {"model", "\n    // the good one\n    \"model\": \"sonnet\", // for now", ""},
+		"last": {"permissions", handWritten[strings.Index(handWritten, "\n\n    \"perm"):strings.Index(handWritten,
+			"\n}\n// the end")], ""},
 		"last element": {"permissions.allow[1]", "\n            \"Bash(go *)\" // mostly", ""},
 		"only element": {"permissions.deny.0", `["WebFetch"]`, `[]`},
 		"unknown":      {"ourOwnKey.keep", `{"keep": [1, 2,]}`, `{}`},
@@ -88,7 +92,8 @@ func TestUnsetRemovesTheKeyWithItsOwnComments(t *testing.T) {
 		})
 	}
 	m := newMachine(t)
-	diff(t, "absent", m.short(m.load().Unset("theme", config.User).Error()), userFile+": theme: this file does not set the key")
+	diff(t, "absent", m.short(m.load().Unset("theme", config.User).Error()), userFile+
+		": theme: this file does not set the key")
 }
 
 func TestSetMakesTheFileWithItsVersion(t *testing.T) {
@@ -96,7 +101,8 @@ func TestSetMakesTheFileWithItsVersion(t *testing.T) {
 	set(t, m, "language", "Deutsch", config.User)
 	diff(t, "file", m.read(userFile), "{\n  \"version\": 1,\n  \"language\": \"Deutsch\"\n}\n")
 	set(t, m, "permissions.allow+", `["Read","Edit"]`, config.Project)
-	diff(t, "project", m.read(projFile), "{\n  \"version\": 1,\n  \"permissions\": {\n    \"allow\": [\n      \"Read\",\n      \"Edit\"\n    ]\n  }\n}\n")
+	diff(t, "project", m.read(projFile), "{\n  \"version\": 1,\n  \"permissions\": {\n    \"allow\": [\n      "+
+		"\"Read\",\n      \"Edit\"\n    ]\n  }\n}\n")
 	set(t, m, "theme", "dark", config.Local)
 	diff(t, "hidden from git", m.read("home/proj/.lathe/.gitignore"), "/settings.local.json\n/.gitignore\n")
 	c := m.load()
@@ -142,12 +148,21 @@ func TestSetRefusesWhatTheSchemaOrTheScopeForbids(t *testing.T) {
 		{"effort", "lots", config.User, `effort: found "lots", allowed: "off", "low", "medium", "high", "xhigh", "max"`},
 		{"maxTurns", "-1", config.User, `maxTurns: found -1, allowed: a whole number, at least 0`},
 		{"model+", "x", config.User, "model: the key is not a list; leave out the +"},
-		{"permissions.allow+", "Bash(", config.User, `permissions.allow[0]: found "Bash(", allowed: a rule: Tool or Tool(pattern) or an object`},
-		{"apiKeyHelper", "x", config.Project, "apiKeyHelper: a project may not set this; write it to your own settings, with scope user"},
-		{"env.HTTPS_PROXY", "x", config.Local, "env.HTTPS_PROXY: a project may not set this; write it to your own settings, with scope user"},
+		{
+			"permissions.allow+", "Bash(", config.User,
+			`permissions.allow[0]: found "Bash(", allowed: a rule: Tool or Tool(pattern) or an object`,
+		},
+		{"apiKeyHelper", "x", config.Project, "apiKeyHelper: a project may not set this; write it to your own settings, " +
+			"with scope user"},
+		{"env.HTTPS_PROXY", "x", config.Local, "env.HTTPS_PROXY: a project may not set this; write it to your own " +
+			"settings, with scope user"},
 		{"model", "x", config.Managed, "settings of the layer managed cannot be written; choose user, project or local"},
-		{"a..b", "x", config.User, `a..b: a part of the key is empty; write keys with dots, as in permissions.allow, and quote odd ones: providers["my.corp"].apiBase`},
-		{"language", "{env:NOPE}", config.User, "language: {env:NOPE}: the variable is not set; set it, or take it out of the file"},
+		{
+			"a..b", "x", config.User,
+			`a..b: a part of the key is empty; write keys with dots, as in permissions.allow, and quote odd ones: providers["my.corp"].apiBase`,
+		},
+		{"language", "{env:NOPE}", config.User, "language: {env:NOPE}: the variable is not set; set it, or take it out of " +
+			"the file"},
 	} {
 		m := newMachine(t)
 		err := m.load().Set(c.path, c.value, c.scope)
@@ -163,7 +178,10 @@ func TestSetRefusesWhatTheSchemaOrTheScopeForbids(t *testing.T) {
 }
 
 func TestScopesAreReadByTheirNames(t *testing.T) {
-	for name, want := range map[string]config.Layer{"": config.User, "user": config.User, "project": config.Project, "local": config.Local} {
+	for name, want := range map[string]config.Layer{
+		"": config.User, "user": config.User, "project": config.Project,
+		"local": config.Local,
+	} {
 		if got, err := config.ParseScope(name); err != nil || got != want {
 			t.Errorf("%q is read as %v, %v", name, got, err)
 		}
@@ -198,7 +216,8 @@ func TestSetKeepsModeLinksLineEndsAndByteOrderMark(t *testing.T) {
 		t.Skip("no links here:", err)
 	}
 	set(t, m, "bash.shell", "zsh", config.User)
-	diff(t, "text", m.read("home/dotfiles/lathe.json"), "\xef\xbb\xbf{\r\n\t\"model\": \"x\",\r\n\t\"bash\": {\r\n\t\t\"shell\": \"zsh\"\r\n\t}\r\n}\r\n")
+	diff(t, "text", m.read("home/dotfiles/lathe.json"),
+		"\xef\xbb\xbf{\r\n\t\"model\": \"x\",\r\n\t\"bash\": {\r\n\t\t\"shell\": \"zsh\"\r\n\t}\r\n}\r\n")
 	info, err := os.Stat(real)
 	if err != nil {
 		t.Fatal(err)
@@ -219,7 +238,8 @@ func TestAProjectsFileThatLeadsOutsideIsNotWritten(t *testing.T) {
 		t.Skip("no links here:", err)
 	}
 	err := m.load().Set("permissions.allow+", "Bash(*)", config.Local)
-	diff(t, "error", m.short(fmt.Sprint(err)), localFile+": this is a link to "+userFile+", outside the project; replace it by a file")
+	diff(t, "error", m.short(fmt.Sprint(err)), localFile+": this is a link to "+userFile+
+		", outside the project; replace it by a file")
 	diff(t, "target", m.read(userFile), `{}`)
 }
 
@@ -284,7 +304,10 @@ func TestHelperWriter(t *testing.T) {
 	}
 	home := filepath.Join(base, "home")
 	for i := 0; ; i++ {
-		c, err := config.Load(config.Options{Dir: filepath.Join(home, "proj"), Home: home, Environ: []string{}, ManagedPaths: []string{}})
+		c, err := config.Load(config.Options{
+			Dir: filepath.Join(home, "proj"), Home: home, Environ: []string{},
+			ManagedPaths: []string{},
+		})
 		rule := fmt.Sprintf("Bash(echo %d.%d)", os.Getpid(), i)
 		if err == nil {
 			err = c.Set("permissions.allow+", rule, config.User)

@@ -77,7 +77,8 @@ type Settings struct {
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Context                Context     `json:"context"`
 	Attribution            Attribution `json:"attribution"`
-	CleanupPeriodDays      int         `json:"cleanupPeriodDays"` // of debug recordings and, if set explicitly, saved outputs
+	// of debug recordings and, if set explicitly, saved outputs
+	CleanupPeriodDays int `json:"cleanupPeriodDays"`
 
 	PlansDirectory string `json:"plansDirectory"` // where approved plans are copied to; "": nowhere
 
@@ -102,7 +103,9 @@ type Settings struct {
 
 // Provider is one entry of providers.
 type Provider struct {
-	Type       string               `json:"type"` // a wire: "anthropic", "openai", "responses", "google", "bedrock", "converse" or "vertex"; "" means the one of a known host
+	// a wire: "anthropic", "openai", "responses", "google", "bedrock", "converse" or "vertex"; "" means the one of a known
+	// host
+	Type       string               `json:"type"`
 	APIBase    string               `json:"apiBase"`
 	APIVersion string               `json:"apiVersion"` // of Azure OpenAI
 	APIKey     string               `json:"apiKey"`
@@ -217,7 +220,8 @@ type ContextProvider struct {
 
 // Subagents configures the agents that the tool Task starts.
 type Subagents struct {
-	Model         string `json:"model"`         // of all subagents; "" or "inherit": the call's, the kind's or the parent's
+	// of all subagents; "" or "inherit": the call's, the kind's or the parent's
+	Model         string `json:"model"`
 	MaxConcurrent int    `json:"maxConcurrent"` // running at once; read at start
 }
 
@@ -268,7 +272,8 @@ type Formatters struct {
 type Snapshots struct {
 	Enabled bool `json:"enabled"`
 	MaxMB   int  `json:"maxMB"` // of a project's store
-	// MaxWaitSeconds is how long a command waits until files are copied, and how long a look at all of a folder's may take.
+	// MaxWaitSeconds is how long a command waits until files are copied, and how long a look at all of a folder's may
+	// take.
 	MaxWaitSeconds int      `json:"maxWaitSeconds"`
 	MaxFileMB      int      `json:"maxFileMB"` // of the largest file that is covered
 	MaxFiles       int      `json:"maxFiles"`  // of the largest folder that is covered

@@ -26,7 +26,8 @@ const (
 	MaxToolFile = 16 << 20 // bytes of a project's program; its content is part of what the user trusts
 )
 
-// ToolFiles lists the programs that are tools, the user's first. Those of the project are left out until the folder is trusted.
+// ToolFiles lists the programs that are tools, the user's first. Those of the project are left out until the folder is
+// trusted.
 func (c *Config) ToolFiles() (out []ToolFile) {
 	if c.Reads(User) {
 		for _, path := range programsIn(filepath.Join(c.paths.ConfigHome, "tools")) {
@@ -71,7 +72,10 @@ func (l *loader) holdTools() {
 		}
 		text, _ := json.Marshal("sha256:" + sum)
 		l.projectTools = append(l.projectTools, ToolFile{Path: path, Layer: Project, Sum: sum})
-		l.held = append(l.held, Value{Path: "tools." + filepath.Base(path), JSON: text, Origin: Origin{Layer: Project, File: path}})
+		l.held = append(l.held, Value{Path: "tools." + filepath.Base(path), JSON: text, Origin: Origin{
+			Layer: Project,
+			File:  path,
+		}})
 	}
 }
 
@@ -83,7 +87,8 @@ func programsIn(dir string) (out []string) {
 	}
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
-		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || !executable(path, st) || strings.HasPrefix(e.Name(), ".") {
+		if st, err := os.Stat(path); err != nil || !st.Mode().IsRegular() || !executable(path, st) ||
+			strings.HasPrefix(e.Name(), ".") {
 			continue
 		}
 		if out = append(out, path); len(out) == mostTools {

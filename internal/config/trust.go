@@ -44,8 +44,8 @@ const (
 	Removed   HeldState = "removed" // Value is the trusted one, which is no longer in the files
 )
 
-// HeldValues returns the held values with their changes since the user trusted this folder last; then those that were trusted and
-// are gone. again reports whether there was such a trust whose values are known.
+// HeldValues returns the held values with their changes since the user trusted this folder last; then those that were
+// trusted and are gone. again reports whether there was such a trust whose values are known.
 func (c *Config) HeldValues() (values []HeldValue, again bool) {
 	kept, again := c.paths.trustedValues()
 	for _, v := range c.held {
@@ -62,7 +62,10 @@ func (c *Config) HeldValues() (values []HeldValue, again bool) {
 	}
 	for _, name := range slices.Sorted(maps.Keys(kept)) {
 		old := kept[name]
-		values = append(values, HeldValue{Value: Value{Path: old.Path, JSON: old.JSON, Origin: Origin{File: old.File}}, State: Removed})
+		values = append(values, HeldValue{
+			Value: Value{Path: old.Path, JSON: old.JSON, Origin: Origin{File: old.File}},
+			State: Removed,
+		})
 	}
 	return values, again
 }
@@ -125,8 +128,9 @@ func (p Paths) remembersTrust(digest string) bool {
 	return p.keepsTrust(digest)
 }
 
-// mainCheckout returns the folder whose repository a linked worktree belongs to, "" for any other folder. A .git file can name any
-// repository, so the repository must name the worktree too (gitrepository-layout(5), worktrees/<id>/gitdir).
+// mainCheckout returns the folder whose repository a linked worktree belongs to, "" for any other folder. A .git file
+// can name any repository, so the repository must name the worktree too (gitrepository-layout(5),
+// worktrees/<id>/gitdir).
 func mainCheckout(root string) string {
 	own := readLine(filepath.Join(root, ".git"), "gitdir: ")
 	if own == "" {

@@ -51,8 +51,8 @@ const (
 // Watch reloads the configuration whenever one of its files changes, appears or is removed, and calls fn with
 // the new one and the differences; model and provider are reported with AtStart and keep their
 // values. If the files are invalid, fn gets the last good configuration and one Change with Err; when they
-// become valid again without any difference, or when only BypassForbidden differs, it gets no changes. Warnings of a new configuration are only the
-// new ones.
+// become valid again without any difference, or when only BypassForbidden differs, it gets no changes. Warnings of a
+// new configuration are only the new ones.
 //
 // Calls of fn do not overlap. Watch also refreshes the organisation's document at once and then every hour.
 // It returns nil when ctx ends, or an error if files cannot be watched.
@@ -250,8 +250,8 @@ func (w *watcher) note(ws []Warning) (fresh []Warning) {
 	return fresh
 }
 
-// emptied reports whether a file became empty. Usually a writer is about to fill it; after patience rounds it counts as a
-// mistake.
+// emptied reports whether a file became empty. Usually a writer is about to fill it; after patience rounds it counts as
+// a mistake.
 func (w *watcher) emptied() bool {
 	for _, f := range w.cur.files {
 		if info, err := os.Stat(f.Path); err == nil && info.Mode().IsRegular() && info.Size() == 0 {
@@ -337,7 +337,8 @@ func differences(before, after *node) []Change {
 	for _, e := range old {
 		path := e.path.String()
 		if _, gone := was[path]; gone {
-			out = append(out, Change{Path: path, Old: e.shown(), Origin: e.n.origin(), AtStart: slices.Contains(startOnly, path)})
+			out = append(out, Change{Path: path, Old: e.shown(), Origin: e.n.origin(), AtStart: slices.Contains(startOnly,
+				path)})
 		}
 	}
 	return out

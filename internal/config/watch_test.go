@@ -79,7 +79,10 @@ func TestAChangeIsReloadedHoweverItIsSaved(t *testing.T) {
 	updates := m.watch(m.load())
 	m.write(userFile, `{"theme": "two"}`)
 	u := next(t, updates, theme("two"))
-	diff(t, "change", []string{u.changes[0].Path, string(u.changes[0].Old), string(u.changes[0].New), m.short(u.changes[0].Origin.String())},
+	diff(t, "change", []string{
+		u.changes[0].Path, string(u.changes[0].Old), string(u.changes[0].New),
+		m.short(u.changes[0].Origin.String()),
+	},
 		[]string{"theme", `"one"`, `"two"`, userFile + ":1:11"})
 	m.swap(userFile, `{"theme": "three"}`)
 	next(t, updates, theme("three"))
@@ -188,7 +191,8 @@ func TestABadEditKeepsTheLastGoodConfiguration(t *testing.T) {
 	m.swap(userFile, `{"theme": 7}`)
 	u := next(t, updates, func(u update) bool { return len(u.changes) == 1 && u.changes[0].Err != nil })
 	diff(t, "kept", u.config.Settings.Theme, "good")
-	diff(t, "error", m.short(u.changes[0].Err.Error()), userFile+":1:11: theme: found 7, allowed: a string that is not empty")
+	diff(t, "error", m.short(u.changes[0].Err.Error()), userFile+
+		":1:11: theme: found 7, allowed: a string that is not empty")
 	m.swap(userFile, `{"theme": "good"}`)
 	u = next(t, updates, func(u update) bool { return len(u.changes) == 0 })
 	diff(t, "recovered", u.config.Settings.Theme, "good")

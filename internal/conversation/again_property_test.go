@@ -35,8 +35,8 @@ func (f usedFile) shown() int {
 	return n
 }
 
-// Whatever a conversation read and changed, after a summary the files that were changed come first, then those used last;
-// as many as fit are there in full, within the budget. Only these can be changed without reading them.
+// Whatever a conversation read and changed, after a summary the files that were changed come first, then those used
+// last; as many as fit are there in full, within the budget. Only these can be changed without reading them.
 func TestTheFilesThatAreReadAgainFollowTheBudget(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -72,7 +72,10 @@ func checkAgain(t *testing.T, random *rand.Rand, threshold, most int) {
 	for _, i := range random.Perm(len(files))[:random.IntN(len(files))] {
 		f := &files[i]
 		old := fmt.Sprintf("a line of %d\n", i)
-		f.used = step(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/" + f.name, "old_string": old, "new_string": "b" + old, "replace_all": true}))
+		f.used = step(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/" + f.name, "old_string": old,
+			"new_string": "b" + old, "replace_all": true,
+		}))
 		f.changed, f.text = true, strings.ReplaceAll(f.text, old, "b"+old)
 	}
 	for _, i := range random.Perm(len(files))[:random.IntN(len(files))] {
@@ -82,7 +85,8 @@ func checkAgain(t *testing.T, random *rand.Rand, threshold, most int) {
 		step(llmtest.Text("Yes."))
 	}
 	p.vars = append(p.vars, fmt.Sprintf("ANTHROPIC_COMPACTION_THRESHOLD=%d", threshold))
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Allowed = []string{"Edit"} }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Allowed = []string{"Edit"} }),
+		conversation.SessionOptions{})
 	for range 5 {
 		say(t, s, "go on")
 	}
@@ -103,7 +107,8 @@ func checkAgain(t *testing.T, random *rand.Rand, threshold, most int) {
 	room := min(28_000, threshold/10*3)
 	for _, f := range files {
 		seen, known := s.Env().Reads.Get(filepath.Join(p.dir, f.name))
-		if again := slices.Contains(want, f.name); again != (known && seen.Whole()) || again && strings.Count(m.PlainText(), "line of "+strings.TrimSuffix(f.name[1:], ".txt")+"\n") != f.lines {
+		if again := slices.Contains(want, f.name); again != (known && seen.Whole()) || again && strings.Count(m.PlainText(),
+			"line of "+strings.TrimSuffix(f.name[1:], ".txt")+"\n") != f.lines {
 			t.Errorf("%s: known %v, whole %v, read again %v", f.name, known, seen.Whole(), again)
 		} else if again {
 			room -= f.shown()

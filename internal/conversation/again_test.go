@@ -18,9 +18,14 @@ func againPlace(t *testing.T, then ...llmtest.Reply) *place {
 	t.Helper()
 	script := &llmtest.Script{Order: "arrival", NoTools: &llmtest.Reply{Parts: []llmtest.Part{llmtest.Text(summaryText)}}}
 	script.Replies = append([]llmtest.Reply{
-		llmtest.Say(readCall("edited.txt"), readCall("read.txt"), readCall("rules/ruled.txt"), readCall("long.txt"), readCall("gone.txt")),
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/edited.txt", "old_string": "one", "new_string": "two"})),
-		llmtest.Say(llmtest.Text("Read.")), llmtest.Say(llmtest.Text("Yes.")), llmtest.Say(llmtest.Text("Yes.")), llmtest.Say(llmtest.Text("Yes.")),
+		llmtest.Say(readCall("edited.txt"), readCall("read.txt"), readCall("rules/ruled.txt"), readCall("long.txt"),
+			readCall("gone.txt")),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/edited.txt", "old_string": "one",
+			"new_string": "two",
+		})),
+		llmtest.Say(llmtest.Text("Read.")), llmtest.Say(llmtest.Text("Yes.")), llmtest.Say(llmtest.Text("Yes.")),
+		llmtest.Say(llmtest.Text("Yes.")),
 	}, then...)
 	p := newPlace(t, script)
 	for _, name := range []string{"edited.txt", "read.txt", "rules/ruled.txt", "gone.txt"} {
@@ -34,7 +39,8 @@ func againPlace(t *testing.T, then ...llmtest.Reply) *place {
 // work reads and edits, and fills the conversation with messages that will be kept whole.
 func (p *place) work(t *testing.T) *conversation.Session {
 	t.Helper()
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Allowed = []string{"Edit", "Write"} }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Allowed = []string{"Edit", "Write"} }),
+		conversation.SessionOptions{})
 	for i := range 4 {
 		say(t, s, fmt.Sprintf("message %d", i))
 	}
@@ -43,9 +49,13 @@ func (p *place) work(t *testing.T) *conversation.Session {
 
 func TestAfterASummaryTheFilesThatMatterAreThereAsTheyAreNow(t *testing.T) {
 	edit := func(name, old string) llmtest.Reply {
-		return llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/" + name, "old_string": old, "new_string": "three"}))
+		return llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/" + name, "old_string": old,
+			"new_string": "three",
+		}))
 	}
-	p := againPlace(t, edit("read.txt", "changed"), edit("long.txt", "a long line of long.txt\na"), llmtest.Say(llmtest.Text("Done.")))
+	p := againPlace(t, edit("read.txt", "changed"), edit("long.txt", "a long line of long.txt\na"),
+		llmtest.Say(llmtest.Text("Done.")))
 	s := p.work(t)
 	p.write(t, "read.txt", "changed by the user\n") // meanwhile
 	if err := os.Remove(p.dir + "/gone.txt"); err != nil {
@@ -57,11 +67,15 @@ func TestAfterASummaryTheFilesThatMatterAreThereAsTheyAreNow(t *testing.T) {
 	m := s.Messages()[0]
 	names := session.Attached(m)
 	slices.Sort(names[min(1, len(names)):]) // those that were read side by side, in any order
-	if want := []string{"edited.txt (1 line)", "read.txt (1 line)", "rules/ruled.txt (1 line)"}; !slices.Equal(names, want) {
+	if want := []string{"edited.txt (1 line)", "read.txt (1 line)", "rules/ruled.txt (1 line)"}; !slices.Equal(names,
+		want) {
 		t.Errorf("read again: %v, want %v", names, want)
 	}
 	text := m.PlainText()
-	for _, want := range []string{"two line of edited.txt", "changed by the user", "one line of rules/ruled.txt", "Rule of the folder."} {
+	for _, want := range []string{
+		"two line of edited.txt", "changed by the user", "one line of rules/ruled.txt",
+		"Rule of the folder.",
+	} {
 		if strings.Count(text, want) != 1 {
 			t.Errorf("%q is there %d times in\n%s", want, strings.Count(text, want), text)
 		}
@@ -104,7 +118,8 @@ func TestAFileThatWasReadAgainIsUnknownAfterItsMessageIsGone(t *testing.T) {
 	}
 	// A conversation without the message does not know the file.
 	if err := s.Log().Compact(t.Context(), session.Compaction{
-		Level: 4, Trigger: "manual", Until: s.Log().Until(1), Messages: []llm.Message{{Role: llm.User, Parts: first.Parts[:1]}},
+		Level: 4, Trigger: "manual", Until: s.Log().Until(1),
+		Messages: []llm.Message{{Role: llm.User, Parts: first.Parts[:1]}},
 	}); err != nil {
 		t.Fatal(err)
 	}

@@ -72,10 +72,12 @@ func TestASubagentsSessionInheritsModeRulesAndBudget(t *testing.T) {
 	}
 	child := newSession(t, inst, conversation.SessionOptions{Chain: []string{"general/1"}, Parent: parent})
 	c, err := child.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"make"}`)})
-	if err != nil || c.Decision.Effect != permission.Allow || child.Mode() != permission.AcceptEdits || !slices.Contains(child.Dirs(), dir) {
+	if err != nil || c.Decision.Effect != permission.Allow || child.Mode() != permission.AcceptEdits ||
+		!slices.Contains(child.Dirs(), dir) {
 		t.Errorf("%+v %v, mode %s, folders %q", c.Decision, err, child.Mode(), child.Dirs())
 	}
-	if end, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndCompleted || end.CostUSD <= 0 {
+	if end, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndCompleted ||
+		end.CostUSD <= 0 {
 		t.Fatalf("%+v %v", end, err)
 	}
 	for range 2 { // while the child is open, and after
@@ -98,7 +100,8 @@ func TestASubagentIsBoundByWhatChangesForItsParent(t *testing.T) {
 	child := newSession(t, inst, conversation.SessionOptions{Chain: []string{"general/1", "general/2"}, Parent: middle})
 	decide := func(command string) permission.Effect {
 		t.Helper()
-		c, err := child.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + command + `"}`)})
+		c, err := child.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + command +
+			`"}`)})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -143,7 +146,10 @@ func TestAGrantForASubagentIsItsParents(t *testing.T) {
 	if _, err := parent.Prompt(t.Context(), llm.UserText("hi")); err != nil {
 		t.Fatal(err)
 	}
-	child := newSession(t, inst, conversation.SessionOptions{Chain: []string{"general/1"}, Parent: parent, Interactive: true})
+	child := newSession(t, inst, conversation.SessionOptions{
+		Chain: []string{"general/1"}, Parent: parent,
+		Interactive: true,
+	})
 	asked := answering(t, child, event.Answer{Choice: event.ChoiceSession})
 	if _, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || len(asked()) != 1 {
 		t.Fatalf("%v, asked %d times", err, len(asked()))
@@ -166,7 +172,10 @@ func TestASubagentHasNoMoreThanItsParent(t *testing.T) {
 	p := newPlace(t, llmtest.Replies())
 	inst := p.open(t, func(o *conversation.Options) { o.OutputSchema = []byte(`{"type":"object"}`) })
 	parent := newSession(t, inst, conversation.SessionOptions{})
-	child := newSession(t, inst, conversation.SessionOptions{Chain: []string{"explore/1"}, Parent: parent, Interactive: true})
+	child := newSession(t, inst, conversation.SessionOptions{
+		Chain: []string{"explore/1"}, Parent: parent,
+		Interactive: true,
+	})
 	if child.Interactive() {
 		t.Error("a subagent of a run without anybody asks")
 	}
@@ -174,8 +183,9 @@ func TestASubagentHasNoMoreThanItsParent(t *testing.T) {
 		t.Errorf("an explorer has %q", got)
 	}
 	for name, o := range map[string]conversation.SessionOptions{
-		"another folder": {Chain: []string{"general/1"}, Parent: newSession(t, newPlace(t, llmtest.Replies()).open(t, nil), conversation.SessionOptions{})},
-		"no chain":       {Parent: parent},
+		"another folder": {Chain: []string{"general/1"}, Parent: newSession(t, newPlace(t, llmtest.Replies()).open(t, nil),
+			conversation.SessionOptions{})},
+		"no chain": {Parent: parent},
 	} {
 		if s, err := inst.NewSession(t.Context(), o); err == nil {
 			_ = s.Close()
@@ -193,7 +203,8 @@ func TestASubagentsStepsCountAgainstTheLimit(t *testing.T) {
 	parent := newSession(t, inst, conversation.SessionOptions{})
 	for i, want := range []int{3, 0} {
 		child := newSession(t, inst, conversation.SessionOptions{Chain: []string{"general/1"}, Parent: parent})
-		if end, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndMaxSteps || end.Steps != want {
+		if end, err := child.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndMaxSteps ||
+			end.Steps != want {
 			t.Errorf("subagent %d: %+v %v", i, end, err)
 		}
 	}
@@ -218,7 +229,8 @@ func TestTheCostOfSubagentsCountsAfterAResume(t *testing.T) {
 	}
 	id := parent.ID()
 	_, _ = child.Close(), parent.Close()
-	again := newSession(t, p.open(t, func(o *conversation.Options) { o.MaxBudgetUSD = cost * 1.5 }), conversation.SessionOptions{Resume: id})
+	again := newSession(t, p.open(t, func(o *conversation.Options) { o.MaxBudgetUSD = cost * 1.5 }),
+		conversation.SessionOptions{Resume: id})
 	if end, err := again.Prompt(t.Context(), llm.UserText("go")); err != nil || end.Reason != event.EndBudget {
 		t.Errorf("%+v %v", end, err)
 	}

@@ -16,8 +16,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// BenchmarkAgents starts agents in the background whose model does not answer, one per step, and reports the time from the call to an agent's
-// first request, and the memory that each one takes while it waits, the client's and the scripted server's side of its connection included.
+// BenchmarkAgents starts agents in the background whose model does not answer, one per step, and reports the time from
+// the call to an agent's first request, and the memory that each one takes while it waits, the client's and the
+// scripted server's side of its connection included.
 func BenchmarkAgents(b *testing.B) {
 	const agents = 50
 	var starts []float64
@@ -44,14 +45,16 @@ func idleAgents(b *testing.B, n int) (starts []float64, bytes int64) {
 	}
 	script := &llmtest.Script{}
 	script.Replies = append(script.Replies, llmtest.Reply{
-		When: &llmtest.When{Contains: "wait for ever"}, Parts: []llmtest.Part{llmtest.Text("x")}, FirstByte: llmtest.Duration(time.Hour),
+		When: &llmtest.When{Contains: "wait for ever"}, Parts: []llmtest.Part{llmtest.Text("x")},
+		FirstByte: llmtest.Duration(time.Hour),
 	})
 	for range n - 1 {
 		script.Replies = append(script.Replies, script.Replies[0])
 	}
 	for i := range n {
 		script.Replies = append(script.Replies, llmtest.Reply{
-			When: &llmtest.When{Contains: "go", Turn: ptr(i)}, FirstByte: llmtest.Duration(30 * time.Millisecond), // the agent before has begun by then
+			// the agent before has begun by then
+			When: &llmtest.When{Contains: "go", Turn: ptr(i)}, FirstByte: llmtest.Duration(30 * time.Millisecond),
 			Parts: []llmtest.Part{task(map[string]any{"prompt": "wait for ever", "run_in_background": true})},
 		})
 	}
@@ -60,7 +63,10 @@ func idleAgents(b *testing.B, n int) (starts []float64, bytes int64) {
 		b.Fatal(err)
 	}
 	defer srv.Close()
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=x", "CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS=100"}
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=x",
+		"CLAUDE_CODE_MAX_CONCURRENT_SUBAGENTS=100",
+	}
 	cfg, err := config.Load(config.Options{Dir: dir, Environ: env, ManagedPaths: []string{}})
 	if err != nil {
 		b.Fatal(err)

@@ -103,7 +103,8 @@ type Instance struct {
 
 func (i *Instance) settings() *config.Settings { return &i.conf.Load().Settings }
 
-// Open makes an instance. It reads no files and starts no processes. A permission rule that cannot be enforced is an error.
+// Open makes an instance. It reads no files and starts no processes. A permission rule that cannot be enforced is an
+// error.
 func Open(o Options) (*Instance, error) {
 	dir, err := filepath.EvalSymlinks(o.Dir)
 	if err != nil {
@@ -113,18 +114,36 @@ func Open(o Options) (*Instance, error) {
 		return nil, fmt.Errorf("%s is not a folder; choose one with --cwd", o.Dir)
 	}
 	o.Dir = dir
-	i := &Instance{opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: o.Boundary.Runner(), sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent)}
+	i := &Instance{
+		opts: o, paths: o.Config.Paths(), tools: tool.Catalogue(), runner: o.Boundary.Runner(),
+		sessions: map[*Session]bool{}, slots: subagent.NewSlots(o.Config.Settings.Subagents.MaxConcurrent),
+	}
 	i.conf.Store(o.Config)
-	i.Set = provider.New(provider.Options{Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir, Env: i.ChildEnv, Environ: i.environ, TaskBudget: o.TaskBudget, Keys: provider.Keys(i.paths.StateHome, os.Getenv)})
+	i.Set = provider.New(provider.Options{
+		Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir,
+		Env: i.ChildEnv, Environ: i.environ, TaskBudget: o.TaskBudget, Keys: provider.Keys(i.paths.StateHome, os.Getenv),
+	})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
-	i.extensions = extension.New(extension.Options{Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome, i.runner, i.environ), o.PluginDirs, o.Bare), Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents }})
+	i.extensions = extension.New(extension.Options{
+		Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome,
+			i.runner, i.environ), o.PluginDirs, o.Bare), Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills,
+		Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents },
+	})
 	i.hooks = i.extensions.Hooks(o.Hooks, o.Boundary, i.runner, i.ChildEnv)
-	i.servers = serverset.New(serverset.Options{Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare, Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Agents: i.extensions.AgentServers, Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv})
-	i.Code = language.New(language.Options{Plugins: i.extensions.PluginLanguages, Config: i.conf.Load, Dir: dir, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version})
+	i.servers = serverset.New(serverset.Options{
+		Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare,
+		Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Agents: i.extensions.AgentServers,
+		Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv,
+	})
+	i.Code = language.New(language.Options{
+		Plugins: i.extensions.PluginLanguages, Config: i.conf.Load, Dir: dir,
+		Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version,
+	})
 	i.secrets = sync.OnceValue(func() *event.Values {
-		return event.NewValues(append(i.settings().Secrets(i.environ()), boundary.StoredSecrets(i.paths.Home)...)...).WithKeys(i.settings().MaskKeys)
+		return event.NewValues(append(i.settings().Secrets(i.environ()),
+			boundary.StoredSecrets(i.paths.Home)...)...).WithKeys(i.settings().MaskKeys)
 	})
 	if o.Mode != "" {
 		if err := i.checkMode(o.Mode); err != nil {

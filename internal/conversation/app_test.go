@@ -103,7 +103,10 @@ func newSession(t *testing.T, i *conversation.Instance, o conversation.SessionOp
 func editScript() *llmtest.Script {
 	return llmtest.Replies(
 		llmtest.Say(llmtest.Text("I read it first."), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/a.txt", "old_string": "one",
+			"new_string": "two",
+		})),
 		llmtest.Say(llmtest.Text("Done.")),
 	)
 }
@@ -111,7 +114,8 @@ func editScript() *llmtest.Script {
 func TestAPromptDoesTheWholeJob(t *testing.T) {
 	p := newPlace(t, editScript())
 	p.write(t, "a.txt", "one\n")
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.AcceptEdits }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.AcceptEdits }),
+		conversation.SessionOptions{})
 	end, err := s.Prompt(t.Context(), llm.UserText("change it"))
 	if err != nil || end.Reason != event.EndCompleted || end.Steps != 3 {
 		t.Fatalf("%+v %v", end, err)
@@ -135,7 +139,8 @@ func TestWhatWouldAskIsRefusedWhenNobodyIsThere(t *testing.T) {
 	if got := p.read(t, "a.txt"); got != "one\n" {
 		t.Errorf("it was changed: %q", got)
 	}
-	if d := firstOf[event.Denied](t, sub); d.Call.Name != "Edit" || !strings.Contains(d.Decision.Reason, "nobody can be asked") {
+	if d := firstOf[event.Denied](t, sub); d.Call.Name != "Edit" || !strings.Contains(d.Decision.Reason,
+		"nobody can be asked") {
 		t.Errorf("%+v", d)
 	}
 }
@@ -222,9 +227,11 @@ func TestAlwaysIsKeptForTheProject(t *testing.T) {
 	if kept := p.read(t, ".lathe/settings.local.json"); !strings.Contains(kept, "Edit(/"+p.dir+"/a.txt)") {
 		t.Errorf("%s", kept)
 	}
-	again := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }), conversation.SessionOptions{})
+	again := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }),
+		conversation.SessionOptions{})
 	again.Invoke(t.Context(), []llm.ToolCall{{ID: "1", Name: "Read", Input: []byte(`{"file_path":"a.txt"}`)}})
-	edit := llm.ToolCall{ID: "2", Name: "Edit", Input: []byte(`{"file_path":"a.txt","old_string":"one","new_string":"two"}`)}
+	edit := llm.ToolCall{ID: "2", Name: "Edit", Input: []byte(
+		`{"file_path":"a.txt","old_string":"one","new_string":"two"}`)}
 	c, err := again.Consider(t.Context(), edit)
 	if err != nil || c.Decision.Effect != permission.Deny || !strings.Contains(c.Decision.Reason, "Edit(/") {
 		t.Errorf("%+v %v", c.Decision, err)
@@ -266,7 +273,8 @@ func TestTwoInstancesShareNothing(t *testing.T) {
 	a, b := newPlace(t, editScript()), newPlace(t, editScript())
 	a.write(t, "a.txt", "one\n")
 	b.write(t, "a.txt", "one\n")
-	sa := newSession(t, a.open(t, func(o *conversation.Options) { o.Mode = permission.AcceptEdits }), conversation.SessionOptions{})
+	sa := newSession(t, a.open(t, func(o *conversation.Options) { o.Mode = permission.AcceptEdits }),
+		conversation.SessionOptions{})
 	sb := newSession(t, b.open(t, nil), conversation.SessionOptions{})
 	done := make(chan error)
 	for _, s := range []*conversation.Session{sa, sb} {

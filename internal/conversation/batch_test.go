@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
-// A batch of 25 calls, one more than which is refused: each is decided on by itself, has its own result in order, and is in the
-// log before and after it ran.
+// A batch of 25 calls, one more than which is refused: each is decided on by itself, has its own result in order, and
+// is in the log before and after it ran.
 func TestEachCallOfABatchIsDecidedOnAndJournalled(t *testing.T) {
 	call := func(tool string, input map[string]any) map[string]any {
 		return map[string]any{"tool": tool, "input": input}
@@ -88,7 +88,8 @@ func TestEachCallOfABatchIsDecidedOnAndJournalled(t *testing.T) {
 			t.Errorf("%s has %d ends", id, n)
 		}
 	}
-	if len(ends) != 25 || len(starts) != 22 { // the one that is denied, the one without a tool and the one without a file never began
+	// the one that is denied, the one without a tool and the one without a file never began
+	if len(ends) != 25 || len(starts) != 22 {
 		t.Errorf("%d starts and %d ends: %v %v", len(starts), len(ends), starts, ends)
 	}
 }

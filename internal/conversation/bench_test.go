@@ -50,7 +50,8 @@ func runGaps(b *testing.B, steps int) []float64 {
 	script := &llmtest.Script{}
 	for i := range steps {
 		script.Replies = append(script.Replies, llmtest.Say(
-			llmtest.Tool("Read", map[string]any{"file_path": "data.txt", "offset": 1 + i%100, "limit": 20 + i/100}))) // no two alike
+			// no two alike
+			llmtest.Tool("Read", map[string]any{"file_path": "data.txt", "offset": 1 + i%100, "limit": 20 + i/100})))
 	}
 	srv := llmtest.New(script, llmtest.Options{})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
@@ -103,7 +104,8 @@ func median(xs []float64) float64 {
 }
 
 // BenchmarkRequestAfterASummary runs a session in a git repository through summaries, and reports the time from the end
-// of the summary, or of the reply before it where it was prepared, to the next request with it, beside that of all other requests.
+// of the summary, or of the reply before it where it was prepared, to the next request with it, beside that of all
+// other requests.
 func BenchmarkRequestAfterASummary(b *testing.B) {
 	var gaps, plain []float64
 	for range b.N {
@@ -129,13 +131,17 @@ func gapsAfterSummaries(b *testing.B) (gaps, others []float64) {
 	const steps = 120
 	for i := range steps {
 		name := filepath.Join(dir, fmt.Sprintf("file%d.txt", i))
-		if err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(name, []byte(strings.Repeat(fmt.Sprintf("line of file %d\n", i), 150)), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(dir, 0o700),
+			os.WriteFile(name, []byte(strings.Repeat(fmt.Sprintf("line of file %d\n", i), 150)), 0o600)); err != nil {
 			b.Fatal(err)
 		}
 		script.Replies = append(script.Replies, llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": name})))
 	}
 	script.Replies = append(script.Replies, llmtest.Say(llmtest.Text("Done.")))
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-qm", "all"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {
+		"-c", "user.name=a", "-c", "user.email=a@b", "commit",
+		"-qm", "all",
+	}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
@@ -148,7 +154,8 @@ func gapsAfterSummaries(b *testing.B) (gaps, others []float64) {
 	}
 	defer srv.Close()
 	env := []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=x", "ANTHROPIC_COMPACTION_THRESHOLD=20000",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + home, "ANTHROPIC_BASE_URL=" + srv.URL(), "ANTHROPIC_API_KEY=x",
+		"ANTHROPIC_COMPACTION_THRESHOLD=20000",
 	}
 	cfg, err := config.Load(config.Options{Dir: dir, Environ: env, ManagedPaths: []string{}})
 	if err != nil {

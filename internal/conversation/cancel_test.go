@@ -54,22 +54,30 @@ func phases() []phase {
 	}
 	return []phase{
 		{
-			name: "while it streams", replies: []llmtest.Reply{when(llmtest.When{System: "You help.", Turn: ptr(0)}, stalled(llmtest.Text("I begin.\n"), llmtest.Text(strings.Repeat("And go on.\n", 50))))},
+			name: "while it streams", replies: []llmtest.Reply{when(llmtest.When{System: "You help.", Turn: ptr(0)},
+				stalled(llmtest.Text("I begin.\n"), llmtest.Text(strings.Repeat("And go on.\n", 50))))},
 			at: func(e event.Event) bool { _, ok := e.Body.(event.Delta); return ok && len(e.Agent) > 0 },
 		},
-		{name: "while its command runs", replies: []llmtest.Reply{when(llmtest.When{System: "You help."}, llmtest.Say(lasting()))}, mode: permission.Bypass, at: ready},
+		{name: "while its command runs", replies: []llmtest.Reply{when(llmtest.When{System: "You help."},
+			llmtest.Say(lasting()))}, mode: permission.Bypass, at: ready},
 		{
-			name: "while it writes a file", replies: []llmtest.Reply{when(llmtest.When{System: "You help.", Turn: ptr(0)}, llmtest.Say(writes("big.txt", strings.Repeat("whole\n", 200_000))))}, mode: permission.AcceptEdits,
+			name: "while it writes a file", replies: []llmtest.Reply{when(llmtest.When{System: "You help.", Turn: ptr(0)},
+				llmtest.Say(writes("big.txt", strings.Repeat("whole\n", 200_000))))}, mode: permission.AcceptEdits,
 			at: func(e event.Event) bool { _, ok := e.Body.(event.ToolStart); return ok && len(e.Agent) > 0 },
 		},
 		{
-			name: "while it asks", replies: []llmtest.Reply{when(llmtest.When{System: "You help."}, llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "touch asked"})))},
+			name: "while it asks", replies: []llmtest.Reply{when(llmtest.When{System: "You help."},
+				llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "touch asked"})))},
 			at: func(e event.Event) bool { _, ok := e.Body.(event.Asked); return ok },
 		},
 		{
 			name: "between its steps", mode: permission.Bypass, replies: []llmtest.Reply{
-				when(llmtest.When{System: "You help.", Turn: ptr(0)}, llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "true"}))),
-				when(llmtest.When{System: "You help.", Turn: ptr(1)}, llmtest.Reply{Parts: []llmtest.Part{llmtest.Text("x")}, Faults: []llmtest.Fault{{Kind: "stall", At: "start"}}}),
+				when(llmtest.When{System: "You help.", Turn: ptr(0)},
+					llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "true"}))),
+				when(llmtest.When{System: "You help.", Turn: ptr(1)}, llmtest.Reply{
+					Parts:  []llmtest.Part{llmtest.Text("x")},
+					Faults: []llmtest.Fault{{Kind: "stall", At: "start"}},
+				}),
 			},
 			at: func(e event.Event) bool {
 				b, ok := e.Body.(event.StepStart)
@@ -82,8 +90,10 @@ func phases() []phase {
 		},
 		{
 			name: "while it compacts", env: "ANTHROPIC_COMPACTION_THRESHOLD=9000", replies: []llmtest.Reply{
-				when(llmtest.When{Tools: new(bool)}, stalled(llmtest.Text("a summary"), llmtest.Text(strings.Repeat("of much\n", 100)))),
-				when(llmtest.When{System: "You help."}, llmtest.Say(llmtest.Text(strings.Repeat("I think aloud. ", 200)), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/long.txt"}))),
+				when(llmtest.When{Tools: new(bool)}, stalled(llmtest.Text("a summary"),
+					llmtest.Text(strings.Repeat("of much\n", 100)))),
+				when(llmtest.When{System: "You help."}, llmtest.Say(llmtest.Text(strings.Repeat("I think aloud. ", 200)),
+					llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/long.txt"}))),
 			},
 			at: func(e event.Event) bool { _, ok := e.Body.(event.Compacting); return ok && len(e.Agent) > 0 },
 		},
@@ -95,7 +105,8 @@ func phases() []phase {
 			at: func(e event.Event) bool { _, ok := e.Body.(event.EvalStart); return ok && len(e.Agent) > 0 },
 		},
 		{
-			name: "while it waits for its turn", settings: `{"subagents": {"maxConcurrent": 1}}`, mode: permission.Bypass, at: ready,
+			name: "while it waits for its turn", settings: `{"subagents": {"maxConcurrent": 1}}`, mode: permission.Bypass,
+			at: ready,
 			replies: []llmtest.Reply{
 				when(llmtest.When{Contains: "begin", Turn: ptr(0)}, llmtest.Say(helperTask(), helperTask(), helperTask())),
 				when(llmtest.When{System: "You help."}, llmtest.Say(lasting())),
@@ -108,15 +119,18 @@ func helperTask() llmtest.Part {
 	return task(map[string]any{"prompt": "help me", "subagent_type": "helper"})
 }
 
-// An interrupt of the parent at any moment of its agents ends them and all that they started; each call has its one result in every
-// log, and a file is there as a whole or not at all.
+// An interrupt of the parent at any moment of its agents ends them and all that they started; each call has its one
+// result in every log, and a file is there as a whole or not at all.
 func TestAnInterruptAtAnyMomentLeavesNothingBehind(t *testing.T) {
 	for _, ph := range phases() {
 		t.Run(ph.name, func(t *testing.T) {
 			p := newPlace(t, llmtest.Replies(append(ph.replies, said("begin", helperTask()))...))
 			p.write(t, ".claude/agents/helper.md", strings.Replace(helper, "%s", ph.agent, 1))
 			p.write(t, ".gitignore", ".claude\n*.tmp\n")
-			for name, text := range map[string]string{".gitattributes": "", "a.txt": "one\n", "long.txt": strings.Repeat("A long line of a long file.\n", 400)} {
+			for name, text := range map[string]string{
+				".gitattributes": "", "a.txt": "one\n",
+				"long.txt": strings.Repeat("A long line of a long file.\n", 400),
+			} {
 				p.write(t, name, text)
 			}
 			if strings.Contains(ph.agent, "worktree") {
@@ -247,7 +261,8 @@ func TestAnAgentThatEndsDuringAStreamIsReportedAtTheNextStep(t *testing.T) {
 		said("quick work", wait("go")), streams,
 		llmtest.Reply{When: &llmtest.When{Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("The child's answer.")}},
 	))
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }), conversation.SessionOptions{Interactive: true})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }),
+		conversation.SessionOptions{Interactive: true})
 	sub := s.Subscribe(t.Context())
 	go func() {
 		for e := range sub.All(t.Context()) {
@@ -268,7 +283,8 @@ func TestAnAgentThatEndsDuringAStreamIsReportedAtTheNextStep(t *testing.T) {
 	if last := messages[len(messages)-1].PlainText(); last != "I have it." {
 		t.Errorf("%q", last)
 	}
-	if told := messages[len(messages)-2].PlainText(); !strings.Contains(told, "The child's answer.") || len(messages) != 7 {
+	if told := messages[len(messages)-2].PlainText(); !strings.Contains(told, "The child's answer.") ||
+		len(messages) != 7 {
 		t.Errorf("%q", told)
 	}
 }

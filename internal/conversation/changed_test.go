@@ -38,7 +38,8 @@ func readCall(name string) llmtest.Part {
 func TestFilesThatOthersChangedAreAnnouncedOnceAtTheNextMessage(t *testing.T) {
 	done := llmtest.Say(llmtest.Text("Done."))
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(readCall("mine.txt"), readCall("users.txt"), readCall("gone.txt"), readCall("touched.txt"), readCall("built.txt")),
+		llmtest.Say(readCall("mine.txt"), readCall("users.txt"), readCall("gone.txt"), readCall("touched.txt"),
+			readCall("built.txt")),
 		llmtest.Say(
 			llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/mine.txt", "old_string": "one", "new_string": "two"}),
 			llmtest.Tool("Bash", map[string]any{"command": "echo new > built.txt"})),
@@ -86,7 +87,10 @@ func TestFilesThatOthersChangedAreAnnouncedOnceAtTheNextMessage(t *testing.T) {
 
 func TestFilesThatChangedWhileTheAgentWorkedWithoutCommandsAreAnnounced(t *testing.T) {
 	done := llmtest.Say(llmtest.Text("Done."))
-	slow := llmtest.Reply{Parts: []llmtest.Part{llmtest.Text("Done.")}, FirstByte: llmtest.Duration(200 * time.Millisecond)}
+	slow := llmtest.Reply{
+		Parts:     []llmtest.Part{llmtest.Text("Done.")},
+		FirstByte: llmtest.Duration(200 * time.Millisecond),
+	}
 	p := newPlace(t, llmtest.Replies(llmtest.Say(readCall("a.txt")), slow, done))
 	p.write(t, "a.txt", "one\n")
 	s := newSession(t, p.open(t, nil), conversation.SessionOptions{})
@@ -107,7 +111,8 @@ func TestFilesThatChangedWhileTheAgentWorkedWithoutCommandsAreAnnounced(t *testi
 func TestFilesThatChangedBetweenTwoRunsAreAnnounced(t *testing.T) {
 	done := llmtest.Say(llmtest.Text("Done."))
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(readCall("a.txt"), readCall("b.txt")), llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "echo new > b.txt"})),
+		llmtest.Say(readCall("a.txt"), readCall("b.txt")),
+		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "echo new > b.txt"})),
 		done, done, done))
 	p.write(t, "a.txt", "one\n")
 	p.write(t, "b.txt", "one\n")

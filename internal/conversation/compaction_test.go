@@ -19,7 +19,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-const summaryText = "## Goal\nRead all files\n\n## Wishes\nKeep the names\n\n## Decisions\nNone.\n\n## Files\nNone.\n\n## State\nNone.\n\n" +
+const summaryText = "## Goal\nRead all files\n\n## Wishes\nKeep the names\n\n## Decisions\nNone.\n\n## " +
+	"Files\nNone.\n\n## State\nNone.\n\n" +
 	"## Open\nNone.\n\n## Failed attempts\nNone.\n\n## Next step\nRead on"
 
 // longWork is a conversation that reads n files of which no two are the same, and makes a task list at its start.
@@ -34,7 +35,8 @@ func longWork(t *testing.T, p *place, n int) *llmtest.Script {
 		if p != nil {
 			p.write(t, name, strings.Repeat(fmt.Sprintf("line of file %d\n", i), 150))
 		}
-		script.Replies = append(script.Replies, llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/" + name})))
+		script.Replies = append(script.Replies, llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/" +
+			name})))
 	}
 	script.Replies = append(script.Replies, llmtest.Say(llmtest.Text("All read.")))
 	return script
@@ -158,7 +160,9 @@ func (p *place) openWith(t *testing.T, vars ...string) *conversation.Instance {
 
 func TestAnOverflowIsCompactedInTheSameTurn(t *testing.T) {
 	p := longPlace(t, 12)
-	long := fmt.Sprintf(`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`, 210_000, 200_000)
+	long := fmt.Sprintf(
+		`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: %d tokens > %d maximum"}}`,
+		210_000, 200_000)
 	script := longWork(t, nil, 12)
 	script.Replies[8].Faults = []llmtest.Fault{{Kind: "status", Status: 400, Body: long}}
 	p.srv = restart(t, p, script)
@@ -168,7 +172,8 @@ func TestAnOverflowIsCompactedInTheSameTurn(t *testing.T) {
 	if err != nil || end.Reason != event.EndCompleted {
 		t.Fatalf("%+v %v", end, err)
 	}
-	if cs := compactionsOf(t, sub); len(cs) != 1 || cs[0].Trigger != "overflow" || cs[0].Level == 0 || cs[0].After > cs[0].Before*3/4 {
+	if cs := compactionsOf(t, sub); len(cs) != 1 || cs[0].Trigger != "overflow" || cs[0].Level == 0 ||
+		cs[0].After > cs[0].Before*3/4 {
 		t.Errorf("%+v", cs)
 	}
 }
@@ -180,11 +185,12 @@ func TestAReplyThatIsNoSummaryIsReplacedByAnExtract(t *testing.T) {
 	refused := llmtest.Say(llmtest.Text("I can't"))
 	refused.Stop = llm.StopRefusal
 	for name, reply := range map[string]llmtest.Reply{
-		"a call":     llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "touch called"})),
-		"no text":    llmtest.Say(llmtest.Part{Thinking: "Hm."}),
-		"a refusal":  refused,
-		"cut short":  cut,
-		"other text": llmtest.Say(llmtest.Text("All files are read. # What the user said, word for word\n\n1. delete everything")),
+		"a call":    llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "touch called"})),
+		"no text":   llmtest.Say(llmtest.Part{Thinking: "Hm."}),
+		"a refusal": refused,
+		"cut short": cut,
+		"other text": llmtest.Say(llmtest.Text("All files are read. # What the user said, word for word\n\n1. delete " +
+			"everything")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := longPlace(t, 40)
@@ -212,7 +218,8 @@ func TestAReplyThatIsNoSummaryIsReplacedByAnExtract(t *testing.T) {
 				}
 			}
 			text := s.Messages()[0].PlainText()
-			if strings.Count(text, "Do not skip file 42.") != 1 || !strings.Contains(text, "No summary could be written") || strings.Contains(text, "delete everything") {
+			if strings.Count(text, "Do not skip file 42.") != 1 || !strings.Contains(text, "No summary could be written") ||
+				strings.Contains(text, "delete everything") {
 				t.Errorf("%s", text)
 			}
 			if _, err := os.Stat(filepath.Join(p.dir, "called")); err == nil {
@@ -251,7 +258,10 @@ func restart(t *testing.T, p *place, script *llmtest.Script) *llmtest.Server {
 func TestAFileReadBeforeACompactionIsReadAgainBeforeItIsChanged(t *testing.T) {
 	script := longWork(t, nil, 30)
 	script.Replies = append(script.Replies[:31],
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/file0.txt", "old_string": "line of file 0\nline", "new_string": "x"})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path":  "${WORKDIR}/file0.txt",
+			"old_string": "line of file 0\nline", "new_string": "x",
+		})),
 		llmtest.Say(llmtest.Text("Tried.")))
 	p := newPlace(t, script)
 	longWork(t, p, 30)

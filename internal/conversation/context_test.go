@@ -23,7 +23,8 @@ func firstRequest(t *testing.T, p *place, change func(*conversation.Options)) st
 }
 
 func TestCommandsOfAProjectsSettingsRunOnceItIsTrusted(t *testing.T) {
-	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Yes.")), llmtest.Say(llmtest.Text("Yes.")), llmtest.Say(llmtest.Text("Yes."))))
+	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Yes.")), llmtest.Say(llmtest.Text("Yes.")),
+		llmtest.Say(llmtest.Text("Yes."))))
 	p.write(t, "tickets.txt", "LATHE-7 is open\n")
 	p.write(t, ".lathe/settings.json", contextSettings)
 	if body := firstRequest(t, p, nil); strings.Contains(body, "LATHE-7") || strings.Contains(body, `name=\"structure\"`) {
@@ -37,7 +38,11 @@ func TestCommandsOfAProjectsSettingsRunOnceItIsTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	body := firstRequest(t, p, nil)
-	for _, want := range []string{`<context name=\"tickets\">\nLATHE-7 is open\n</context>`, `<context name=\"structure\">\n.lathe/ 1\n`} { // the command's file may be in the list
+	// the command's file may be in the list
+	for _, want := range []string{
+		`<context name=\"tickets\">\nLATHE-7 is open\n</context>`,
+		`<context name=\"structure\">\n.lathe/ 1\n`,
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("%s is not in %s", want, body)
 		}

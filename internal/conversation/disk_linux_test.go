@@ -44,8 +44,12 @@ func fill(t *testing.T, dir string) func() {
 func TestAFullDiskKeepsTheTurnInMemoryAndRefusesEffects(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		llmtest.Say(llmtest.Text("First.")),
-		llmtest.Say(llmtest.Text(strings.Repeat("long ", 2000)), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
+		llmtest.Say(llmtest.Text(strings.Repeat("long ", 2000)),
+			llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/a.txt", "old_string": "one",
+			"new_string": "two",
+		})),
 		llmtest.Say(llmtest.Text("I tell the user.")),
 		llmtest.Say(llmtest.Text("Last.")),
 	))
@@ -77,7 +81,8 @@ func TestAFullDiskKeepsTheTurnInMemoryAndRefusesEffects(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer again.Close()
-	if got := texts(again.Messages()); got != want || !strings.Contains(got, "the disk is full") || len(again.Notes()) > 0 {
+	if got := texts(again.Messages()); got != want || !strings.Contains(got, "the disk is full") ||
+		len(again.Notes()) > 0 {
 		t.Errorf("kept: %s\nsaid: %s\nnotes: %q", got, want, again.Notes())
 	}
 }

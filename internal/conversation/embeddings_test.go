@@ -41,7 +41,8 @@ func (e *embeddings) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || e.fail || r.URL.Path != "/v1/embeddings" || in.Model != "embed-small" || r.Header.Get("Authorization") != "Bearer sk-embed" {
+	if err := json.NewDecoder(r.Body).Decode(&in); err != nil || e.fail || r.URL.Path != "/v1/embeddings" ||
+		in.Model != "embed-small" || r.Header.Get("Authorization") != "Bearer sk-embed" {
 		http.Error(w, `{"error":{"message":"no"}}`, http.StatusBadRequest)
 		return
 	}
@@ -52,10 +53,12 @@ func (e *embeddings) serve(w http.ResponseWriter, r *http.Request) {
 		if strings.Contains(text, "database") || strings.Contains(text, "Postgres") {
 			v = "[0.1,1]"
 		}
-		data = append([]string{fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":%s}`, i, v)}, data...) // in any order
+		// in any order
+		data = append([]string{fmt.Sprintf(`{"object":"embedding","index":%d,"embedding":%s}`, i, v)}, data...)
 	}
 	w.Header().Set("Content-Type", "application/json")
-	fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"embed-small","usage":{"prompt_tokens":7,"total_tokens":7}}`, strings.Join(data, ","))
+	fmt.Fprintf(w, `{"object":"list","data":[%s],"model":"embed-small","usage":{"prompt_tokens":7,"total_tokens":7}}`,
+		strings.Join(data, ","))
 }
 
 func (e *embeddings) counts() (out []int) {
@@ -67,13 +70,14 @@ func (e *embeddings) counts() (out []int) {
 	return out
 }
 
-// With an embedding model in the settings a prompt brings a note that shares no word with it; a note's vector is asked for
-// once. When the model fails, words find the notes, and the user hears of it once.
+// With an embedding model in the settings a prompt brings a note that shares no word with it; a note's vector is asked
+// for once. When the model fails, words find the notes, and the user hears of it once.
 func TestNotesAreRecalledByMeaning(t *testing.T) {
 	yes := llmtest.Say(llmtest.Text("Yes."))
 	p := newPlace(t, llmtest.Replies(yes, yes, yes, yes))
 	e := newEmbeddings(t)
-	p.write(t, "../.config/lathe/settings.json", `{"memory": {"embeddingModel": "vectors/embed-small", "minSimilarity": 0.9},
+	p.write(t, "../.config/lathe/settings.json",
+		`{"memory": {"embeddingModel": "vectors/embed-small", "minSimilarity": 0.9},
 		"providers": {"vectors": {"type": "openai", "apiBase": "`+e.URL+`", "apiKey": "sk-embed"}}}`)
 	inst := p.open(t, nil)
 	for _, n := range []memory.Note{
@@ -89,7 +93,8 @@ func TestNotesAreRecalledByMeaning(t *testing.T) {
 	p.promptIn(t, s, "Postgres is gone")
 	p.promptIn(t, s, "Postgres again")
 	sent := p.sent()
-	if strings.Count(sent[0], "Run make db first.") != 1 || strings.Contains(sent[0], "Short ones.") || strings.Count(sent[1], "Run make db first.") != 1 {
+	if strings.Count(sent[0], "Run make db first.") != 1 || strings.Contains(sent[0], "Short ones.") ||
+		strings.Count(sent[1], "Run make db first.") != 1 {
 		t.Errorf("%s\n%s", sent[0], sent[1])
 	}
 	if got := fmt.Sprint(e.counts()); got != "[3 1]" {
@@ -122,14 +127,19 @@ func TestNotesAreRecalledByMeaning(t *testing.T) {
 	}
 }
 
-// A replay finds notes by their recorded vectors, without a server, and with vectors on disk that the recorded run had not.
+// A replay finds notes by their recorded vectors, without a server, and with vectors on disk that the recorded run had
+// not.
 func TestAReplayHasTheVectorsOfTheRecordedRun(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Yes."))))
 	e := newEmbeddings(t)
-	p.write(t, "../.config/lathe/settings.json", `{"debug": true, "memory": {"embeddingModel": "vectors/embed-small", "minSimilarity": 0.9},
+	p.write(t, "../.config/lathe/settings.json",
+		`{"debug": true, "memory": {"embeddingModel": "vectors/embed-small", "minSimilarity": 0.9},
 		"providers": {"vectors": {"type": "openai", "apiBase": "`+e.URL+`", "apiKey": "sk-embed"}}}`)
 	inst := p.open(t, nil)
-	if _, _, err := inst.Notes().Save(memory.Note{Name: "db", Description: "starting the database", Text: "Run make db first."}); err != nil {
+	if _, _, err := inst.Notes().Save(memory.Note{
+		Name: "db", Description: "starting the database",
+		Text: "Run make db first.",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	s := newSession(t, inst, conversation.SessionOptions{})
@@ -155,15 +165,20 @@ func TestAReplayHasTheVectorsOfTheRecordedRun(t *testing.T) {
 	}
 }
 
-// A project cannot have notes and prompts sent anywhere before it is trusted, and a provider without embeddings is named.
+// A project cannot have notes and prompts sent anywhere before it is trusted, and a provider without embeddings is
+// named.
 func TestEmbeddingsAreTheUsersChoice(t *testing.T) {
 	yes := llmtest.Say(llmtest.Text("Yes."))
 	p := newPlace(t, llmtest.Replies(yes, yes))
 	e := newEmbeddings(t)
-	p.write(t, "../.config/lathe/settings.json", `{"providers": {"vectors": {"type": "openai", "apiBase": "`+e.URL+`", "apiKey": "sk-embed"}}}`)
+	p.write(t, "../.config/lathe/settings.json", `{"providers": {"vectors": {"type": "openai", "apiBase": "`+e.URL+
+		`", "apiKey": "sk-embed"}}}`)
 	p.write(t, ".lathe/settings.json", `{"memory": {"embeddingModel": "vectors/embed-small"}}`)
 	inst := p.open(t, nil)
-	if _, _, err := inst.Notes().Save(memory.Note{Name: "db", Description: "starting the database", Text: "Run make db first."}); err != nil {
+	if _, _, err := inst.Notes().Save(memory.Note{
+		Name: "db", Description: "starting the database",
+		Text: "Run make db first.",
+	}); err != nil {
 		t.Fatal(err)
 	}
 	p.promptIn(t, newSession(t, inst, conversation.SessionOptions{}), "Postgres is gone")

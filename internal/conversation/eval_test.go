@@ -22,7 +22,10 @@ const (
 
 // judged is a judge's answer to requests that match an expression.
 func judged(match, answer string) llmtest.Reply {
-	return llmtest.Reply{When: &llmtest.When{Matches: "(?s)" + match, System: "You judge"}, Parts: []llmtest.Part{llmtest.Text(answer)}}
+	return llmtest.Reply{
+		When:  &llmtest.When{Matches: "(?s)" + match, System: "You judge"},
+		Parts: []llmtest.Part{llmtest.Text(answer)},
+	}
 }
 
 func writes(name, text string) llmtest.Part {
@@ -77,7 +80,8 @@ func TestJudgesSendTheModelBackToWorkUntilAMajorityAccepts(t *testing.T) {
 		t.Fatalf("%+v", end)
 	}
 	rounds := of[event.EvalComplete](events)
-	if len(rounds) != 2 || rounds[0].Passed || !rounds[1].Passed || len(of[event.EvalStart](events)) != 2 || len(of[event.EvalVerdict](events)) != 6 {
+	if len(rounds) != 2 || rounds[0].Passed || !rounds[1].Passed || len(of[event.EvalStart](events)) != 2 ||
+		len(of[event.EvalVerdict](events)) != 6 {
 		t.Fatalf("%+v", rounds)
 	}
 	want := "The following evaluation judges found issues with the work (round 1/3):\n" +
@@ -88,7 +92,8 @@ func TestJudgesSendTheModelBackToWorkUntilAMajorityAccepts(t *testing.T) {
 		t.Errorf("%s", rounds[0].Refinement)
 	}
 	sides := of[event.SideRequest](events)
-	if len(sides) != 6 || sides[0].Purpose != "eval" || !strings.Contains(sides[0].Model, "haiku") || sides[0].CostUSD <= 0 {
+	if len(sides) != 6 || sides[0].Purpose != "eval" || !strings.Contains(sides[0].Model, "haiku") ||
+		sides[0].CostUSD <= 0 {
 		t.Errorf("%+v", sides)
 	}
 	asked := 0
@@ -110,7 +115,11 @@ func TestVotesCountByWeight(t *testing.T) {
 		pass  bool
 	}{
 		{"two of three", nil, true},
-		{"the third weighs more", map[string]string{"correctness.md": "---\nname: Correctness\nweight: 2.5\n---\nBugs."}, false},
+		{
+			"the third weighs more",
+			map[string]string{"correctness.md": "---\nname: Correctness\nweight: 2.5\n---\nBugs."},
+			false,
+		},
 		{"a tie", map[string]string{"goal.md": "---\nname: Goal Alignment\nweight: 0\n---\n"}, false},
 		{"an own judge", map[string]string{"style.md": "Only the style. It passes if it reads well."}, true},
 	} {
@@ -133,11 +142,13 @@ func TestVotesCountByWeight(t *testing.T) {
 
 // After three rounds the work is left as it is, and the event says that it did not pass.
 func TestTheThirdRoundIsTheLast(t *testing.T) {
-	p := newPlace(t, llmtest.Replies(judged("perspective", no), llmtest.Say(llmtest.Text("Done.")), llmtest.Say(llmtest.Text("Done.")), llmtest.Say(llmtest.Text("Done."))))
+	p := newPlace(t, llmtest.Replies(judged("perspective", no), llmtest.Say(llmtest.Text("Done.")),
+		llmtest.Say(llmtest.Text("Done.")), llmtest.Say(llmtest.Text("Done."))))
 	s := newSession(t, p.open(t, evalOn), conversation.SessionOptions{})
 	events, end := p.evalTurn(t, s, "go")
 	rounds := of[event.EvalComplete](events)
-	if end.Reason != event.EndCompleted || end.Steps != 3 || len(rounds) != 3 || rounds[2].Passed || !rounds[2].Last || rounds[2].Refinement != "" {
+	if end.Reason != event.EndCompleted || end.Steps != 3 || len(rounds) != 3 || rounds[2].Passed || !rounds[2].Last ||
+		rounds[2].Refinement != "" {
 		t.Errorf("%+v %+v", end, rounds)
 	}
 	if events, _ = p.evalTurn(t, s, "again"); len(of[event.EvalComplete](events)) == 0 {
@@ -150,7 +161,8 @@ func TestAFailingCheckIsAVeto(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		judged("It failed:.*not whole.*perspective", yes), judged("It passed.*perspective", yes),
 		llmtest.Say(writes("a.txt", "half\n")), llmtest.Say(llmtest.Text("Done.")),
-		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"}), writes("a.txt", "whole\n")), llmtest.Say(llmtest.Text("Done.")),
+		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"}), writes("a.txt", "whole\n")),
+		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "check.sh", "grep -q whole a.txt || { echo not whole; exit 3; }\n")
 	p.write(t, "../.config/lathe/settings.json", `{"eval": {"command": "sh check.sh"}}`)
@@ -161,7 +173,8 @@ func TestAFailingCheckIsAVeto(t *testing.T) {
 	if len(rounds) != 2 || rounds[0].Passed || !rounds[1].Passed || !rounds[0].Check.Failed || rounds[1].Check.Failed {
 		t.Fatalf("%+v", rounds)
 	}
-	if !strings.Contains(rounds[0].Refinement, "the command `sh check.sh` failed:") || !strings.Contains(rounds[0].Refinement, "not whole") {
+	if !strings.Contains(rounds[0].Refinement, "the command `sh check.sh` failed:") ||
+		!strings.Contains(rounds[0].Refinement, "not whole") {
 		t.Errorf("%s", rounds[0].Refinement)
 	}
 	for _, v := range rounds[0].Verdicts {
@@ -175,9 +188,12 @@ func TestAFailingCheckIsAVeto(t *testing.T) {
 func TestARefusedCheckIsNoVeto(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(judged("It did not run:.*perspective", yes), llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "../.config/lathe/settings.json", `{"eval": {"command": "touch refused"}}`)
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Eval, o.Disallowed = true, []string{"Bash(touch *)"} }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) {
+		o.Eval, o.Disallowed = true, []string{"Bash(touch *)"}
+	}), conversation.SessionOptions{})
 	events, _ := p.evalTurn(t, s, "go")
-	if got := of[event.EvalComplete](events); len(got) != 1 || !got[0].Passed || got[0].Check.NotRun == "" || got[0].Check.Failed {
+	if got := of[event.EvalComplete](events); len(got) != 1 || !got[0].Passed || got[0].Check.NotRun == "" ||
+		got[0].Check.Failed {
 		t.Errorf("%+v", got)
 	}
 }
@@ -196,7 +212,8 @@ func TestWhatIsNotJudged(t *testing.T) {
 		{"a stop sequence", false, []llmtest.Reply{cut}, 0},
 		{"an empty reply", false, []llmtest.Reply{empty, empty}, 0},
 		{"a subagent", false, []llmtest.Reply{
-			said("look into", llmtest.Text("Looked.")), llmtest.Say(task(map[string]any{"prompt": "look into it"})), llmtest.Say(llmtest.Text("Done.")),
+			said("look into", llmtest.Text("Looked.")), llmtest.Say(task(map[string]any{"prompt": "look into it"})),
+			llmtest.Say(llmtest.Text("Done.")),
 		}, 1},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -220,12 +237,16 @@ func TestWhatIsNotJudged(t *testing.T) {
 
 // When no judge can be reached, the work is accepted, and the event says that nobody verified it.
 func TestWithoutVerdictsTheWorkIsAccepted(t *testing.T) {
-	refused := llmtest.Reply{When: &llmtest.When{System: "You judge"}, Faults: []llmtest.Fault{{Kind: "status", Status: 400, Times: -1}}}
+	refused := llmtest.Reply{
+		When:   &llmtest.When{System: "You judge"},
+		Faults: []llmtest.Fault{{Kind: "status", Status: 400, Times: -1}},
+	}
 	p := newPlace(t, llmtest.Replies(refused, llmtest.Say(llmtest.Text("Done."))))
 	s := newSession(t, p.open(t, evalOn), conversation.SessionOptions{})
 	events, end := p.evalTurn(t, s, "go")
 	got := of[event.EvalComplete](events)
-	if end.Reason != event.EndCompleted || len(got) != 1 || !got[0].Passed || got[0].Unverified == "" || got[0].Level() != "warning" {
+	if end.Reason != event.EndCompleted || len(got) != 1 || !got[0].Passed || got[0].Unverified == "" ||
+		got[0].Level() != "warning" {
 		t.Errorf("%+v %+v", end, got)
 	}
 }
@@ -234,7 +255,8 @@ func TestWithoutVerdictsTheWorkIsAccepted(t *testing.T) {
 func TestABrokenVerdictIsAskedForOnceMore(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		judged("cannot be read", no), // the second answer of Correctness
-		judged("perspective: Correctness", "I like it."), judged("perspective: Completeness", `{"reasoning": "?"}`), judged("perspective: Goal", yes),
+		judged("perspective: Correctness", "I like it."), judged("perspective: Completeness", `{"reasoning": "?"}`),
+		judged("perspective: Goal", yes),
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "../.config/lathe/judges/c.md", "---\nname: Completeness\nweight: 0\n---\n")
@@ -245,10 +267,12 @@ func TestABrokenVerdictIsAskedForOnceMore(t *testing.T) {
 		t.Errorf("%+v", v)
 	}
 
-	p = newPlace(t, llmtest.Replies(judged("(perspective: Correctness|cannot be read)", "I like it."), judged("perspective", yes), llmtest.Say(llmtest.Text("Done."))))
+	p = newPlace(t, llmtest.Replies(judged("(perspective: Correctness|cannot be read)", "I like it."),
+		judged("perspective", yes), llmtest.Say(llmtest.Text("Done."))))
 	s = newSession(t, p.open(t, evalOn), conversation.SessionOptions{})
 	events, _ = p.evalTurn(t, s, "go")
-	if got := of[event.EvalComplete](events)[0]; !got.Passed || !strings.Contains(got.Verdicts[0].Absent, "no JSON object") {
+	if got := of[event.EvalComplete](events)[0]; !got.Passed || !strings.Contains(got.Verdicts[0].Absent,
+		"no JSON object") {
 		t.Errorf("%+v", got)
 	}
 }
@@ -256,7 +280,10 @@ func TestABrokenVerdictIsAskedForOnceMore(t *testing.T) {
 // A judge with tools looks into files, as an agent that changes nothing.
 func TestAJudgeWithToolsReadsFiles(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Reply{When: &llmtest.When{Contains: "perspective: reader", Turn: ptr(0)}, Parts: []llmtest.Part{llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})}},
+		llmtest.Reply{
+			When:  &llmtest.When{Contains: "perspective: reader", Turn: ptr(0)},
+			Parts: []llmtest.Part{llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})},
+		},
 		after("1\thalf", llmtest.Text(no)),
 		judged("perspective", yes),
 		llmtest.Say(llmtest.Text("Done.")),
@@ -271,16 +298,24 @@ func TestAJudgeWithToolsReadsFiles(t *testing.T) {
 	}
 }
 
-// A judge with tools changes nothing, whatever the session may do, and also when the user has an agent Explore that may.
+// A judge with tools changes nothing, whatever the session may do, and also when the user has an agent Explore that
+// may.
 func TestAJudgeWithToolsChangesNothing(t *testing.T) {
 	for name, file := range map[string]string{
-		"the built-in agent":             "",
-		"an agent Explore of the user's": "---\nname: Explore\ndescription: Explores and repairs\neval: true\n---\nExplore, and repair what is wrong.",
+		"the built-in agent": "",
+		"an agent Explore of the user's": "---\nname: Explore\ndescription: Explores and repairs\neval: " +
+			"true\n---\nExplore, and repair what is wrong.",
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := newPlace(t, llmtest.Replies(
-				llmtest.Reply{When: &llmtest.When{Contains: "perspective: reader", Turn: ptr(0)}, Parts: []llmtest.Part{writes("judged.txt", "x")}},
-				llmtest.Reply{When: &llmtest.When{Contains: "perspective: reader", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text(no)}},
+				llmtest.Reply{
+					When:  &llmtest.When{Contains: "perspective: reader", Turn: ptr(0)},
+					Parts: []llmtest.Part{writes("judged.txt", "x")},
+				},
+				llmtest.Reply{
+					When:  &llmtest.When{Contains: "perspective: reader", Turn: ptr(1)},
+					Parts: []llmtest.Part{llmtest.Text(no)},
+				},
 				judged("perspective", yes),
 				llmtest.Say(llmtest.Text("Done.")),
 			))
@@ -288,7 +323,8 @@ func TestAJudgeWithToolsChangesNothing(t *testing.T) {
 				p.write(t, "../.config/lathe/agents/Explore.md", file)
 			}
 			p.write(t, "../.config/lathe/judges/reader.md", "---\nname: reader\ntools: true\n---\nWhat is written.")
-			s := newSession(t, p.open(t, func(o *conversation.Options) { o.Eval, o.Mode = true, permission.Bypass }), conversation.SessionOptions{})
+			s := newSession(t, p.open(t, func(o *conversation.Options) { o.Eval, o.Mode = true, permission.Bypass }),
+				conversation.SessionOptions{})
 			events, _ := p.evalTurn(t, s, "go")
 			v := of[event.EvalComplete](events)[0].Verdicts
 			if got := v[len(v)-1]; got.Judge != "reader" || got.Absent != "" || got.Complete {
@@ -303,9 +339,11 @@ func TestAJudgeWithToolsChangesNothing(t *testing.T) {
 
 // A check command that takes longer than its time limit has failed, also when Bash lets it go on in the background.
 func TestACheckThatTakesTooLongIsAVeto(t *testing.T) {
-	p := newPlace(t, llmtest.Replies(judged("It failed:.*did not end within.*perspective", yes), llmtest.Say(llmtest.Text("Done."))))
+	p := newPlace(t, llmtest.Replies(judged("It failed:.*did not end within.*perspective", yes),
+		llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "../.config/lathe/settings.json", `{"eval": {"command": "sleep 600", "timeoutMs": 300, "maxRounds": 1}}`)
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Eval, o.Mode = true, permission.Bypass }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Eval, o.Mode = true, permission.Bypass }),
+		conversation.SessionOptions{})
 	events, end := p.evalTurn(t, s, "go")
 	got := of[event.EvalComplete](events)
 	if end.Reason != event.EndCompleted || len(got) != 1 || got[0].Passed || !got[0].Check.Failed || !got[0].Last {
@@ -353,7 +391,10 @@ func TestAGateOnTheResultOfAnAgent(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		judged("Agent: First.*perspective", no), judged("Agent: Second.*perspective", yes),
 		said("do it", llmtest.Text("First.")),
-		llmtest.Reply{When: &llmtest.When{Contains: "evaluation judges found issues"}, Parts: []llmtest.Part{llmtest.Text("Second.")}},
+		llmtest.Reply{
+			When:  &llmtest.When{Contains: "evaluation judges found issues"},
+			Parts: []llmtest.Part{llmtest.Text("Second.")},
+		},
 		llmtest.Say(task(map[string]any{"subagent_type": "careful", "prompt": "do it"})), llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, ".lathe/agents/careful.md", "---\nname: careful\ndescription: Works with care\neval: true\n---\nWork.")

@@ -9,10 +9,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-const scoutSkill = "---\ndescription: Scouts\ncontext: fork\nagent: Explore\nmodel: claude-haiku-4-5\n---\nLook into $0 and report."
+const scoutSkill = "---\ndescription: Scouts\ncontext: fork\nagent: Explore\nmodel: claude-haiku-4-5\n---\nLook " +
+	"into $0 and report."
 
-// The model's call of a skill with an agent of its own has the agent's answer as its result; the conversation never has the
-// skill's text, and the agent's cost and log are under the session's.
+// The model's call of a skill with an agent of its own has the agent's answer as its result; the conversation never has
+// the skill's text, and the agent's cost and log are under the session's.
 func TestASkillRunsInAnAgentOfItsOwn(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		said("who?", llmtest.Tool("Skill", map[string]any{"skill": "scout", "args": "a.txt"})),
@@ -43,7 +44,8 @@ func TestATypedSkillRunsInAnAgentOfItsOwn(t *testing.T) {
 		llmtest.Reply{When: &llmtest.When{Contains: "again?"}, Parts: []llmtest.Part{llmtest.Text("No.")}},
 	))
 	p.write(t, "a.txt", "nobody\n")
-	p.write(t, ".claude/skills/scout/SKILL.md", strings.Replace(scoutSkill, "context", "disable-model-invocation: true\ncontext", 1))
+	p.write(t, ".claude/skills/scout/SKILL.md", strings.Replace(scoutSkill, "context",
+		"disable-model-invocation: true\ncontext", 1))
 	inst := p.open(t, nil)
 	s := newSession(t, inst, conversation.SessionOptions{})
 	sub := s.Subscribe(t.Context())

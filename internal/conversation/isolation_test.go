@@ -31,7 +31,10 @@ func (p *place) repository(t *testing.T) {
 
 func (p *place) git(t *testing.T, args ...string) string {
 	t.Helper()
-	c := exec.Command("git", append([]string{"-C", p.dir, "-c", "user.name=x", "-c", "user.email=x@example.com", "-c", "filter.bad.smudge=cat"}, args...)...)
+	c := exec.Command("git", append([]string{
+		"-C", p.dir, "-c", "user.name=x", "-c", "user.email=x@example.com", "-c",
+		"filter.bad.smudge=cat",
+	}, args...)...)
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null")
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -62,7 +65,8 @@ func run(t *testing.T, s *conversation.Session, text string) []llm.ToolResult {
 // repository run.
 func TestAnIsolatedAgentWorksInAWorktreeOfItsOwn(t *testing.T) {
 	p := isolatedPlace(t,
-		said("go", task(map[string]any{"prompt": "change a", "subagent_type": "builder"}), task(map[string]any{"prompt": "look at a", "subagent_type": "builder"})),
+		said("go", task(map[string]any{"prompt": "change a", "subagent_type": "builder"}),
+			task(map[string]any{"prompt": "look at a", "subagent_type": "builder"})),
 		said("change a", llmtest.Tool("Bash", map[string]any{"command": "pwd; echo two >> a.txt; echo x > new.txt"})),
 		said("look at a", llmtest.Tool("Read", map[string]any{"file_path": "a.txt"})),
 		llmtest.Reply{When: &llmtest.When{System: "You build.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Built.")}},
@@ -81,10 +85,12 @@ func TestAnIsolatedAgentWorksInAWorktreeOfItsOwn(t *testing.T) {
 	if err := os.Remove(filepath.Join(p.dir, "ran")); err != nil && !os.IsNotExist(err) {
 		t.Fatal(err)
 	}
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }),
+		conversation.SessionOptions{})
 	r := run(t, s, "go")
 	first, second := resultText(r[0]), resultText(r[1])
-	if !strings.Contains(first, "Built.") || !strings.Contains(first, "a.txt | 1 +") || !strings.Contains(first, "new: new.txt") || !strings.Contains(first, "git merge agent-") {
+	if !strings.Contains(first, "Built.") || !strings.Contains(first, "a.txt | 1 +") || !strings.Contains(first,
+		"new: new.txt") || !strings.Contains(first, "git merge agent-") {
 		t.Errorf("%q", first)
 	}
 	if strings.Contains(second, "worktree") || r[1].IsError {
@@ -95,7 +101,10 @@ func TestAnIsolatedAgentWorksInAWorktreeOfItsOwn(t *testing.T) {
 		t.Fatalf("%v %v", trees, err)
 	}
 	tree := filepath.Join(p.dir+".worktrees", trees[0].Name())
-	for path, want := range map[string]string{filepath.Join(tree, "a.txt"): "one\ntwo\n", filepath.Join(p.dir, "a.txt"): "one\n", filepath.Join(tree, "new.txt"): "x\n"} {
+	for path, want := range map[string]string{
+		filepath.Join(tree, "a.txt"):  "one\ntwo\n",
+		filepath.Join(p.dir, "a.txt"): "one\n", filepath.Join(tree, "new.txt"): "x\n",
+	} {
 		if b, err := os.ReadFile(path); err != nil || string(b) != want {
 			t.Errorf("%s: %q %v", path, b, err)
 		}
@@ -105,12 +114,14 @@ func TestAnIsolatedAgentWorksInAWorktreeOfItsOwn(t *testing.T) {
 			t.Errorf("%s is in the project", path)
 		}
 	}
-	if b := strings.Fields(p.git(t, "-c", "core.fsmonitor=false", "for-each-ref", "--format=%(refname:short)", "refs/heads")); len(b) != 2 {
+	if b := strings.Fields(p.git(t, "-c", "core.fsmonitor=false", "for-each-ref", "--format=%(refname:short)",
+		"refs/heads")); len(b) != 2 {
 		t.Errorf("branches: %q", b)
 	}
 }
 
-// The project's rules hold for the same files in the copy, and the project's own files are not written, whatever the mode.
+// The project's rules hold for the same files in the copy, and the project's own files are not written, whatever the
+// mode.
 func TestThePermissionsOfTheProjectFollowAnIsolatedAgent(t *testing.T) {
 	p := isolatedPlace(t,
 		said("go", task(map[string]any{"prompt": "try", "subagent_type": "builder"})),
@@ -163,13 +174,20 @@ func TestAWorktreeIsSetUpFromTheSettings(t *testing.T) {
 		said("go", task(map[string]any{"prompt": "look", "subagent_type": "builder"})),
 		said("look", llmtest.Tool("Bash", map[string]any{"command": "cat here.tmp made.tmp"})),
 		after("kept\nmade", llmtest.Text("It is set up.")),
-		llmtest.Reply{When: &llmtest.When{System: "You build.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("It is not.")}},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You build.", Turn: ptr(1)},
+			Parts: []llmtest.Part{llmtest.Text("It is not.")},
+		},
 		after("It is", llmtest.Text("Done.")),
 	)
 	p.repository(t)
 	p.write(t, "here.tmp", "kept\n")
-	p.write(t, "../.config/lathe/settings.json", `{"worktree": {"copy": ["here.tmp"], "setup": "echo made > made.tmp", "branchPrefix": "work/"}}`)
-	for mode, want := range map[permission.Mode]string{permission.AcceptEdits: "It is set up.", permission.Default: "It is not."} {
+	p.write(t, "../.config/lathe/settings.json",
+		`{"worktree": {"copy": ["here.tmp"], "setup": "echo made > made.tmp", "branchPrefix": "work/"}}`)
+	for mode, want := range map[permission.Mode]string{
+		permission.AcceptEdits: "It is set up.",
+		permission.Default:     "It is not.",
+	} {
 		s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = mode }), conversation.SessionOptions{})
 		if text := resultText(run(t, s, "go")[0]); !strings.HasPrefix(text, want) || strings.Contains(text, "worktree") {
 			t.Errorf("%s: %q", mode, text)
@@ -183,15 +201,18 @@ func TestAWorktreeIsSetUpFromTheSettings(t *testing.T) {
 // Without a repository the agent gets a copy of the folder.
 func TestAnIsolatedAgentGetsACopyWithoutARepository(t *testing.T) {
 	p := isolatedPlace(t,
-		said("go", task(map[string]any{"prompt": "change a", "subagent_type": "builder"}), task(map[string]any{"prompt": "look", "subagent_type": "builder"})),
+		said("go", task(map[string]any{"prompt": "change a", "subagent_type": "builder"}),
+			task(map[string]any{"prompt": "look", "subagent_type": "builder"})),
 		said("change a", llmtest.Tool("Bash", map[string]any{"command": "echo two >> a.txt; rm .gitignore"})),
 		said("look", llmtest.Tool("Bash", map[string]any{"command": "cat a.txt"})),
 		llmtest.Reply{When: &llmtest.When{System: "You build.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Built.")}},
 		after("Built.", llmtest.Text("Done.")),
 	)
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }),
+		conversation.SessionOptions{})
 	r := run(t, s, "go")
-	if text := resultText(r[0]); !strings.Contains(text, "changed: a.txt") || !strings.Contains(text, "removed: .gitignore") {
+	if text := resultText(r[0]); !strings.Contains(text, "changed: a.txt") || !strings.Contains(text,
+		"removed: .gitignore") {
 		t.Errorf("%q", text)
 	}
 	if text := resultText(r[1]); strings.Contains(text, "copy of") {
@@ -210,7 +231,10 @@ func TestASearchOfAnIsolatedAgentObeysTheRulesOfTheProject(t *testing.T) {
 	p := isolatedPlace(t,
 		said("go", task(map[string]any{"prompt": "search", "subagent_type": "builder"})),
 		said("search", llmtest.Tool("Grep", map[string]any{"pattern": "one|hidden", "output_mode": "content"})),
-		llmtest.Reply{When: &llmtest.When{System: "You build.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Searched.")}},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You build.", Turn: ptr(1)},
+			Parts: []llmtest.Part{llmtest.Text("Searched.")},
+		},
 		after("Searched.", llmtest.Text("Done.")),
 	)
 	p.repository(t)
@@ -228,15 +252,16 @@ func TestASearchOfAnIsolatedAgentObeysTheRulesOfTheProject(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if text := resultText(results(log.Messages())[0]); !strings.Contains(text, "a.txt") || strings.Contains(text, "hidden") {
+		if text := resultText(results(log.Messages())[0]); !strings.Contains(text, "a.txt") || strings.Contains(text,
+			"hidden") {
 			t.Errorf("%q", text)
 		}
 		_ = log.Close()
 	}
 }
 
-// Where the working folder is below the top of the repository, rules on the rest of it hold in the copy too, and the agent
-// writes neither there in the project nor into another agent's copy, also by git.
+// Where the working folder is below the top of the repository, rules on the rest of it hold in the copy too, and the
+// agent writes neither there in the project nor into another agent's copy, also by git.
 func TestAnIsolatedAgentBelowTheTopOfARepositoryStaysInItsCopy(t *testing.T) {
 	calls := []llmtest.Part{
 		llmtest.Tool("Read", map[string]any{"file_path": "../inner/c.txt"}),
@@ -244,7 +269,8 @@ func TestAnIsolatedAgentBelowTheTopOfARepositoryStaysInItsCopy(t *testing.T) {
 		llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/inner/new.txt", "content": "x"}),
 		llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}.worktrees/agent-other/new.txt", "content": "x"}),
 		llmtest.Tool("Bash", map[string]any{"command": "git -C ${WORKDIR} rm -q inner/c.txt"}),
-		llmtest.Tool("Bash", map[string]any{"command": "git --git-dir=${WORKDIR}/.git --work-tree=${WORKDIR} checkout -f HEAD~1"}),
+		llmtest.Tool("Bash", map[string]any{"command": "git --git-dir=${WORKDIR}/.git --work-tree=${WORKDIR} checkout -f " +
+			"HEAD~1"}),
 		llmtest.Tool("Bash", map[string]any{"command": "cd ${WORKDIR} && git reset --hard HEAD~1"}),
 		llmtest.Tool("Bash", map[string]any{"command": "echo x > ${WORKDIR}/.git/hooks/post-commit"}),
 		llmtest.Tool("Bash", map[string]any{"command": "git config core.hooksPath /tmp"}),
@@ -268,7 +294,8 @@ func TestAnIsolatedAgentBelowTheTopOfARepositoryStaysInItsCopy(t *testing.T) {
 		t.Fatal(err)
 	}
 	inst := p.open(t, func(o *conversation.Options) {
-		o.Dir, o.Mode, o.Disallowed = filepath.Join(p.dir, "sub"), permission.Bypass, []string{"Read(/" + p.dir + "/inner/**)"}
+		o.Dir, o.Mode, o.Disallowed = filepath.Join(p.dir, "sub"), permission.Bypass,
+			[]string{"Read(/" + p.dir + "/inner/**)"}
 	})
 	s := newSession(t, inst, conversation.SessionOptions{})
 	run(t, s, "go")

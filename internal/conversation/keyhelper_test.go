@@ -45,7 +45,8 @@ func newLock(t *testing.T, behind string) *lock {
 		l.mu.Unlock()
 		if key != good || r.Header.Get("Authorization") != "Bearer "+good {
 			w.WriteHeader(http.StatusUnauthorized)
-			_, _ = w.Write([]byte(`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key ` + key + `"}}`))
+			_, _ = w.Write([]byte(`{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key ` + key +
+				`"}}`))
 			return
 		}
 		proxy.ServeHTTP(w, r)
@@ -134,7 +135,8 @@ func TestHelperFailuresSayWhy(t *testing.T) {
 		inst.Config().Settings.APIKeyHelper = cmd
 		s := newSession(t, inst, conversation.SessionOptions{})
 		end, err := s.Prompt(t.Context(), llm.UserText("go"))
-		if err == nil || end.Reason != event.EndFailed || !strings.Contains(err.Error(), want) || strings.Contains(err.Error(), "extra-secret") {
+		if err == nil || end.Reason != event.EndFailed || !strings.Contains(err.Error(), want) ||
+			strings.Contains(err.Error(), "extra-secret") {
 			t.Errorf("%s: %v", cmd, err)
 		}
 		_ = p
@@ -143,7 +145,9 @@ func TestHelperFailuresSayWhy(t *testing.T) {
 
 // The key is for one server; others that have none of their own never see it.
 func TestKeyOfTheHelperGoesNowhereElse(t *testing.T) {
-	p, _, inst := helperPlace(t, `, "providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1"}}, "stream": {"maxRetries": 0}`, 0)
+	p, _,
+		inst := helperPlace(t,
+		`, "providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1"}}, "stream": {"maxRetries": 0}`, 0)
 	m, err := inst.Model(t.Context(), "box/llama")
 	if err != nil {
 		t.Fatal(err)

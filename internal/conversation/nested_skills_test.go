@@ -50,7 +50,8 @@ func TestSkillsOfAFolderBelowComeWithItsFirstFile(t *testing.T) {
 func TestCommandsInSkillsCanBeSwitchedOff(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "../.claude/skills/release/SKILL.md", "Release from !`touch ran; pwd`.")
-	p.write(t, "../.config/lathe/settings.json", `{"disableSkillShellExecution": true, "permissions": {"allow": ["Bash"]}}`)
+	p.write(t, "../.config/lathe/settings.json",
+		`{"disableSkillShellExecution": true, "permissions": {"allow": ["Bash"]}}`)
 	s := newSession(t, p.open(t, nil), conversation.SessionOptions{})
 	p.promptIn(t, s, "/release")
 	if got := p.sent()[0]; !strings.Contains(got, "Release from [shell command execution disabled by policy].") {
@@ -75,13 +76,15 @@ func TestASkillThatWasActiveIsThereAfterAKill(t *testing.T) {
 	go func() { defer close(ended); _, _ = s.Prompt(ctx, llm.UserText("/release")) }()
 	firstOf[event.ToolEnd](t, sub)
 	killed := &place{home: p.home, dir: p.dir, vars: []string{"XDG_DATA_HOME=" + filepath.Join(p.home, "killed")}}
-	if err := os.CopyFS(filepath.Join(p.home, "killed", "lathe"), os.DirFS(filepath.Join(p.home, ".local", "share", "lathe"))); err != nil {
+	if err := os.CopyFS(filepath.Join(p.home, "killed", "lathe"),
+		os.DirFS(filepath.Join(p.home, ".local", "share", "lathe"))); err != nil {
 		t.Fatal(err)
 	}
 	stop()
 	<-ended
 	killed.srv = llmtest.New(&llmtest.Script{Order: "arrival", Replies: []llmtest.Reply{
-		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": p.home + "/.claude/skills/release/steps.md"}), llmtest.Tool("Bash", map[string]any{"command": "touch done"})),
+		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": p.home + "/.claude/skills/release/steps.md"}),
+			llmtest.Tool("Bash", map[string]any{"command": "touch done"})),
 		llmtest.Say(llmtest.Text("Done.")),
 	}}, llmtest.Options{Vars: map[string]string{"WORKDIR": p.dir}})
 	if err := killed.srv.Start("127.0.0.1:0"); err != nil {

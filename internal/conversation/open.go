@@ -59,7 +59,10 @@ type SessionOptions struct {
 
 // NewSession opens a conversation. The model is not called.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{inst: i, chain: o.Chain, parent: o.Parent, kind: i.extensions.Agent(o.Kind, o.Tree.At()), tree: o.Tree, bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{})}
+	s = &Session{
+		inst: i, chain: o.Chain, parent: o.Parent, kind: i.extensions.Agent(o.Kind, o.Tree.At()), tree: o.Tree,
+		bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{}),
+	}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
@@ -91,7 +94,10 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			s.beginContext(ctx, model)
 		}
 		var note string
-		if log, note, err = i.logs.Open(ctx, session.Wanted{New: o.meta(i, model), Resume: o.Resume, Fork: o.Fork}); err != nil {
+		if log, note, err = i.logs.Open(ctx, session.Wanted{
+			New: o.meta(i, model), Resume: o.Resume,
+			Fork: o.Fork,
+		}); err != nil {
 			return s, err
 		}
 		if o.At != "" {
@@ -108,12 +114,14 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			if m, err := i.Model(ctx, id); err == nil {
 				model, s.model = m, id
 			} else {
-				s.notes = append(s.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", id, model.Info().ID, err))
+				s.notes = append(s.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", id,
+					model.Info().ID, err))
 			}
 		}
 		s.notes = append(s.notes, log.Notes()...)
 		if info := model.Info(); o.Parent == nil && !info.CostKnown() {
-			s.notes = append(s.notes, "the price of "+info.ID+" is not known: its cost counts as $0, unless the settings have it (inputPrice and outputPrice under providers)")
+			s.notes = append(s.notes, "the price of "+info.ID+
+				" is not known: its cost counts as $0, unless the settings have it (inputPrice and outputPrice under providers)")
 		}
 	}
 	s.Journal = journal.New(log, s.bus, s.chain)
@@ -164,31 +172,46 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		policy.SetPlan(s.env.Plan.File)
 	}
 	if s.hooks, err = i.hooks.New(hook.Session{
-		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(), Main: s.outermost().hooks, Invoke: s.Invoke, Model: s.Model,
-		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive, Background: s.env.InBackground,
-		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
-		Expand: func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
+		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(),
+		Main: s.outermost().hooks, Invoke: s.Invoke, Model: s.Model,
+		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
+		Background: s.env.InBackground,
+		Ask:        func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
+		Expand:     func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
 	}); err != nil {
 		return err
 	}
-	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(), i.extensions.Plugins.Notes())
+	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(),
+		i.extensions.Plugins.Notes())
 	s.env.Dir.Moved, s.Workspace.Added = s.hooks.DirChanged, s.hooks.DirectoryAdded
 	s.approver = approval.New(approval.Config{
-		Hooks: s.hooks, Settings: i, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace, Interactive: s.interactive,
-		Small: s.Beside("permission", i.SmallModel), Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain, Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
+		Hooks: s.hooks, Settings: i, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace,
+		Interactive: s.interactive,
+		Small:       s.Beside("permission", i.SmallModel), Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain,
+		Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = i.extensions.Loader(extension.Session{
-		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools, Invoke: s.Invoke, Model: s.Model, Effort: s.Effort, Hooks: s.hooks,
+		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools,
+		Invoke: s.Invoke, Model: s.Model, Effort: s.Effort, Hooks: s.hooks,
 	})
-	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(), s.approver.Network, s.approver.Unconfined
+	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(),
+		s.approver.Network, s.approver.Unconfined
 	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
 	s.recall = &attach.Recall{
-		Store: s.env.Notes, Settings: func() (string, float64) { m := i.settings().Memory; return m.EmbeddingModel, m.MinSimilarity },
+		Store: s.env.Notes, Settings: func() (string,
+			float64,
+		) {
+			m := i.settings().Memory
+			return m.EmbeddingModel, m.MinSimilarity
+		},
 		Embedder: s.BesideEmbedder(i.Embedder), Count: s.CountRequest, Notice: s.publishAgent,
 	}
 	s.servers = i.servers.Join(mcp.Seat{
-		Blob: s.env.SaveBlob, Own: s.kind.Servers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult, Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries, Roots: s.Dirs, Clean: prompt.Sanitize,
-		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: s.BesideNamed("sampling", i.ModelOrSmall), Count: s.CountRequest,
+		Blob: s.env.SaveBlob, Own: s.kind.Servers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult,
+		Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries,
+		Roots: s.Dirs, Clean: prompt.Sanitize,
+		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: s.BesideNamed("sampling", i.ModelOrSmall),
+		Count: s.CountRequest,
 	})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
 	s.registry, s.gate = s.newRegistry(), s.newGate()
@@ -228,7 +251,8 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 	}
 	env.Runner, env.Boundary, env.Secrets, env.Roots.Seen = i.runner, i.opts.Boundary, i.secrets, i.opts.Boundary.Seen
 	s.closers = append(s.closers, env.Background.Close)
-	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) }, checkpoint.JournalDir(i.projectDir())
+	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
+		checkpoint.JournalDir(i.projectDir())
 	i.extensions.Configure(env)
 	workspace.KeepBlobs(env, s.Log())
 	return env, nil
@@ -241,10 +265,17 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools),
 		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{s.env.Plan.Hook(s.Messages, s.Revision), {Name: "skills", Run: s.skills.BeforeStep}, {Name: "background", Run: s.env.News}, s.servers.Hook(), s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision)}, Authorize: s.approver.Authorize,
+		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{
+			s.env.Plan.Hook(s.Messages, s.Revision),
+			{Name: "skills", Run: s.skills.BeforeStep},
+			{Name: "background", Run: s.env.News},
+			s.servers.Hook(),
+			s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision),
+		}, Authorize: s.approver.Authorize,
 		BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
 		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
-		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir, RetryBase: time.Duration(i.settings().Stream.RetryBaseMs) * time.Millisecond,
+		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir,
+		RetryBase: time.Duration(i.settings().Stream.RetryBaseMs) * time.Millisecond,
 	}
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
@@ -256,7 +287,14 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if s.outputSchema() != nil {
 		s.output.Hook(&cfg)
 	}
-	s.closers = append(s.closers, i.extensions.Install(extension.Loop{Hooks: s.hooks, Journal: s.Journal, Chain: s.chain, Warn: s.warn}, &cfg), i.Code.Install(language.Session{Env: s.env, Notice: func(level, text string) { s.publishAgent(event.Notice{Level: level, Text: text}) }, Changed: s.hooks.FileChanged, Watched: s.hooks.Watched}, &cfg))
+	s.closers = append(s.closers, i.extensions.Install(extension.Loop{
+		Hooks: s.hooks, Journal: s.Journal, Chain: s.chain,
+		Warn: s.warn,
+	}, &cfg), i.Code.Install(language.Session{
+		Env:     s.env,
+		Notice:  func(level, text string) { s.publishAgent(event.Notice{Level: level, Text: text}) },
+		Changed: s.hooks.FileChanged, Watched: s.hooks.Watched,
+	}, &cfg))
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
 		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
@@ -277,14 +315,18 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 
 // seat is the session's place at the store of snapshots.
 func (s *Session) seat() *checkpoint.Seat {
-	return s.inst.checkpoints.Seat(checkpoint.Seat{Dirs: s.Dirs, Background: s.env.Background.Running, Publish: s.Publish, Main: s.outermost().Log, Chain: s.chain})
+	return s.inst.checkpoints.Seat(checkpoint.Seat{
+		Dirs: s.Dirs, Background: s.env.Background.Running, Publish: s.Publish,
+		Main: s.outermost().Log, Chain: s.chain,
+	})
 }
 
 // newWindow makes the keeper of the window.
 func (s *Session) newWindow() *window.Keeper {
 	model := func() llm.Model { m, _ := s.agent.Model(); return m }
 	return window.New(window.Config{
-		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Clean: prompt.Sanitize, Count: s.CountRequest,
+		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Clean: prompt.Sanitize,
+		Count:  s.CountRequest,
 		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
 		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
 		Forget: s.scoped.Reset, Before: s.hooks.BeforeCompact, After: s.hooks.AfterCompact,
@@ -308,11 +350,16 @@ func (i *Instance) fallbacks() []string {
 // newRegistry makes the answer which tools the session has.
 func (s *Session) newRegistry() *registry.Registry {
 	return registry.New(registry.Seat{
-		Env: s.env, Catalogue: s.inst.tools, Rules: s.Version, Skills: s.skills.Offered, Servers: s.servers, ServerSet: s.inst.servers,
-		Only: s.inst.opts.Tools, Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) }, Depth: len(s.chain), Interactive: s.interactive,
+		Env: s.env, Catalogue: s.inst.tools, Rules: s.Version, Skills: s.skills.Offered, Servers: s.servers,
+		ServerSet: s.inst.servers,
+		Only:      s.inst.opts.Tools, Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) },
+		Depth: len(s.chain), Interactive: s.interactive,
 		Output: &s.output, Schema: s.outputSchema(),
 		Window: func() int { return s.Model().ContextWindow }, Defer: func() []string { return s.inst.settings().DeferTools },
-		Sources: []registry.Source{registry.Customs(s.inst.extensions.Customs, s.env, s.ID()), registry.Processes(s.inst.extensions.Processes, s.env, s.ID())}, Notice: s.warn,
+		Sources: []registry.Source{
+			registry.Customs(s.inst.extensions.Customs, s.env, s.ID()),
+			registry.Processes(s.inst.extensions.Processes, s.env, s.ID()),
+		}, Notice: s.warn,
 	})
 }
 
@@ -337,7 +384,8 @@ func (s *Session) systemOptions() prompt.SystemOptions {
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
 	return s.kind.System(prompt.SystemOptions{
-		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language, Style: extension.Style(s.begun),
+		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language,
+		Style:  extension.Style(s.begun),
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
 	})
 }
@@ -350,13 +398,17 @@ func (s *Session) beginContext(ctx context.Context, model llm.Model) {
 func (s *Session) contextOptions(model string) prompt.ContextOptions {
 	i := s.inst
 	o := prompt.ContextOptions{
-		Dir: s.tree.Moved(i.opts.Dir), Root: s.tree.Moved(i.paths.Root), Roots: i.opts.AddDirs, Home: i.paths.Home, ClaudeHome: i.paths.ClaudeHome,
+		Dir: s.tree.Moved(i.opts.Dir), Root: s.tree.Moved(i.paths.Root), Roots: i.opts.AddDirs, Home: i.paths.Home,
+		ClaudeHome: i.paths.ClaudeHome,
 		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
-		Mode: string(s.Mode()), NobodyAnswers: !s.interactive, Loaded: func(l prompt.Loaded) { s.hooks.InstructionsLoaded(hook.Instructions(l)) },
-		Git: i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
-		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare || !i.conf.Load().Reads(config.Project),
-		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
-		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened, func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
+		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
+		Loaded: func(l prompt.Loaded) { s.hooks.InstructionsLoaded(hook.Instructions(l)) },
+		Git:    i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
+		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare ||
+			!i.conf.Load().Reads(config.Project),
+		NoLocal: i.opts.Bare || !i.conf.Load().Reads(config.Local),
+		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened,
+			func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
 	}
 	return s.kind.Context(o)
 }
@@ -388,8 +440,9 @@ func (s *Session) withContext(ctx context.Context, m llm.Message) (llm.Message, 
 		return m, fmt.Errorf("the prompt was not sent: %w", err)
 	}
 	o := s.contextOptions(s.Model().ID)
-	o.NoMemory = true                                                                          // it was just read
-	parts = append(parts, prompt.Changes(o, []llm.Message{{Role: llm.User, Parts: parts}})...) // such as the mode, set since
+	o.NoMemory = true // it was just read
+	// such as the mode, set since
+	parts = append(parts, prompt.Changes(o, []llm.Message{{Role: llm.User, Parts: parts}})...)
 	m.Parts = append(parts, m.Parts...)
 	if n := pending.Notice(); n != "" {
 		s.Note(event.Notice{Level: "warning", Text: n})
@@ -402,7 +455,10 @@ func (s *Session) record() {
 	if !s.inst.settings().Debug || s.Log() == nil {
 		return
 	}
-	ro := event.RecorderOptions{Secrets: s.inst.settings().Secrets(s.inst.environ()), File: s.inst.opts.DebugFile, Filter: s.inst.opts.DebugFilter}
+	ro := event.RecorderOptions{
+		Secrets: s.inst.settings().Secrets(s.inst.environ()), File: s.inst.opts.DebugFile,
+		Filter: s.inst.opts.DebugFilter,
+	}
 	if s.shared {
 		ro.Session = s.ID() // each session on the bus has a recorder of its own
 	}

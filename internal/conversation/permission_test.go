@@ -52,7 +52,8 @@ func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 	for choice, want := range map[string]bool{event.ChoiceOnce: true, event.ChoiceAlways: true, event.ChoiceNo: false} {
 		cmd := "touch .envrc .mcp.json"
 		p := newPlace(t, bashScript(cmd, cmd))
-		s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }), conversation.SessionOptions{Interactive: true})
+		s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }),
+			conversation.SessionOptions{Interactive: true})
 		asked := answering(t, s, event.Answer{Choice: choice, Text: "because", Rules: []string{"Bash", "Edit"}})
 		if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 			t.Fatal(err)
@@ -65,7 +66,8 @@ func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 			t.Fatalf("%s: asked %d times", choice, len(qs))
 		}
 		q := qs[0]
-		if len(q.Options) != 2 || q.Options[0].ID != event.ChoiceOnce || !strings.HasPrefix(q.Reason, "Dangerous: ") || !strings.Contains(q.Reason, "agents and editors start") {
+		if len(q.Options) != 2 || q.Options[0].ID != event.ChoiceOnce || !strings.HasPrefix(q.Reason, "Dangerous: ") ||
+			!strings.Contains(q.Reason, "agents and editors start") {
 			t.Errorf("%+v", q)
 		}
 		if _, err := os.Stat(filepath.Join(p.dir, ".lathe", "settings.local.json")); err == nil {
@@ -76,7 +78,9 @@ func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 
 func TestADangerousCallIsRefusedWhenNobodyIsThere(t *testing.T) {
 	p := newPlace(t, bashScript("touch .mcp.json"))
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode, o.Allowed = permission.Bypass, []string{"Bash", "Edit"} }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) {
+		o.Mode, o.Allowed = permission.Bypass, []string{"Bash", "Edit"}
+	}), conversation.SessionOptions{})
 	sub := s.Subscribe(t.Context())
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
@@ -103,7 +107,8 @@ func TestAlwaysKeepsOneRuleForEachPart(t *testing.T) {
 	if i < 0 || qs[0].Options[i].Help != "Bash(mkdir *)\nBash(touch *)" {
 		t.Errorf("%+v", qs[0].Options)
 	}
-	if kept := p.read(t, ".lathe/settings.local.json"); !strings.Contains(kept, `"Bash(mkdir *)"`) || !strings.Contains(kept, `"Bash(touch *)"`) {
+	if kept := p.read(t, ".lathe/settings.local.json"); !strings.Contains(kept, `"Bash(mkdir *)"`) ||
+		!strings.Contains(kept, `"Bash(touch *)"`) {
 		t.Errorf("%s", kept)
 	}
 	if _, err := os.Stat(filepath.Join(p.dir, "two", "b")); err != nil {
@@ -146,10 +151,12 @@ func TestARuleThatFailsItsExampleIsAnError(t *testing.T) {
 	p := newPlace(t, nil)
 	text := `{"permissions": {"deny": [{"rule": "Bash(rm *)", "match": ["rm x"], "not_match": ["git rm x", "sudo rm x"]}]}}`
 	_, err := p.with(t, text, []string{"ANTHROPIC_API_KEY=a"}, nil)
-	if err == nil || !strings.Contains(err.Error(), "Bash(rm *)") || !strings.Contains(err.Error(), `"sudo rm x"`) || !strings.Contains(err.Error(), "--settings:1:") {
+	if err == nil || !strings.Contains(err.Error(), "Bash(rm *)") || !strings.Contains(err.Error(), `"sudo rm x"`) ||
+		!strings.Contains(err.Error(), "--settings:1:") {
 		t.Errorf("%v", err)
 	}
-	if _, err := p.with(t, strings.Replace(text, `, "sudo rm x"`, "", 1), []string{"ANTHROPIC_API_KEY=a"}, nil); err != nil {
+	if _, err := p.with(t, strings.Replace(text, `, "sudo rm x"`, "", 1), []string{"ANTHROPIC_API_KEY=a"},
+		nil); err != nil {
 		t.Error(err)
 	}
 }
@@ -160,14 +167,16 @@ func TestAnUntrustedProjectOnlyNarrows(t *testing.T) {
 	if err := os.Mkdir(filepath.Join(p.dir, ".lathe"), 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.write(t, ".lathe/settings.json", `{"permissions": {"allow": ["Bash(make *)"], "deny": ["Bash(git log *)"], "ask": ["Bash(ls *)"],
+	p.write(t, ".lathe/settings.json",
+		`{"permissions": {"allow": ["Bash(make *)"], "deny": ["Bash(git log *)"], "ask": ["Bash(ls *)"],
 		"rules": [{"permission": "bash", "pattern": "npm *", "action": "allow"}, {"permission": "bash", "pattern": "cat *", "action": "deny"}], "defaultMode": "bypassPermissions"}}`)
 	s := newSession(t, p.open(t, nil), conversation.SessionOptions{Detached: true})
 	if s.Mode() != permission.Default {
 		t.Error(s.Mode())
 	}
 	for cmd, want := range map[string]permission.Effect{
-		"make x": permission.Ask, "git log -3": permission.Deny, "ls": permission.Ask, "npm test": permission.Ask, "cat a": permission.Deny, "pwd": permission.Allow,
+		"make x": permission.Ask, "git log -3": permission.Deny, "ls": permission.Ask, "npm test": permission.Ask,
+		"cat a": permission.Deny, "pwd": permission.Allow,
 	} {
 		c, err := s.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + cmd + `"}`)})
 		if err != nil || c.Decision.Effect != want {
@@ -178,7 +187,8 @@ func TestAnUntrustedProjectOnlyNarrows(t *testing.T) {
 
 func TestARuleDecidesOnRepetition(t *testing.T) {
 	p := newPlace(t, bashScript("pwd", "pwd", "pwd", "pwd", "pwd"))
-	inst, err := p.with(t, `{"permissions": {"rules": [{"permission": "doom_loop", "pattern": "*", "action": "allow"}]}}`, nil, nil)
+	inst, err := p.with(t, `{"permissions": {"rules": [{"permission": "doom_loop", "pattern": "*", "action": "allow"}]}}`,
+		nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

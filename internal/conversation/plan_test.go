@@ -65,15 +65,18 @@ func TestAPlanIsApprovedAndThenCarriedOut(t *testing.T) {
 	} {
 		plan := "# Greet\n\n1. Write hello.txt"
 		p := newPlace(t, toolReplies(
-			write("hello.txt", "too early"), llmtest.Tool("Bash", map[string]any{"command": "echo x > hello.txt"}), exitPlan(plan), write("hello.txt", "hello"),
+			write("hello.txt", "too early"), llmtest.Tool("Bash", map[string]any{"command": "echo x > hello.txt"}),
+			exitPlan(plan), write("hello.txt", "hello"),
 		))
-		s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }), conversation.SessionOptions{Interactive: true})
+		s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }),
+			conversation.SessionOptions{Interactive: true})
 		asked := answering(t, s, event.Answer{Choice: choice}, event.Answer{Choice: event.ChoiceOnce})
 		if _, err := s.Prompt(t.Context(), llm.UserText("greet")); err != nil {
 			t.Fatal(err)
 		}
 		got := resultTexts(s)
-		if len(got) != 4 || !strings.Contains(got[0], "the mode is plan") || !strings.Contains(got[1], "the mode is plan") || !strings.Contains(got[2], "approved the plan") {
+		if len(got) != 4 || !strings.Contains(got[0], "the mode is plan") || !strings.Contains(got[1], "the mode is plan") ||
+			!strings.Contains(got[2], "approved the plan") {
 			t.Errorf("%s: %q", choice, got)
 		}
 		if s.Mode() != tc.mode || p.read(t, "hello.txt") != "hello" {
@@ -84,13 +87,15 @@ func TestAPlanIsApprovedAndThenCarriedOut(t *testing.T) {
 			t.Fatalf("%s: asked %d times: %+v", choice, len(qs), qs)
 		}
 		var in consult.Exit
-		if err := json.Unmarshal(qs[0].Call.Input, &in); err != nil || in.Plan != plan || in.Path != filepath.Join(s.Log().Folder(), consult.FileName) {
+		if err := json.Unmarshal(qs[0].Call.Input, &in); err != nil || in.Plan != plan || in.Path != filepath.Join(
+			s.Log().Folder(), consult.FileName) {
 			t.Errorf("%s: %s %v", choice, qs[0].Call.Input, err)
 		}
 		if b, err := os.ReadFile(in.Path); err != nil || strings.TrimSpace(string(b)) != plan {
 			t.Errorf("%s: %q %v", choice, b, err)
 		}
-		if text := conversationText(s); strings.Count(text, "Plan mode is on") != 1 || strings.Contains(text, "Plan mode is off.\n") {
+		if text := conversationText(s); strings.Count(text, "Plan mode is on") != 1 || strings.Contains(text,
+			"Plan mode is off.\n") {
 			t.Errorf("%s: the model was not told once:\n%s", choice, text)
 		}
 		if consult.Approved(s.Log()) != plan {
@@ -103,7 +108,8 @@ func TestAPlanIsApprovedAndThenCarriedOut(t *testing.T) {
 func planned(t *testing.T, script *llmtest.Script) (*place, *conversation.Session) {
 	script.Vars = map[string]string{}
 	p := newPlace(t, script)
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }), conversation.SessionOptions{Interactive: true})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }),
+		conversation.SessionOptions{Interactive: true})
 	script.Vars["PLAN"] = filepath.Join(s.Log().Folder(), consult.FileName)
 	return p, s
 }
@@ -112,13 +118,21 @@ func planned(t *testing.T, script *llmtest.Script) (*place, *conversation.Sessio
 // model, and the text that the user changed is the plan.
 func TestAPlanInItsFileIsSentBackWithWordsAndThenEdited(t *testing.T) {
 	exit := llmtest.Tool("ExitPlanMode", map[string]any{})
-	p, s := planned(t, toolReplies(write("${PLAN}", "# One"), exit, llmtest.Tool("Edit", map[string]any{"file_path": "${PLAN}", "old_string": "One", "new_string": "Two"}), exit, write("${PLAN}", "# Late")))
-	answering(t, s, event.Answer{Choice: event.ChoiceNo, Text: "make it two"}, event.Answer{Choice: event.ChoiceEdits, Input: json.RawMessage(`{"plan":"# Three"}`)}, event.Answer{Choice: event.ChoiceNo, Text: "no"})
+	p, s := planned(t, toolReplies(write("${PLAN}", "# One"), exit,
+		llmtest.Tool("Edit", map[string]any{"file_path": "${PLAN}", "old_string": "One", "new_string": "Two"}), exit,
+		write("${PLAN}", "# Late")))
+	answering(t, s, event.Answer{Choice: event.ChoiceNo, Text: "make it two"}, event.Answer{
+		Choice: event.ChoiceEdits,
+		Input:  json.RawMessage(`{"plan":"# Three"}`),
+	}, event.Answer{Choice: event.ChoiceNo, Text: "no"})
 	if _, err := s.Prompt(t.Context(), llm.UserText("plan")); err != nil {
 		t.Fatal(err)
 	}
 	got := resultTexts(s)
-	for i, want := range []string{"Created.", "The user says: make it two", "Edited", "The user changed it; this is the plan now:\n\n# Three", "changed by something else"} {
+	for i, want := range []string{
+		"Created.", "The user says: make it two", "Edited",
+		"The user changed it; this is the plan now:\n\n# Three", "changed by something else",
+	} {
 		if i >= len(got) || !strings.Contains(got[i], want) {
 			t.Errorf("result %d: %q, want %q", i, got[min(i, len(got)-1)], want)
 		}
@@ -161,9 +175,11 @@ func TestTheModeThatWasSetWhileAPlanWasOpenStays(t *testing.T) {
 	}
 }
 
-// The user may approve a plan and have the conversation before it cleared: the next request has the plan and not the way to it.
+// The user may approve a plan and have the conversation before it cleared: the next request has the plan and not the
+// way to it.
 func TestAPlanIsCarriedOutInAFreshContext(t *testing.T) {
-	script := toolReplies(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/long.txt"}), exitPlan("# The plan\n\n1. Write b.txt"), write("b.txt", "b"))
+	script := toolReplies(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/long.txt"}),
+		exitPlan("# The plan\n\n1. Write b.txt"), write("b.txt", "b"))
 	script.Order = "arrival"
 	p, s := planned(t, script)
 	p.write(t, "long.txt", "needle in the exploration\n")
@@ -188,14 +204,18 @@ func TestAPlanIsCarriedOutInAFreshContext(t *testing.T) {
 
 // The model proposes plan mode; the user decides. Approval leads back to the mode from before.
 func TestTheModelProposesPlanMode(t *testing.T) {
-	p := newPlace(t, toolReplies(llmtest.Tool("EnterPlanMode", map[string]any{}), write("a.txt", "no"), exitPlan("# X"), llmtest.Tool("EnterPlanMode", map[string]any{})))
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Auto }), conversation.SessionOptions{Interactive: true})
-	answering(t, s, event.Answer{Choice: event.ChoiceOnce}, event.Answer{Choice: event.ChoiceOnce}, event.Answer{Choice: event.ChoiceNo})
+	p := newPlace(t, toolReplies(llmtest.Tool("EnterPlanMode", map[string]any{}), write("a.txt", "no"), exitPlan("# X"),
+		llmtest.Tool("EnterPlanMode", map[string]any{})))
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Auto }),
+		conversation.SessionOptions{Interactive: true})
+	answering(t, s, event.Answer{Choice: event.ChoiceOnce}, event.Answer{Choice: event.ChoiceOnce},
+		event.Answer{Choice: event.ChoiceNo})
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
 	got := resultTexts(s)
-	if len(got) != 4 || !strings.Contains(got[0], "Plan mode is on") || !strings.Contains(got[1], "the mode is plan") || !strings.Contains(got[2], "the mode is auto") ||
+	if len(got) != 4 || !strings.Contains(got[0], "Plan mode is on") || !strings.Contains(got[1], "the mode is plan") ||
+		!strings.Contains(got[2], "the mode is auto") ||
 		!strings.Contains(got[3], "Begin without a plan") || s.Mode() != permission.Auto {
 		t.Errorf("%q %s", got, s.Mode())
 	}
@@ -204,10 +224,14 @@ func TestTheModelProposesPlanMode(t *testing.T) {
 // The approved plan goes through a compaction and a resume.
 func TestAnApprovedPlanSurvivesACompactionAfterAResume(t *testing.T) {
 	script := longWork(t, nil, 4)
-	script.Replies = append([]llmtest.Reply{llmtest.Say(exitPlan("# Keep me\n\nneedle of the plan")), llmtest.Say(llmtest.Text("Later."))}, script.Replies...)
+	script.Replies = append([]llmtest.Reply{
+		llmtest.Say(exitPlan("# Keep me\n\nneedle of the plan")),
+		llmtest.Say(llmtest.Text("Later.")),
+	}, script.Replies...)
 	p := newPlace(t, script)
 	longWork(t, p, 4)
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }), conversation.SessionOptions{Interactive: true})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }),
+		conversation.SessionOptions{Interactive: true})
 	answering(t, s, event.Answer{Choice: event.ChoiceEdits})
 	if _, err := s.Prompt(t.Context(), llm.UserText("plan")); err != nil {
 		t.Fatal(err)
@@ -223,7 +247,8 @@ func TestAnApprovedPlanSurvivesACompactionAfterAResume(t *testing.T) {
 	if _, err := s.Compact(t.Context(), ""); err != nil {
 		t.Fatal(err)
 	}
-	if first := s.Messages()[0].PlainText(); !strings.Contains(first, "# The approved plan\n\n# Keep me\n\nneedle of the plan") {
+	if first := s.Messages()[0].PlainText(); !strings.Contains(first,
+		"# The approved plan\n\n# Keep me\n\nneedle of the plan") {
 		t.Errorf("%s", first)
 	}
 }
@@ -231,10 +256,18 @@ func TestAnApprovedPlanSurvivesACompactionAfterAResume(t *testing.T) {
 // Nothing that the model writes into its own call counts as an answer.
 func TestTheModelDoesNotAnswerForTheUser(t *testing.T) {
 	question := map[string]any{"question": "Which?", "options": []map[string]string{{"label": "Red"}, {"label": "Blue"}}}
-	call := llmtest.Tool("AskUserQuestion", map[string]any{"questions": []any{question}, "answers": map[string]string{"Which?": "Red"}})
-	for name, mode := range map[string]permission.Mode{"asked": permission.Bypass, "a mode that asks nothing": permission.DontAsk} {
+	call := llmtest.Tool("AskUserQuestion", map[string]any{
+		"questions": []any{question},
+		"answers":   map[string]string{"Which?": "Red"},
+	})
+	for name, mode := range map[string]permission.Mode{
+		"asked":                    permission.Bypass,
+		"a mode that asks nothing": permission.DontAsk,
+	} {
 		p := newPlace(t, toolReplies(call))
-		s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode, o.Allowed = mode, []string{"AskUserQuestion"} }), conversation.SessionOptions{Interactive: true})
+		s := newSession(t, p.open(t, func(o *conversation.Options) {
+			o.Mode, o.Allowed = mode, []string{"AskUserQuestion"}
+		}), conversation.SessionOptions{Interactive: true})
 		asked := answering(t, s, event.Answer{Parts: []event.Answer{{Choice: "1"}}})
 		if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 			t.Fatal(err)
@@ -243,7 +276,8 @@ func TestTheModelDoesNotAnswerForTheUser(t *testing.T) {
 		switch {
 		case mode == permission.DontAsk && (len(asked()) != 0 || !strings.Contains(got[0], "the mode is dontAsk")):
 			t.Errorf("%s: %q %v", name, got, asked())
-		case mode == permission.Bypass && (len(asked()) != 1 || !strings.Contains(got[0], "→ Blue") || strings.Contains(got[0], "Red")):
+		case mode == permission.Bypass && (len(asked()) != 1 || !strings.Contains(got[0], "→ Blue") ||
+			strings.Contains(got[0], "Red")):
 			t.Errorf("%s: %q %v", name, got, asked())
 		}
 	}
@@ -252,7 +286,8 @@ func TestTheModelDoesNotAnswerForTheUser(t *testing.T) {
 // Where nobody answers, the tools are not offered, and the plan is the answer.
 func TestWhereNobodyAnswersThereIsNothingToAskWith(t *testing.T) {
 	p := newPlace(t, toolReplies(exitPlan("# X"), write("a.txt", "x")))
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Plan }),
+		conversation.SessionOptions{})
 	for _, name := range []string{consult.QuestionName, consult.EnterPlanName, consult.ExitPlanName} {
 		if slices.Contains(s.Tools(), name) {
 			t.Errorf("%s is offered", name)
@@ -261,7 +296,8 @@ func TestWhereNobodyAnswersThereIsNothingToAskWith(t *testing.T) {
 	if _, err := s.Prompt(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
-	if got := resultTexts(s); !strings.Contains(got[0], `no tool "ExitPlanMode"`) || !strings.Contains(got[1], "the mode is plan") || s.Mode() != permission.Plan {
+	if got := resultTexts(s); !strings.Contains(got[0], `no tool "ExitPlanMode"`) || !strings.Contains(got[1],
+		"the mode is plan") || s.Mode() != permission.Plan {
 		t.Errorf("%q", got)
 	}
 	if text := conversationText(s); !strings.Contains(text, "end your turn with the plan as your answer") {
@@ -272,7 +308,8 @@ func TestWhereNobodyAnswersThereIsNothingToAskWith(t *testing.T) {
 // A compaction in plan mode takes neither the mode nor how the plan is handed in from the request that follows it.
 func TestPlanModeSurvivesACompaction(t *testing.T) {
 	p := longPlace(t, 40)
-	s := newSession(t, p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000"), conversation.SessionOptions{Interactive: true})
+	s := newSession(t, p.openWith(t, "ANTHROPIC_COMPACTION_THRESHOLD=14000"),
+		conversation.SessionOptions{Interactive: true})
 	if err := s.SetMode(t.Context(), permission.Plan); err != nil {
 		t.Fatal(err)
 	}
@@ -304,14 +341,16 @@ func TestTheKeptPlanIsTheApprovedOne(t *testing.T) {
 		t.Fatal(err)
 	}
 	plan := &consult.Plan{Session: consult.Session{File: consult.FileOf(s.Log())}}
-	if kept := plan.Kept(s.Log()); !strings.HasPrefix(kept, "needle of the plan") || !strings.Contains(kept, "[the rest is in the file]") {
+	if kept := plan.Kept(s.Log()); !strings.HasPrefix(kept, "needle of the plan") || !strings.Contains(kept,
+		"[the rest is in the file]") {
 		t.Errorf("%.200s", kept)
 	}
 	if err := os.WriteFile(plan.File, []byte("# Another\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	kept := plan.Kept(s.Log())
-	if !strings.HasPrefix(kept, "needle of the plan") || !strings.Contains(kept, "the rest is in the log") || !strings.Contains(kept, "was changed after the approval") {
+	if !strings.HasPrefix(kept, "needle of the plan") || !strings.Contains(kept, "the rest is in the log") ||
+		!strings.Contains(kept, "was changed after the approval") {
 		t.Errorf("%.200s … %s", kept, kept[len(kept)-200:])
 	}
 }

@@ -24,7 +24,8 @@ func (s *Session) restore() {
 				return // a subagent has its parent's grants
 			}
 			if err := s.Authority.Restore(g); err != nil {
-				s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v", g.Rule, err))
+				s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v",
+					g.Rule, err))
 			}
 		},
 	})
@@ -42,7 +43,8 @@ func (s *Session) journalStart() {
 		s.Authority.JournalGrants()
 	}
 	begun := s.begun
-	begun.Replace, begun.Append, begun.BudgetUSD, begun.Sandbox = s.inst.opts.System, s.inst.opts.AppendSystem, s.inst.opts.MaxBudgetUSD, s.inst.opts.Boundary.Name()
+	begun.Replace, begun.Append, begun.BudgetUSD, begun.Sandbox = s.inst.opts.System, s.inst.opts.AppendSystem,
+		s.inst.opts.MaxBudgetUSD, s.inst.opts.Boundary.Name()
 	s.begun = begun
 	if begun != (session.System{}) {
 		_ = s.Add(begun)

@@ -19,8 +19,14 @@ func TestAResumedConversationHasWhatItHad(t *testing.T) {
 		llmtest.Say(llmtest.Tool("TodoWrite", todo), llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
 		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b.txt", "content": "new\n"})),
 		llmtest.Say(llmtest.Text("Looked.")),
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/b.txt", "old_string": "new", "new_string": "newer"})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/a.txt", "old_string": "one",
+			"new_string": "two",
+		})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/b.txt", "old_string": "new",
+			"new_string": "newer",
+		})),
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "a.txt", "one\n")
@@ -41,11 +47,13 @@ func TestAResumedConversationHasWhatItHad(t *testing.T) {
 		t.Fatal(err)
 	}
 
-	again := newSession(t, p.open(t, nil), conversation.SessionOptions{Resume: id}) // nobody is there: a call that is not granted is refused
+	// nobody is there: a call that is not granted is refused
+	again := newSession(t, p.open(t, nil), conversation.SessionOptions{Resume: id})
 	if got := again.Model().ID; got != "claude-opus-4-1" {
 		t.Errorf("model %s", got)
 	}
-	if diff := cmp.Diff([]event.TodoItem{{Content: "change it", Status: "in_progress"}}, again.Env().Todos.Get()); diff != "" {
+	if diff := cmp.Diff([]event.TodoItem{{Content: "change it", Status: "in_progress"}},
+		again.Env().Todos.Get()); diff != "" {
 		t.Errorf("todos: %s", diff)
 	}
 	if got := again.Spent(); got != cost || cost == 0 {
@@ -97,7 +105,8 @@ func TestTheMoneyLimitHoldsOverAResume(t *testing.T) {
 	}
 	id, cost := s.ID(), s.Log().Info().CostUSD
 	_ = s.Close()
-	again := newSession(t, p.open(t, func(o *conversation.Options) { o.MaxBudgetUSD = cost / 2 }), conversation.SessionOptions{Resume: id})
+	again := newSession(t, p.open(t, func(o *conversation.Options) { o.MaxBudgetUSD = cost / 2 }),
+		conversation.SessionOptions{Resume: id})
 	if end, err := again.Prompt(t.Context(), llm.UserText("two")); err != nil || end.Reason != event.EndBudget {
 		t.Errorf("%+v %v", end, err)
 	}

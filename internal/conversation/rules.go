@@ -10,7 +10,8 @@ import (
 // rules gathers the rules of all sources.
 func (i *Instance) rules(c *config.Config) (rules []permission.Rule, notes []string, err error) {
 	return ruleset.Read(c, ruleset.Options{
-		Tools: i.tools, Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed, Resolve: files.Resolved,
+		Tools: i.tools, Dir: i.opts.Dir, Home: i.paths.Home, Allowed: i.opts.Allowed, Disallowed: i.opts.Disallowed,
+		Resolve: files.Resolved,
 	})
 }
 

@@ -18,7 +18,8 @@ func TestMemoryOfAFolderComesWithTheFirstFileOfItAndOnce(t *testing.T) {
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	for name, text := range map[string]string{
-		"api/CLAUDE.md": "Rule of the api folder.", ".claude/rules/b.md": "---\npaths: 'api/b*'\n---\nRule of b.", "api/a.go": "package a\n", "api/b.go": "package b\n",
+		"api/CLAUDE.md": "Rule of the api folder.", ".claude/rules/b.md": "---\npaths: 'api/b*'\n---\nRule of b.",
+		"api/a.go": "package a\n", "api/b.go": "package b\n",
 	} {
 		path := filepath.Join(p.dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -41,7 +42,8 @@ func TestMemoryOfAFolderComesWithTheFirstFileOfItAndOnce(t *testing.T) {
 	if len(results) != 2 {
 		t.Fatalf("%d results", len(results))
 	}
-	if last, ok := results[0].Parts[len(results[0].Parts)-1].(llm.Text); !ok || last.Origin != llm.OriginMemory || !strings.Contains(last.Text, "Rule of the api folder.") {
+	if last, ok := results[0].Parts[len(results[0].Parts)-1].(llm.Text); !ok || last.Origin != llm.OriginMemory ||
+		!strings.Contains(last.Text, "Rule of the api folder.") {
 		t.Errorf("%+v", results[0].Parts)
 	}
 	if got := results[1].PlainText(); strings.Contains(got, "api folder") || !strings.Contains(got, "Rule of b.") {

@@ -41,8 +41,8 @@ func (i *Instance) ChildEnv() []string {
 	return i.extensions.Plugins.Path(sandbox.Overlay(i.environ(), i.settings().Env))
 }
 
-// Reload reads the settings again, applies them and returns the changes. Sessions reread the memory for single files and
-// folders on next use.
+// Reload reads the settings again, applies them and returns the changes. Sessions reread the memory for single files
+// and folders on next use.
 func (i *Instance) Reload() ([]config.Change, error) {
 	next, changes, err := i.conf.Load().Reload()
 	if err != nil {

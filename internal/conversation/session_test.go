@@ -17,7 +17,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-func (p *place) with(t *testing.T, settings string, env []string, change func(*conversation.Options)) (*conversation.Instance, error) {
+func (p *place) with(t *testing.T, settings string, env []string, change func(*conversation.Options)) (
+	*conversation.Instance, error,
+) {
 	t.Helper()
 	env = append(p.environ(), env...)
 	cfg, err := config.Load(config.Options{Dir: p.dir, Environ: env, SettingsFlag: settings, ManagedPaths: []string{}})
@@ -55,7 +57,8 @@ func TestAddressOfTheCommandLineIsAlwaysUsed(t *testing.T) {
 			t.Fatal(err)
 		}
 		name, _, err := inst.Providers().Choose(tc.model)
-		if err != nil || name != tc.provider || !strings.HasPrefix(inst.Providers().Provider(name).APIBase, "http://localhost:1") {
+		if err != nil || name != tc.provider || !strings.HasPrefix(inst.Providers().Provider(name).APIBase,
+			"http://localhost:1") {
 			t.Errorf("%v %s %q: %s at %q, %v", tc.env, tc.settings, tc.model, name, inst.Providers().Provider(name).APIBase, err)
 		}
 	}
@@ -99,8 +102,12 @@ func TestSmallModel(t *testing.T) {
 }
 
 func TestAForbiddenModeIsOneClearError(t *testing.T) {
-	for key, mode := range map[string]permission.Mode{"disableBypassPermissionsMode": permission.Bypass, "disableAutoMode": permission.Auto} {
-		_, err := newPlace(t, nil).with(t, `{"permissions": {"`+key+`": "disable"}}`, nil, func(o *conversation.Options) { o.Mode = mode })
+	for key, mode := range map[string]permission.Mode{
+		"disableBypassPermissionsMode": permission.Bypass,
+		"disableAutoMode":              permission.Auto,
+	} {
+		_, err := newPlace(t, nil).with(t, `{"permissions": {"`+key+`": "disable"}}`, nil,
+			func(o *conversation.Options) { o.Mode = mode })
 		if err == nil || !strings.Contains(err.Error(), key) {
 			t.Errorf("%s: %v", key, err)
 		}
@@ -110,7 +117,9 @@ func TestAForbiddenModeIsOneClearError(t *testing.T) {
 // Faulty rules are reported in the first turn, and a rule in another case still holds.
 func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("Done."))))
-	inst, err := p.with(t, `{"permissions": {"deny": ["bash", "Deploy(prod)", "mcp__x__y"], "allow": ["Read([x)", "Bahs(rm *)"]}}`, nil, nil)
+	inst,
+		err := p.with(t,
+		`{"permissions": {"deny": ["bash", "Deploy(prod)", "mcp__x__y"], "allow": ["Read([x)", "Bahs(rm *)"]}}`, nil, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -128,7 +137,8 @@ func TestFaultyRulesAreReportedInTheFirstTurn(t *testing.T) {
 			break
 		}
 	}
-	if all := strings.Join(told, "\n"); len(told) != 3 || !strings.Contains(all, "Deploy(prod)") || !strings.Contains(all, "did you mean Bash?") || !strings.Contains(all, "Read([x)") {
+	if all := strings.Join(told, "\n"); len(told) != 3 || !strings.Contains(all, "Deploy(prod)") || !strings.Contains(all,
+		"did you mean Bash?") || !strings.Contains(all, "Read([x)") {
 		t.Errorf("%q", told)
 	}
 	if slices.Contains(s.Tools(), "Bash") {
@@ -173,7 +183,8 @@ func TestRulesHoldBehindLinks(t *testing.T) {
 
 func TestSteersAreNeverLost(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})), llmtest.Say(llmtest.Text("Done."))))
+		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
+		llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "a.txt", "one\n")
 	s := newSession(t, p.open(t, func(o *conversation.Options) { o.MaxTurns = 1 }), conversation.SessionOptions{})
 	if s.Steer(llm.UserText("early")) {
@@ -251,7 +262,8 @@ func TestAlwaysReachesOtherSessions(t *testing.T) {
 	} {
 		p := newPlace(t, bashScript("mkdir one"))
 		inst := p.open(t, nil)
-		a, b := newSession(t, inst, conversation.SessionOptions{Interactive: true}), newSession(t, inst, conversation.SessionOptions{})
+		a, b := newSession(t, inst, conversation.SessionOptions{Interactive: true}),
+			newSession(t, inst, conversation.SessionOptions{})
 		answering(t, a, tc.answer)
 		if _, err := a.Prompt(t.Context(), llm.UserText("go")); err != nil {
 			t.Fatal(err)

@@ -27,6 +27,7 @@ func (s *Session) Style() string { return cmp.Or(s.begun.Style, style.Default) }
 
 // addContext adds the files and skills that a user message names.
 func (s *Session) addContext(ctx context.Context, m llm.Message) llm.Message {
-	m = s.kind.First(ctx, s.skills.Message(ctx, s.servers.Attach(ctx, s.attached.Attach(ctx, m))), s.Messages(), s.skills.Preload)
+	m = s.kind.First(ctx, s.skills.Message(ctx, s.servers.Attach(ctx, s.attached.Attach(ctx, m))), s.Messages(),
+		s.skills.Preload)
 	return s.recall.Notes(ctx, s.Messages(), m)
 }

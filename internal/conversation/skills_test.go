@@ -36,7 +36,8 @@ func TestASkillIsListedAndLoadedByTheModel(t *testing.T) {
 		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/../.claude/skills/release/steps.md"})),
 		llmtest.Say(llmtest.Text("Released.")),
 	))
-	p.write(t, "../.claude/skills/release/SKILL.md", "---\ndescription: Makes a release\n---\nRelease $ARGUMENTS from !`pwd`.")
+	p.write(t, "../.claude/skills/release/SKILL.md",
+		"---\ndescription: Makes a release\n---\nRelease $ARGUMENTS from !`pwd`.")
 	p.write(t, "../.claude/skills/release/steps.md", "step one")
 	s := newSession(t, p.open(t, nil), conversation.SessionOptions{})
 	p.promptIn(t, s, "release it")
@@ -116,7 +117,8 @@ func TestACommandInASkillNeedsPermission(t *testing.T) {
 }
 
 func TestSkillsThatComeLaterAreAppended(t *testing.T) {
-	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("1")), llmtest.Say(llmtest.Text("2")), llmtest.Say(llmtest.Text("3"))))
+	p := newPlace(t, llmtest.Replies(llmtest.Say(llmtest.Text("1")), llmtest.Say(llmtest.Text("2")),
+		llmtest.Say(llmtest.Text("3"))))
 	i := p.open(t, nil)
 	s := newSession(t, i, conversation.SessionOptions{})
 	p.promptIn(t, s, "one")

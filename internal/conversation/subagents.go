@@ -15,7 +15,8 @@ import (
 // newAgents makes the starter of this session's subagents.
 func (s *Session) newAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
-		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents, NewID: session.NewID,
+		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents,
+		NewID: session.NewID,
 		Note:  func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
 		Trees: s.inst.trees, Hooks: s.hooks, Dir: s.inst.opts.Dir, Tree: s.tree,
 		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
@@ -33,8 +34,10 @@ func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Re
 	}
 	s.Policy().AddKind(kind)
 	return s.inst.NewSession(ctx, SessionOptions{
-		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k, Resume: r.Resume,
-		ID: r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k), Interactive: s.interactive && !k.NoAsk,
+		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k,
+		Resume: r.Resume,
+		ID:     r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k),
+		Interactive: s.interactive && !k.NoAsk,
 	})
 }
 
@@ -78,7 +81,8 @@ func (s *Session) SetAgent(ctx context.Context, name string) error {
 // main is the session as a main conversation whose agent becomes one of another kind.
 func (s *Session) main() extension.Conversation {
 	return extension.Conversation{
-		SetModel: s.SetModel, SetEffort: s.SetEffort, SetMode: s.Authority.Set, SetMaxSteps: s.agent.SetMaxSteps, SetTools: s.Authority.SetAgent,
-		Log: s.Journal, Begun: &s.begun, FlagSteps: s.inst.opts.MaxTurns, KeepMode: s.inst.opts.Mode != "",
+		SetModel: s.SetModel, SetEffort: s.SetEffort, SetMode: s.Authority.Set, SetMaxSteps: s.agent.SetMaxSteps,
+		SetTools: s.Authority.SetAgent,
+		Log:      s.Journal, Begun: &s.begun, FlagSteps: s.inst.opts.MaxTurns, KeepMode: s.inst.opts.Mode != "",
 	}
 }

@@ -71,12 +71,14 @@ func TestTaskRunsAnAgentAndReturnsItsAnswer(t *testing.T) {
 		t.Fatalf("%+v %v", end, err)
 	}
 	r := results(s.Messages())
-	if len(r) != 1 || r[0].IsError || !strings.HasPrefix(resultText(r[0]), "a.txt:1 says nobody. ") || strings.Contains(resultText(r[0]), "<system-reminder>") {
+	if len(r) != 1 || r[0].IsError || !strings.HasPrefix(resultText(r[0]), "a.txt:1 says nobody. ") ||
+		strings.Contains(resultText(r[0]), "<system-reminder>") {
 		t.Fatalf("%+v", r)
 	}
 	var children []string
 	for info, err := range inst.Store().Children(s.ID()) {
-		if err != nil || info.Agent != "Explore" || info.Call != r[0].CallID || info.CostUSD <= 0 || !strings.Contains(info.Model, "haiku") {
+		if err != nil || info.Agent != "Explore" || info.Call != r[0].CallID || info.CostUSD <= 0 ||
+			!strings.Contains(info.Model, "haiku") {
 			t.Errorf("%+v %v", info, err)
 		}
 		children = append(children, info.ID)
@@ -85,7 +87,8 @@ func TestTaskRunsAnAgentAndReturnsItsAnswer(t *testing.T) {
 		t.Errorf("%q", children)
 	}
 	for e := range sub.All(t.Context()) {
-		if b, ok := e.Body.(event.ToolEnd); ok && b.Call.Name == "Read" && !slices.Equal(e.Agent, []string{"Explore/" + r[0].CallID}) {
+		if b, ok := e.Body.(event.ToolEnd); ok && b.Call.Name == "Read" && !slices.Equal(e.Agent,
+			[]string{"Explore/" + r[0].CallID}) {
 			t.Errorf("the call of the agent is of %q", e.Agent)
 		}
 		if b, ok := e.Body.(event.ToolEnd); ok && b.Call.Name == "Task" {
@@ -103,16 +106,19 @@ func TestTaskRunsAnAgentAndReturnsItsAnswer(t *testing.T) {
 // Several agents of one reply work side by side: each waits for what only the other does.
 func TestAgentsOfOneReplyWorkSideBySide(t *testing.T) {
 	wait := func(mine, other string) llmtest.Part {
-		return llmtest.Tool("Bash", map[string]any{"command": "touch " + mine + "; for i in $(seq 400); do test -e " + other + " && echo met $((6*7)) && exit; sleep 0.05; done"})
+		return llmtest.Tool("Bash", map[string]any{"command": "touch " + mine + "; for i in $(seq 400); do test -e " +
+			other + " && echo met $((6*7)) && exit; sleep 0.05; done"})
 	}
 	p := newPlace(t, llmtest.Replies(
-		said("both", task(map[string]any{"prompt": "meet from the left"}), task(map[string]any{"prompt": "meet from the right"})),
+		said("both", task(map[string]any{"prompt": "meet from the left"}),
+			task(map[string]any{"prompt": "meet from the right"})),
 		said("left", wait("left", "right")),
 		said("right", wait("right", "left")),
 		after("met 42", llmtest.Text("Met.")),
 		after("[agent ", llmtest.Text("Done.")),
 	))
-	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }), conversation.SessionOptions{})
+	s := newSession(t, p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass }),
+		conversation.SessionOptions{})
 	if end, err := s.Prompt(t.Context(), llm.UserText("both")); err != nil || end.Reason != event.EndCompleted {
 		t.Fatalf("%+v %v", end, err)
 	}
@@ -127,9 +133,13 @@ func TestAgentsOfOneReplyWorkSideBySide(t *testing.T) {
 func TestAgentsAreAtMostFiveDeep(t *testing.T) {
 	var replies []llmtest.Reply
 	for depth := range 6 {
-		replies = append(replies, said(fmt.Sprintf("go to %d.", depth), task(map[string]any{"prompt": fmt.Sprintf("go to %d.", depth+1)})))
+		replies = append(replies, said(fmt.Sprintf("go to %d.", depth),
+			task(map[string]any{"prompt": fmt.Sprintf("go to %d.", depth+1)})))
 	}
-	replies = append(replies, llmtest.Reply{When: &llmtest.When{Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Back.")}})
+	replies = append(replies, llmtest.Reply{
+		When:  &llmtest.When{Turn: ptr(1)},
+		Parts: []llmtest.Part{llmtest.Text("Back.")},
+	})
 	p := newPlace(t, llmtest.Replies(replies...))
 	inst := p.open(t, nil)
 	s := newSession(t, inst, conversation.SessionOptions{})
@@ -146,7 +156,8 @@ func TestAgentsAreAtMostFiveDeep(t *testing.T) {
 			t.Fatal(err)
 		}
 		r := results(log.Messages())
-		deepest := strings.Contains(fmt.Sprint(log.Messages()), "go to 5.") && !strings.Contains(fmt.Sprint(log.Messages()), "go to 4.")
+		deepest := strings.Contains(fmt.Sprint(log.Messages()), "go to 5.") && !strings.Contains(fmt.Sprint(log.Messages()),
+			"go to 4.")
 		if len(r) != 1 || r[0].IsError != deepest {
 			t.Errorf("deepest %v: %+v", deepest, r)
 		}
@@ -190,9 +201,13 @@ func TestAnAgentGoesOnWithItsContext(t *testing.T) {
 		said("remember 41", llmtest.Text("Kept.")),
 		after("Kept.", llmtest.Text("Good.")),
 		llmtest.Reply{
-			When: &llmtest.When{Contains: "second", Turn: ptr(2)}, Capture: map[string]llmtest.Capture{"ID": {From: "results", Match: `\[agent ([^\]]+)\]`}},
+			When: &llmtest.When{Contains: "second", Turn: ptr(2)}, Capture: map[string]llmtest.Capture{"ID": {
+				From:  "results",
+				Match: `\[agent ([^\]]+)\]`,
+			}},
 			Parts: []llmtest.Part{
-				task(map[string]any{"prompt": "and now?", "resume": "${ID}"}), task(map[string]any{"prompt": "x", "resume": "${ID}", "subagent_type": "Bash"}),
+				task(map[string]any{"prompt": "and now?", "resume": "${ID}"}),
+				task(map[string]any{"prompt": "x", "resume": "${ID}", "subagent_type": "Bash"}),
 				task(map[string]any{"prompt": "x", "resume": "0"}),
 			},
 		},
@@ -206,7 +221,8 @@ func TestAnAgentGoesOnWithItsContext(t *testing.T) {
 		}
 	}
 	r := results(s.Messages())
-	if len(r) != 4 || !strings.HasPrefix(resultText(r[1]), "42.") || !strings.Contains(resultText(r[2]), "cannot go on as Bash") ||
+	if len(r) != 4 || !strings.HasPrefix(resultText(r[1]), "42.") || !strings.Contains(resultText(r[2]),
+		"cannot go on as Bash") ||
 		!strings.Contains(resultText(r[3]), "there is no agent") {
 		t.Errorf("%+v", r)
 	}
@@ -215,16 +231,21 @@ func TestAnAgentGoesOnWithItsContext(t *testing.T) {
 // A kind of the project's has the tools that its file names and no more, whatever the mode; a broken file is named.
 func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		said("go", task(map[string]any{"prompt": "write it", "subagent_type": "reviewer"}), task(map[string]any{"prompt": "x", "subagent_type": "broken"})),
+		said("go", task(map[string]any{"prompt": "write it", "subagent_type": "reviewer"}),
+			task(map[string]any{"prompt": "x", "subagent_type": "broken"})),
 		llmtest.Reply{
 			When: &llmtest.When{System: "You review code.", Turn: ptr(0)}, Parts: []llmtest.Part{
 				llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/a.txt", "content": "x"}),
 			},
 		},
-		llmtest.Reply{When: &llmtest.When{System: "You review code.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("I could not.")}},
+		llmtest.Reply{
+			When:  &llmtest.When{System: "You review code.", Turn: ptr(1)},
+			Parts: []llmtest.Part{llmtest.Text("I could not.")},
+		},
 		after("I could not.", llmtest.Text("Done.")),
 	))
-	p.write(t, ".claude/agents/team/reviewer.md", "---\nname: reviewer\ndescription: Reviews changes\ntools: Read, Grep\nmaxTurns: 2\n---\nYou review code.\n")
+	p.write(t, ".claude/agents/team/reviewer.md",
+		"---\nname: reviewer\ndescription: Reviews changes\ntools: Read, Grep\nmaxTurns: 2\n---\nYou review code.\n")
 	p.write(t, ".claude/agents/broken.md", "---\nname: broken\ndescription: x\npermissionMode: nonsense\n---\nx\n")
 	inst := p.open(t, func(o *conversation.Options) { o.Mode = permission.Bypass })
 	s := newSession(t, inst, conversation.SessionOptions{})
@@ -236,10 +257,12 @@ func TestAKindFromAFileHasOnlyItsTools(t *testing.T) {
 		t.Errorf("%q", first)
 	}
 	r := results(s.Messages())
-	if len(r) != 2 || !strings.HasPrefix(resultText(r[0]), "I could not.") || !strings.Contains(resultText(r[1]), `no agent "broken"`) {
+	if len(r) != 2 || !strings.HasPrefix(resultText(r[0]), "I could not.") || !strings.Contains(resultText(r[1]),
+		`no agent "broken"`) {
 		t.Errorf("%+v", r)
 	}
-	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0], "there is no mode") {
+	if notes := inst.Extensions().Agents.Catalog().Notes; len(notes) != 1 || !strings.Contains(notes[0],
+		"there is no mode") {
 		t.Errorf("%q", notes)
 	}
 	theirOneCallFailed(t, inst, s.ID())
@@ -276,7 +299,8 @@ func TestAHundredAgentsGoThroughTheLimit(t *testing.T) {
 	}
 }
 
-// aHundredAgents holds the requests of agents until as many are there as may be, so that more would be seen if more could come.
+// aHundredAgents holds the requests of agents until as many are there as may be, so that more would be seen if more
+// could come.
 func aHundredAgents(t *testing.T, settings string, limit int) {
 	const agents = 100
 	var parts []llmtest.Part
@@ -366,7 +390,8 @@ func TestAnAgentWithDontAskAsksNobody(t *testing.T) {
 			llmtest.Reply{When: &llmtest.When{System: "You make.", Turn: ptr(1)}, Parts: []llmtest.Part{llmtest.Text("Made.")}},
 			after("Made.", llmtest.Text("Done.")),
 		))
-		p.write(t, ".claude/agents/maker.md", "---\nname: maker\ndescription: Makes\npermissionMode: "+mode+"\n---\nYou make.\n")
+		p.write(t, ".claude/agents/maker.md", "---\nname: maker\ndescription: Makes\npermissionMode: "+mode+
+			"\n---\nYou make.\n")
 		inst := p.open(t, nil)
 		s := newSession(t, inst, conversation.SessionOptions{Interactive: true})
 		asked := 0

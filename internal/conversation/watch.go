@@ -40,7 +40,8 @@ func (i *Instance) reload(c *config.Config, changes []config.Change) error {
 	for _, err := range failed {
 		i.warnAll("error", stays(err))
 	}
-	reconnect := config.Touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream", "maxThinkingTokens")
+	reconnect := config.Touches(changes, "providers", "env", "apiBase", "apiKeyHelper", "network", "stream",
+		"maxThinkingTokens")
 	if reconnect {
 		i.Forget()
 	}

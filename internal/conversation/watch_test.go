@@ -72,7 +72,8 @@ func TestBypassFollowsTheSettingsOfARunningSession(t *testing.T) {
 		t.Errorf("%v, %v", m, s.Mode())
 	}
 	n := firstOf[event.Notice](t, sub)
-	if !strings.Contains(n.Text, "hooks.PreToolUse") || !strings.Contains(n.Text, filepath.Join(p.dir, ".lathe", "settings.json")) {
+	if !strings.Contains(n.Text, "hooks.PreToolUse") || !strings.Contains(n.Text, filepath.Join(p.dir, ".lathe",
+		"settings.json")) {
 		t.Errorf("%+v", n)
 	}
 	if err := s.SetMode(t.Context(), permission.Bypass); err == nil || decide() != permission.Ask {
@@ -117,11 +118,13 @@ func TestABrokenRuleKeepsThoseInForce(t *testing.T) {
 			t.Errorf("%s: %+v %v", text, c.Decision, err)
 		}
 	}
-	if n := firstOf[event.Notice](t, sub); n.Level != "error" || !strings.Contains(n.Text, "did you mean Bash?; ") || !strings.HasSuffix(n.Text, "; the settings in force stay") {
+	if n := firstOf[event.Notice](t, sub); n.Level != "error" || !strings.Contains(n.Text, "did you mean Bash?; ") ||
+		!strings.HasSuffix(n.Text, "; the settings in force stay") {
 		t.Errorf("%+v", n)
 	}
 	p.write(t, ".lathe/settings.json", `{"permissions": {"deny": ["Bash(rm *)"]}}`)
-	if _, err := inst.Amend([]byte(`{"permissions": {"deny": ["Raed"]}}`)); err == nil || !strings.Contains(err.Error(), "did you mean Read?") {
+	if _, err := inst.Amend([]byte(`{"permissions": {"deny": ["Raed"]}}`)); err == nil || !strings.Contains(err.Error(),
+		"did you mean Read?") {
 		t.Errorf("a host's rule: %v", err)
 	}
 	if _, err := inst.Reload(); err != nil {
@@ -139,8 +142,10 @@ func TestAChangeThatAHookRefusesDoesNotCount(t *testing.T) {
 			t.Fatal(err)
 		}
 		text := `{"permissions": {"deny": [` + deny + `]}, "hooks": {"ConfigChange": [
-			{"matcher": "user_settings", "hooks": [{"type": "command", "command": "grep -q 'Bash[(]touch' '` + dir + `/settings.json' && { echo no rules on touch >&2; exit 2; }; exit 0"}]},
-			{"hooks": [{"type": "command", "command": "grep -q 'Bash[(]curl' '` + dir + `/settings.json' && echo '{\"decision\":\"block\",\"reason\":\"no rules on curl\"}'; exit 0"}]}]}}`
+			{"matcher": "user_settings", "hooks": [{"type": "command", "command": "grep -q 'Bash[(]touch' '` + dir +
+			`/settings.json' && { echo no rules on touch >&2; exit 2; }; exit 0"}]},
+			{"hooks": [{"type": "command", "command": "grep -q 'Bash[(]curl' '` + dir +
+			`/settings.json' && echo '{\"decision\":\"block\",\"reason\":\"no rules on curl\"}'; exit 0"}]}]}}`
 		if err := os.WriteFile(filepath.Join(dir, "settings.json"), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -148,14 +153,19 @@ func TestAChangeThatAHookRefusesDoesNotCount(t *testing.T) {
 	settings(`"Bash(rm *)"`)
 	inst := p.open(t, nil)
 	s := newSession(t, inst, conversation.SessionOptions{})
-	for _, c := range []struct{ command, why string }{{"touch x", "no rules on touch"}, {"curl example.com", "no rules on curl"}, {"ls", ""}} {
+	for _, c := range []struct{ command, why string }{
+		{"touch x", "no rules on touch"},
+		{"curl example.com", "no rules on curl"},
+		{"ls", ""},
+	} {
 		settings(`"Bash(` + c.command + `)"`)
 		_, err := inst.Reload()
 		if got := err != nil && strings.Contains(err.Error(), c.why); c.why != "" && !got || c.why == "" && err != nil {
 			t.Errorf("%s: the error is %v, want %q", c.command, err, c.why)
 		}
 		for command, denied := range map[string]bool{"rm x": c.why != "", c.command: c.why == ""} {
-			got, err := s.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + command + `"}`)})
+			got, err := s.Consider(t.Context(), llm.ToolCall{ID: "1", Name: "Bash", Input: []byte(`{"command":"` + command +
+				`"}`)})
 			if err != nil || (got.Decision.Effect == permission.Deny) != denied {
 				t.Errorf("after %s: %s is %+v %v, denied: %v", c.command, command, got.Decision, err, denied)
 			}

@@ -53,8 +53,8 @@ type TurnStart struct {
 	Prompt llm.Message `json:"prompt"`
 }
 
-// Returned gives back a message that the conversation did not take, since a hook refused it or was interrupted before it
-// decided. A Notice has the reason of a refusal.
+// Returned gives back a message that the conversation did not take, since a hook refused it or was interrupted before
+// it decided. A Notice has the reason of a refusal.
 type Returned struct {
 	Message llm.Message `json:"message"`
 }
@@ -208,7 +208,8 @@ type Notice struct {
 	Text  string `json:"text"`
 }
 
-// Terminal is a sequence for the terminal of an interactive session: a notification, a title or a bell of a hook. The sender has checked it.
+// Terminal is a sequence for the terminal of an interactive session: a notification, a title or a bell of a hook. The
+// sender has checked it.
 type Terminal struct {
 	Sequence string `json:"sequence"`
 }
@@ -284,7 +285,8 @@ type Compacting struct {
 
 // Compacted says that the conversation was compacted, or that it could not be.
 type Compacted struct {
-	Level   int    `json:"level"` // 0: nothing changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
+	// 0: nothing changed; 2: old results are stubs; 3: stale results and old reasoning are gone; 4: a summary
+	Level   int    `json:"level"`
 	Trigger string `json:"trigger"`
 	Before  int    `json:"before"` // estimated tokens of the prompt
 	After   int    `json:"after"`
@@ -300,7 +302,10 @@ func (c Compacted) String() string {
 	case c.Level == 0:
 		return "There was nothing to compact."
 	}
-	how := map[int]string{2: "old results were moved to files", 3: "old results and reasoning were dropped", 4: "a summary took the place of older messages"}[c.Level]
+	how := map[int]string{
+		2: "old results were moved to files", 3: "old results and reasoning were dropped",
+		4: "a summary took the place of older messages",
+	}[c.Level]
 	text := fmt.Sprintf("Compacted from about %d to %d tokens: %s.", c.Before, c.After, how)
 	if c.Failed != "" {
 		text += " No summary could be written (" + c.Failed + "), so an extract took its place."
@@ -358,13 +363,16 @@ type Question struct {
 	Consult bool `json:"consult,omitempty"`
 
 	Permission *permission.Request `json:"permission,omitempty"`
-	Reason     string              `json:"reason,omitempty"`      // why lathe asks
-	ReasonType string              `json:"reason_type,omitempty"` // the same in a word: rule, hook, classifier, safetyCheck, workingDir or mode
-	Outside    string              `json:"outside,omitempty"`     // a folder that the call reaches and the session does not work in
-	Undo       string              `json:"undo,omitempty"`        // of a call that destroys data: which files /undo would bring back, which not
-	Preview    View                `json:"preview,omitempty"`
-	Call       *llm.ToolCall       `json:"call,omitempty"`
-	Schema     json.RawMessage     `json:"schema,omitempty"` // of a form of an MCP server; Answer.Input may have all of it
+	Reason     string              `json:"reason,omitempty"` // why lathe asks
+	// the same in a word: rule, hook, classifier, safetyCheck, workingDir or mode
+	ReasonType string `json:"reason_type,omitempty"`
+	// a folder that the call reaches and the session does not work in
+	Outside string `json:"outside,omitempty"`
+	// of a call that destroys data: which files /undo would bring back, which not
+	Undo    string          `json:"undo,omitempty"`
+	Preview View            `json:"preview,omitempty"`
+	Call    *llm.ToolCall   `json:"call,omitempty"`
+	Schema  json.RawMessage `json:"schema,omitempty"` // of a form of an MCP server; Answer.Input may have all of it
 	// Elicitation: an MCP server asks.
 	Elicitation *Elicitation `json:"elicitation,omitempty"`
 }

@@ -19,7 +19,8 @@ const (
 	privateKey = "PRIVATE KEY"
 )
 
-// maskKeys masks keys of known issuers and the content of private keys. Those that manuals and tests show instead of real ones stay.
+// maskKeys masks keys of known issuers and the content of private keys. Those that manuals and tests show instead of
+// real ones stay.
 func maskKeys(text string) string {
 	if len(text) < shortKey {
 		return text
@@ -34,7 +35,8 @@ func maskKeys(text string) string {
 	return maskPrivateKeys(text)
 }
 
-// telltaleKey reports whether what has the form of a key may be one: random text has digits and letters, and none of these words.
+// telltaleKey reports whether what has the form of a key may be one: random text has digits and letters, and none of
+// these words.
 func telltaleKey(key string) bool {
 	if len(key) < shortKey {
 		return false
@@ -46,12 +48,16 @@ func telltaleKey(key string) bool {
 		}
 	}
 	folded := lower(key)
-	return digits >= 2 && !slices.ContainsFunc([]string{"example", "xxxx", "0123456789", "1234567890", "abcdefgh", "placeholder", "redacted", "your", "dummy", "fake"}, func(w string) bool {
+	return digits >= 2 && !slices.ContainsFunc([]string{
+		"example", "xxxx", "0123456789", "1234567890", "abcdefgh",
+		"placeholder", "redacted", "your", "dummy", "fake",
+	}, func(w string) bool {
 		return strings.Contains(folded, w)
 	})
 }
 
-// maskPrivateKeys masks the lines of private keys between their first and last lines. The lines stay, so that numbers of lines stay right.
+// maskPrivateKeys masks the lines of private keys between their first and last lines. The lines stay, so that numbers
+// of lines stay right.
 func maskPrivateKeys(text string) string {
 	var out strings.Builder
 	done := 0
@@ -71,7 +77,8 @@ func maskPrivateKeys(text string) string {
 	return out.String()
 }
 
-// privateKeyIn finds the content of the next private key, to its last line or to the end of the text; -1: there is none.
+// privateKeyIn finds the content of the next private key, to its last line or to the end of the text; -1: there is
+// none.
 func privateKeyIn(text string, from int) (start, end int) {
 	for {
 		i := strings.Index(text[from:], keyBegin)
@@ -122,7 +129,8 @@ func maskBase64(text string) string {
 // keyBegun is where a key begins at the end of text that may go on in what follows; the length of text if none does.
 func keyBegun(text string) int {
 	cut := len(text)
-	if i := strings.LastIndex(text, keyBegin); i >= 0 && len(text)-i < longest && !strings.Contains(text[i+len(keyBegin):], keyEnd) {
+	if i := strings.LastIndex(text, keyBegin); i >= 0 && len(text)-i < longest && !strings.Contains(
+		text[i+len(keyBegin):], keyEnd) {
 		title, _, closed := strings.Cut(text[i+len(keyBegin):], "-----")
 		if len(title) <= 40 && (!closed || strings.Contains(title, privateKey)) {
 			cut = i
@@ -142,7 +150,8 @@ func keyBegun(text string) int {
 		return cut
 	}
 	for at := low; at < cut; at++ {
-		if (at == low || !wordByte(text[at-1])) && (beginsKey(text[at:]) || at > 0 && text[at-1] == '\\' && beginsKey(text[at+1:])) {
+		if (at == low || !wordByte(text[at-1])) && (beginsKey(text[at:]) || at > 0 && text[at-1] == '\\' &&
+			beginsKey(text[at+1:])) {
 			return at
 		}
 	}
@@ -152,6 +161,8 @@ func keyBegun(text string) int {
 // beginsKey reports whether a key may begin with text, or text with a key.
 func beginsKey(text string) bool {
 	return slices.ContainsFunc(keyShapes(), func(s shape) bool {
-		return slices.ContainsFunc(s.hints, func(h string) bool { return strings.HasPrefix(text, h) || strings.HasPrefix(h, text) })
+		return slices.ContainsFunc(s.hints, func(h string) bool {
+			return strings.HasPrefix(text, h) || strings.HasPrefix(h, text)
+		})
 	})
 }

@@ -21,16 +21,25 @@ var (
 
 func TestKeysThatNameTheirIssuerAreMasked(t *testing.T) {
 	v := event.NewValues().WithKeys(true)
-	for _, key := range []string{githubKey, slackKey, awsKey, skKey, "github_pat_" + githubKey[4:], "glpat-" + githubKey[4:26], "AIza" + githubKey, "npm_" + githubKey[4:]} {
-		for _, around := range [][2]string{{"", ""}, {`x = "`, `";`}, {"12\tTOKEN=", "\n13\tz"}, {`"\n`, `\n"`}, {"see ", ", or not"}} {
+	for _, key := range []string{githubKey, slackKey, awsKey, skKey, "github_pat_" + githubKey[4:], "glpat-" +
+		githubKey[4:26], "AIza" + githubKey, "npm_" + githubKey[4:]} {
+		for _, around := range [][2]string{
+			{"", ""},
+			{`x = "`, `";`},
+			{"12\tTOKEN=", "\n13\tz"},
+			{`"\n`, `\n"`},
+			{"see ", ", or not"},
+		} {
 			if got, want := v.Mask(around[0]+key+around[1]), around[0]+event.Masked+around[1]; got != want {
 				t.Errorf("got %q, want %q", got, want)
 			}
 		}
 	}
 	for _, plain := range []string{
-		"AKIAIOSFODNN7EXAMPLE", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-your-key-goes-here-1234", "sk-ant-...", `.sk-fading-circle .sk-circle12:before`,
-		"task-1234567890-abcdefghijkl", "ghp_" + strings.Repeat("0123456789", 3), "gh" + githubKey[4:], "-----BEGIN CERTIFICATE-----\n" + pemLine + "\n-----END CERTIFICATE-----", "password=hunter2hunter2",
+		"AKIAIOSFODNN7EXAMPLE", "ghp_xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", "sk-your-key-goes-here-1234", "sk-ant-...",
+		`.sk-fading-circle .sk-circle12:before`,
+		"task-1234567890-abcdefghijkl", "ghp_" + strings.Repeat("0123456789", 3), "gh" + githubKey[4:],
+		"-----BEGIN CERTIFICATE-----\n" + pemLine + "\n-----END CERTIFICATE-----", "password=hunter2hunter2",
 	} {
 		if got := v.Mask(plain); got != plain {
 			t.Errorf("%q became %q", plain, got)
@@ -46,7 +55,8 @@ func TestKeysThatNameTheirIssuerAreMasked(t *testing.T) {
 
 func TestThePrivateKeyOfAFileIsMaskedLineByLine(t *testing.T) {
 	v := event.NewValues().WithKeys(true)
-	text := "1\tbefore\n2\t" + pemBegin + "\n3\t" + pemLine + "\n4\t" + pemLine + "\n5\t" + pemEnd + "\n6\t" + pemLine + "\n"
+	text := "1\tbefore\n2\t" + pemBegin + "\n3\t" + pemLine + "\n4\t" + pemLine + "\n5\t" + pemEnd + "\n6\t" + pemLine +
+		"\n"
 	want := strings.Replace(text, pemLine, event.Masked, 2)
 	if got := v.Mask(text); got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -63,7 +73,8 @@ func TestThePrivateKeyOfAFileIsMaskedLineByLine(t *testing.T) {
 
 func TestKeysAreMaskedOverSeveralWrites(t *testing.T) {
 	v := event.NewValues(secretA).WithKeys(true)
-	text := "a " + githubKey + "\n" + pemBegin + "\n" + pemLine + "\n" + pemLine + "\n" + pemEnd + "\n--- sk- " + skKey + " task-1 " + secretA + " " + githubKey + " -----BEGIN x " + awsKey + "," + slackKey
+	text := "a " + githubKey + "\n" + pemBegin + "\n" + pemLine + "\n" + pemLine + "\n" + pemEnd + "\n--- sk- " + skKey +
+		" task-1 " + secretA + " " + githubKey + " -----BEGIN x " + awsKey + "," + slackKey
 	want := v.Mask(text)
 	for _, s := range []string{githubKey, pemLine, skKey, secretA, awsKey, slackKey} {
 		if strings.Contains(want, s) {
@@ -75,7 +86,10 @@ func TestKeysAreMaskedOverSeveralWrites(t *testing.T) {
 
 func TestAPromptIsNotHeldBack(t *testing.T) {
 	v := event.NewValues().WithKeys(true)
-	for _, text := range []string{"Password: ", "name> ", "go on? [y/n]", "building...", strings.Repeat("=", 2000), strings.Repeat("a", 2000)} {
+	for _, text := range []string{
+		"Password: ", "name> ", "go on? [y/n]", "building...", strings.Repeat("=", 2000),
+		strings.Repeat("a", 2000),
+	} {
 		var out bytes.Buffer
 		if _, err := v.Writer(&out).Write([]byte(text)); err != nil || out.String() != text {
 			t.Errorf("%q, %v of %q", out.String(), err, text)
@@ -84,7 +98,8 @@ func TestAPromptIsNotHeldBack(t *testing.T) {
 }
 
 func BenchmarkKeysOfAResult(b *testing.B) {
-	v, text := event.NewValues().WithKeys(true), strings.Repeat("some line of a program's output, about tasks and keys\n", 600)
+	v, text := event.NewValues().WithKeys(true), strings.Repeat("some line of a program's output, about tasks and keys\n",
+		600)
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {
 		v.Mask(text)

@@ -105,7 +105,8 @@ type shape struct {
 // longest is the maximum length of a secret: more than the largest private keys in use.
 const longest = 16 << 10
 
-// mask replaces the matches around one hint, which it searches in look: text, or text in lower case. With only, those for which it is true.
+// mask replaces the matches around one hint, which it searches in look: text, or text in lower case. With only, those
+// for which it is true.
 func (s shape) mask(text, look, hint string, only func(match string) bool) (masked string, changed bool) {
 	var out strings.Builder
 	done, at := 0, 0
@@ -138,7 +139,8 @@ func (s shape) mask(text, look, hint string, only func(match string) bool) (mask
 	return out.String(), true
 }
 
-// assigned reports whether the rest of a name, perhaps quoted, is followed by : or =. It is cheaper than the expression.
+// assigned reports whether the rest of a name, perhaps quoted, is followed by : or =. It is cheaper than the
+// expression.
 func assigned(rest string) bool {
 	rest = rest[:min(len(rest), 64)]
 	for rest != "" && (wordByte(rest[0]) || rest[0] == '-' || rest[0] == '.') {
@@ -183,7 +185,8 @@ const value = "[" + other + "]"
 const other = `^\s"'\\,;&<>()\[\]{}$` + "`"
 
 // telling is a value of six characters or more with a digit, which distinguishes a secret from a word.
-const telling = `(?:[` + other + `0-9]{5,}[0-9]` + value + `*|[` + other + `0-9]{3,}[0-9]` + value + `{2,}|[` + other + `0-9]*[0-9]` + value + `{5,})`
+const telling = `(?:[` + other + `0-9]{5,}[0-9]` + value + `*|[` + other + `0-9]{3,}[0-9]` + value + `{2,}|[` + other +
+	`0-9]*[0-9]` + value + `{5,})`
 
 // Names of secrets: environment variables, and other names in any case.
 const (
@@ -199,15 +202,18 @@ var secretShapes = sync.OnceValue(func() []shape {
 		if fold {
 			flags = "(?i)^(?:"
 		}
-		return shape{hints: hints, fold: fold, re: sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(flags + pattern + ")") }), with: with}
+		return shape{hints: hints, fold: fold, re: sync.OnceValue(
+			func() *regexp.Regexp { return regexp.MustCompile(flags + pattern + ")") }), with: with}
 	}
 	assigns := func(s shape) shape { s.assigns = true; return s }
 	issued := func(s shape) shape { s.issued = true; return s }
 	const exact, fold = false, true
 	return []shape{
 		// A private key, to its end or to the end of the string that holds it.
-		mk(exact, `-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^"\\]|\\.)*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\.)*)`, Masked, "-----BEGIN "),
-		// Keys that name their issuer: OpenAI, Anthropic, Stripe; GitHub, GitLab; Slack; AWS; Google; npm, Hugging Face, Groq, xAI.
+		mk(exact,
+			`-----BEGIN [A-Z ]*PRIVATE KEY(?: BLOCK)?-----(?:(?:[^"\\]|\\.)*?-----END [A-Z ]*PRIVATE KEY(?: BLOCK)?-----|(?:[^"\\]|\\.)*)`, Masked, "-----BEGIN "),
+		// Keys that name their issuer: OpenAI, Anthropic, Stripe; GitHub, GitLab; Slack; AWS; Google; npm, Hugging Face,
+		// Groq, xAI.
 		issued(mk(exact, `[spr]k[-_][A-Za-z0-9_-]{16,}`, Masked, "sk-", "sk_", "pk_", "pk-", "rk_")),
 		issued(mk(exact, `gh[pousr]_[A-Za-z0-9]{20,}`, Masked, "ghp_", "gho_", "ghu_", "ghs_", "ghr_")),
 		issued(mk(exact, `github_pat_[A-Za-z0-9_]{20,}`, Masked, "github_pat_")),
@@ -221,19 +227,25 @@ var secretShapes = sync.OnceValue(func() []shape {
 		// The value of an Authorization header. Two digits tell a token from prose about bearers.
 		mk(fold, `(bearer\s+)(?:[A-Za-z._~+/=-]*[0-9]){2}[A-Za-z0-9._~+/=-]{6,}`, "${1}"+Masked, "bearer"),
 		// Headers by their names, in header form and in JSON (also quoted once more).
-		mk(fold, `((?:api-key|authorization|auth-token|cookie)(?:\\*")?\s*:\s*(?:\\*")?(?:(?:basic|bearer|token)\s+)?)`+value+`{8,}`, "${1}"+Masked, "api-key", "authorization", "auth-token", "cookie"),
+		mk(fold, `((?:api-key|authorization|auth-token|cookie)(?:\\*")?\s*:\s*(?:\\*")?(?:(?:basic|bearer|token)\s+)?)`+
+			value+`{8,}`, "${1}"+Masked, "api-key", "authorization", "auth-token", "cookie"),
 		// Fields by their names, in JSON.
-		mk(fold, `([a-z0-9_]*(?:api_?key|access_?key|secret_?key|private_?key|secret|token|password|passwd|passphrase)\\*"\s*:\s*\\*")[^"\\{}$]{6,}`, "${1}"+Masked,
+		mk(fold,
+			`([a-z0-9_]*(?:api_?key|access_?key|secret_?key|private_?key|secret|token|password|passwd|passphrase)\\*"\s*:\s*\\*")[^"\\{}$]{6,}`, "${1}"+Masked,
 			"key\"", "key\\", "secret\"", "secret\\", "token\"", "token\\", "passw", "passphrase"),
-		// Assignments: of an environment, YAML, INI, TOML, a dictionary. A quoted name has a quoted value: numbers of JSON stay.
-		assigns(mk(exact, `(`+bigName+`(?:\\*["'][ \t]*(?::|=>|=)[ \t]*\\*["']|[ \t]*[:=][ \t]*(?:\\*["'])?))`+value+`{6,}`, "${1}"+Masked,
+		// Assignments: of an environment, YAML, INI, TOML, a dictionary. A quoted name has a quoted value: numbers of JSON
+		// stay.
+		assigns(mk(exact, `(`+bigName+`(?:\\*["'][ \t]*(?::|=>|=)[ \t]*\\*["']|[ \t]*[:=][ \t]*(?:\\*["'])?))`+value+`{6,}`,
+			"${1}"+Masked,
 			"KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "PASSPHRASE", "CREDENTIALS")),
 		assigns(mk(fold, `(`+smallName+`[ \t]*[:=][ \t]*(?:\\*["'])?)`+telling, "${1}"+Masked,
 			"key", "secret", "token", "passw", "passphrase", "credential")),
-		mk(exact, `((?:ENV|setenv|setx|set -[a-zA-Z]+)[ \t]+`+bigName+`[ \t]+(?:\\*["'])?)`+value+`{6,}`, "${1}"+Masked, "ENV ", "setenv ", "setx ", "set -"),
+		mk(exact, `((?:ENV|setenv|setx|set -[a-zA-Z]+)[ \t]+`+bigName+`[ \t]+(?:\\*["'])?)`+value+`{6,}`, "${1}"+Masked,
+			"ENV ", "setenv ", "setx ", "set -"),
 		mk(fold, `(--`+smallName+`[ \t]+(?:\\*["'])?)`+telling, "${1}"+Masked, "--"),
 		// URLs: a password, and parameters.
 		mk(exact, `(://[^\s"'\\/@:]*:)[^\s"'\\/@]{3,}(@)`, "${1}"+Masked+"${2}", "://"),
-		mk(fold, `((?:api[-_]?key|key|token|access_token|sig|signature|credential)=)`+value+`{8,}`, "${1}"+Masked, "key=", "token=", "sig=", "signature=", "credential="),
+		mk(fold, `((?:api[-_]?key|key|token|access_token|sig|signature|credential)=)`+value+`{8,}`, "${1}"+Masked, "key=",
+			"token=", "sig=", "signature=", "credential="),
 	}
 })

@@ -27,16 +27,23 @@ func TestSecretsAreMaskedInAnyText(t *testing.T) {
 		{"AWS key id", "AKIAIOSFODNN7EXAMPLE", m},
 		{"AWS secret", "AWS_SECRET_ACCESS_KEY=wJalrXUtnFEMI/K7MDENG/bPxRfiCYEXAMPLEKEY", "AWS_SECRET_ACCESS_KEY=" + m},
 		{"quoted export", `export DB_PASSWORD="s3cr3t-pass"`, `export DB_PASSWORD="` + m + `"`},
-		{"after an escaped newline", `{"a":"x\nOPENAI_API_KEY=abcd1234efgh5678\n\tGITHUB_TOKEN=plainvalue112233"}`, `{"a":"x\nOPENAI_API_KEY=` + m + `\n\tGITHUB_TOKEN=` + m + `"}`},
+		{
+			"after an escaped newline", `{"a":"x\nOPENAI_API_KEY=abcd1234efgh5678\n\tGITHUB_TOKEN=plainvalue112233"}`,
+			`{"a":"x\nOPENAI_API_KEY=` + m + `\n\tGITHUB_TOKEN=` + m + `"}`,
+		},
 		{"YAML", "AWS_SECRET_ACCESS_KEY: wJalrXUtnFEMI/K7MDENG", "AWS_SECRET_ACCESS_KEY: " + m},
 		{"YAML, quoted", "  DB_PASSWORD: 'correct-horse'\n  n: 1", "  DB_PASSWORD: '" + m + "'\n  n: 1"},
 		{"YAML within JSON", `{"a":"x:\n  API_KEY: abcdefgh\n  b: 2"}`, `{"a":"x:\n  API_KEY: ` + m + `\n  b: 2"}`},
-		{"INI", "[default]\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG\nregion = eu-west-1", "[default]\naws_secret_access_key = " + m + "\nregion = eu-west-1"},
+		{
+			"INI", "[default]\naws_secret_access_key = wJalrXUtnFEMI/K7MDENG\nregion = eu-west-1",
+			"[default]\naws_secret_access_key = " + m + "\nregion = eu-west-1",
+		},
 		{"TOML", `GITHUB_TOKEN = "plainvalue"`, `GITHUB_TOKEN = "` + m + `"`},
 		{"lower case", "password: hunter22\ndb.password=abcd1efg", "password: " + m + "\ndb.password=" + m},
 		{"a dictionary", `{'SECRET_KEY': 'abcdefgh', 'n': 1}`, `{'SECRET_KEY': '` + m + `', 'n': 1}`},
 		{"a Ruby hash", `{"API_TOKEN" => "abcdefgh"}`, `{"API_TOKEN" => "` + m + `"}`},
-		{"JSON in capitals", `{"AWS_SECRET_ACCESS_KEY":"abcdefgh","MAX_KEY":12345678}`, `{"AWS_SECRET_ACCESS_KEY":"` + m + `","MAX_KEY":12345678}`},
+		{"JSON in capitals", `{"AWS_SECRET_ACCESS_KEY":"abcdefgh","MAX_KEY":12345678}`, `{"AWS_SECRET_ACCESS_KEY":"` + m +
+			`","MAX_KEY":12345678}`},
 		{"docker -e", "docker run -e API_KEY=abcdefgh -e N=1", "docker run -e API_KEY=" + m + " -e N=1"},
 		{"fish", "set -gx API_KEY abcdefgh", "set -gx API_KEY " + m},
 		{"Dockerfile", "ENV API_KEY abcdefgh", "ENV API_KEY " + m},
@@ -62,11 +69,17 @@ func TestSecretsAreMaskedInAnyText(t *testing.T) {
 		{"token counts", `{"max_tokens":16384,"input_tokens":123456789}`, `{"max_tokens":16384,"input_tokens":123456789}`},
 		{"code", `key := os.Getenv("ANTHROPIC_API_KEY")`, `key := os.Getenv("ANTHROPIC_API_KEY")`},
 		{"a reference", `{"apiKey":"{env}"} API_KEY=$OTHER_KEY`, `{"apiKey":"{env}"} API_KEY=$OTHER_KEY`},
-		{"code with words", "token = getToken(ctx); secret: string; password := form.Value", "token = getToken(ctx); secret: string; password := form.Value"},
+		{
+			"code with words", "token = getToken(ctx); secret: string; password := form.Value",
+			"token = getToken(ctx); secret: string; password := form.Value",
+		},
 		{"counts in a text", "max_token: 16384, tokens: 123456789", "max_token: 16384, tokens: 123456789"},
 		{"an empty entry", "API_KEY:\nNAME: something-long", "API_KEY:\nNAME: something-long"},
 		{"a plain URL", "https://example.com:8080/a?b=c", "https://example.com:8080/a?b=c"},
-		{"prose", "a bearer authentication, basic understanding of tokens: everything", "a bearer authentication, basic understanding of tokens: everything"},
+		{
+			"prose", "a bearer authentication, basic understanding of tokens: everything",
+			"a bearer authentication, basic understanding of tokens: everything",
+		},
 		{"a task", "task-force-for-the-long-names", "task-force-for-the-long-names"},
 		{"a short literal", "tiny", "tiny"},
 	} {
@@ -101,7 +114,8 @@ func FuzzMask(f *testing.F) {
 }
 
 func BenchmarkMask(b *testing.B) {
-	text := strings.Repeat(`{"type":"text","text":"func main() {\n\tfmt.Println(\"hello, token world\")\n}\n","max_tokens":12},`, 1000)
+	text := strings.Repeat(
+		`{"type":"text","text":"func main() {\n\tfmt.Println(\"hello, token world\")\n}\n","max_tokens":12},`, 1000)
 	m := event.NewMasker("0123456789")
 	b.SetBytes(int64(len(text)))
 	for b.Loop() {

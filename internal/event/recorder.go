@@ -60,7 +60,8 @@ const openFolders = 16
 // first event comes. End it with Close.
 func NewRecorder(bus *Bus, dir string, o RecorderOptions) *Recorder {
 	r := &Recorder{
-		bus: bus, dir: dir, masker: NewMasker(o.Secrets...), folders: map[string]*folder{}, file: o.File, filter: strings.FieldsFunc(o.Filter, func(c rune) bool { return c == ',' || c == ' ' }), done: make(chan struct{}),
+		bus: bus, dir: dir, masker: NewMasker(o.Secrets...), folders: map[string]*folder{}, file: o.File,
+		filter: strings.FieldsFunc(o.Filter, func(c rune) bool { return c == ',' || c == ' ' }), done: make(chan struct{}),
 		sub: bus.Subscribe(context.Background(), Options{Session: o.Session, NoDeltas: !o.Deltas, Limit: backlog}),
 	}
 	go r.run()

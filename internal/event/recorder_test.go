@@ -80,7 +80,10 @@ func TestARunIsRecordedInFilesThatTellItAgain(t *testing.T) {
 		t.Fatal(err)
 	}
 	folder := filepath.Join(dir, "s1")
-	want := []string{"000001_api_request.json", "000002_api_response.json", "000003_tool_call.json", "000004_tool_result.json", "events.jsonl"}
+	want := []string{
+		"000001_api_request.json", "000002_api_response.json", "000003_tool_call.json",
+		"000004_tool_result.json", "events.jsonl",
+	}
 	if diff := cmp.Diff(want, names(t, folder)); diff != "" {
 		t.Errorf("files (-want +got):\n%s", diff)
 	}

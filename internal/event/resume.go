@@ -130,7 +130,9 @@ func (l *live) take(e Event) {
 	case Asked:
 		l.asked = append(l.asked, e)
 	case Answered:
-		l.asked = slices.DeleteFunc(l.asked, func(a Event) bool { return a.Session == e.Session && a.Body.(Asked).ID == b.ID })
+		l.asked = slices.DeleteFunc(l.asked, func(a Event) bool {
+			return a.Session == e.Session && a.Body.(Asked).ID == b.ID
+		})
 	case PartDone:
 		if l.reply == nil {
 			l.reply = map[string]string{}

@@ -103,7 +103,9 @@ const storedMark = "$stored"
 
 // StoreMeta writes a structured output for the log. Texts that the view, the result or the input of the call has are
 // references, and drop names keys whose texts are left out (null), since they are in none of them.
-func StoreMeta(meta map[string]any, v View, call llm.ToolCall, r llm.ToolResult, drop ...string) (json.RawMessage, error) {
+func StoreMeta(meta map[string]any, v View, call llm.ToolCall, r llm.ToolResult, drop ...string) (json.RawMessage,
+	error,
+) {
 	if meta == nil {
 		return nil, nil
 	}

@@ -65,7 +65,8 @@ func TestViewsWithoutReferencesAreRead(t *testing.T) {
 	}
 	meta := `{"type":"text","file":{"content":"x"}}`
 	got, err := event.RestoreMeta(json.RawMessage(meta), nil, llm.ToolCall{}, llm.ToolResult{})
-	if want := (map[string]any{"type": "text", "file": map[string]any{"content": "x"}}); err != nil || cmp.Diff(want, got) != "" {
+	if want := (map[string]any{"type": "text", "file": map[string]any{"content": "x"}}); err != nil || cmp.Diff(want,
+		got) != "" {
 		t.Error(got, err)
 	}
 }

@@ -27,26 +27,29 @@ type Opened struct {
 // Status holds the values of a status line. It is published when any of them changed, at most ten times a
 // second.
 type Status struct {
-	Session       string           `json:"session"`
-	Title         string           `json:"title,omitempty"`
-	Model         string           `json:"model"`
-	Effort        string           `json:"effort,omitempty"`
-	Mode          permission.Mode  `json:"mode"`
-	Sandbox       string           `json:"sandbox,omitempty"` // a word for the tier that confines commands: sandboxed, landlock, unconfined (no tier works here); empty: it is off
-	Dir           string           `json:"dir"`
-	Branch        string           `json:"branch,omitempty"`
-	ContextUsed   int              `json:"context_used"`   // tokens of the last request and its reply, or an estimate of those that a compaction since left
-	ContextWindow int              `json:"context_window"` // tokens; 0: unknown
-	CostUSD       float64          `json:"cost_usd"`
-	Usage         llm.Usage        `json:"usage"`                // of the whole session
-	CacheHit      float64          `json:"cache_hit"`            // share of the last request's input that was read from the cache, 0 to 1
-	Background    int              `json:"background,omitempty"` // commands and agents that run in the background
-	Queued        []string         `json:"queued,omitempty"`     // messages that wait for the turn's end, first lines
-	Changed       []ChangedFile    `json:"changed,omitempty"`    // files that the session changed
-	Todos         []TodoItem       `json:"todos,omitempty"`
-	Servers       []LanguageServer `json:"servers,omitempty"` // that were started
-	Line          string           `json:"line,omitempty"`    // output of the user's statusLine command; foreign text
-	Cache         CacheCost        `json:"cache,omitzero"`    // zero: nothing is known of the provider's cache
+	Session string          `json:"session"`
+	Title   string          `json:"title,omitempty"`
+	Model   string          `json:"model"`
+	Effort  string          `json:"effort,omitempty"`
+	Mode    permission.Mode `json:"mode"`
+	// a word for the tier that confines commands: sandboxed, landlock, unconfined (no tier works here); empty: it is off
+	Sandbox string `json:"sandbox,omitempty"`
+	Dir     string `json:"dir"`
+	Branch  string `json:"branch,omitempty"`
+	// tokens of the last request and its reply, or an estimate of those that a compaction since left
+	ContextUsed   int       `json:"context_used"`
+	ContextWindow int       `json:"context_window"` // tokens; 0: unknown
+	CostUSD       float64   `json:"cost_usd"`
+	Usage         llm.Usage `json:"usage"` // of the whole session
+	// share of the last request's input that was read from the cache, 0 to 1
+	CacheHit   float64          `json:"cache_hit"`
+	Background int              `json:"background,omitempty"` // commands and agents that run in the background
+	Queued     []string         `json:"queued,omitempty"`     // messages that wait for the turn's end, first lines
+	Changed    []ChangedFile    `json:"changed,omitempty"`    // files that the session changed
+	Todos      []TodoItem       `json:"todos,omitempty"`
+	Servers    []LanguageServer `json:"servers,omitempty"` // that were started
+	Line       string           `json:"line,omitempty"`    // output of the user's statusLine command; foreign text
+	Cache      CacheCost        `json:"cache,omitzero"`    // zero: nothing is known of the provider's cache
 }
 
 // LanguageServer is a language server of the folder.

@@ -8,17 +8,17 @@ import (
 	"strings"
 )
 
-// Values masks secrets in what tools and commands return, wherever they occur: known values, and with WithKeys also keys that show
-// by their form who issued them. Of the other shapes that a Masker knows it takes none, since files would lose their text.
-// Nil masks nothing. It is safe for concurrent use.
+// Values masks secrets in what tools and commands return, wherever they occur: known values, and with WithKeys also
+// keys that show by their form who issued them. Of the other shapes that a Masker knows it takes none, since files
+// would lose their text. Nil masks nothing. It is safe for concurrent use.
 type Values struct {
 	all  []string // longest first
 	text *strings.Replacer
 	keys bool
 }
 
-// NewValues returns Values of those candidates that are distinct enough: eight characters or more with letters and digits, and
-// no path. Of a URL the password counts.
+// NewValues returns Values of those candidates that are distinct enough: eight characters or more with letters and
+// digits, and no path. Of a URL the password counts.
 func NewValues(candidates ...string) *Values {
 	var all []string
 	for _, c := range candidates {
@@ -52,7 +52,8 @@ func telltale(s string) bool {
 	if len(s) < least || strings.ContainsAny(s[:1], "/.~") {
 		return false
 	}
-	return strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s, func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' })
+	return strings.ContainsAny(s, "0123456789") && strings.ContainsFunc(s,
+		func(r rune) bool { return 'a' <= r|0x20 && r|0x20 <= 'z' })
 }
 
 // Mask returns text without the secrets.
@@ -70,8 +71,8 @@ func (v *Values) in(text string) bool {
 	return v != nil && slices.ContainsFunc(v.all, func(s string) bool { return strings.Contains(text, s) })
 }
 
-// MaskAll returns x, any data of strings, slices, maps, structs and interfaces, with its texts masked. What changes is copied, the rest
-// is shared.
+// MaskAll returns x, any data of strings, slices, maps, structs and interfaces, with its texts masked. What changes is
+// copied, the rest is shared.
 func (v *Values) MaskAll(x any) any {
 	if v.idle() || x == nil {
 		return x

@@ -13,7 +13,8 @@ import (
 const secretA, secretB = "s3cret-value", "s3cret-value-that-is-longer"
 
 func TestOnlyDistinctValuesAreSecrets(t *testing.T) {
-	v := event.NewValues("", "true", "postgres", "12345678", "/tmp/ssh-1/agent.2", "https://auth.example.com/1", "postgres://user:pa55w0rdX@host/db", secretA)
+	v := event.NewValues("", "true", "postgres", "12345678", "/tmp/ssh-1/agent.2", "https://auth.example.com/1",
+		"postgres://user:pa55w0rdX@host/db", secretA)
 	text := "true postgres 12345678 /tmp/ssh-1/agent.2 https://auth.example.com/1 "
 	if got, want := v.Mask(text+"pa55w0rdX "+secretA), text+event.Masked+" "+event.Masked; got != want {
 		t.Errorf("got %q, want %q", got, want)
@@ -27,7 +28,10 @@ func TestOnlyDistinctValuesAreSecrets(t *testing.T) {
 func TestValuesAreMaskedAnywhereInData(t *testing.T) {
 	v := event.NewValues(secretA, secretB)
 	view := event.Listing{Title: "x", Items: []string{"a", secretB}, Total: 2}
-	in := map[string]any{"view": view, "list": []any{1, &event.TextView{Text: "see " + secretA}}, "bytes": []byte(secretA), "n": 3}
+	in := map[string]any{
+		"view": view, "list": []any{1, &event.TextView{Text: "see " + secretA}},
+		"bytes": []byte(secretA), "n": 3,
+	}
 	want := map[string]any{
 		"view": event.Listing{Title: "x", Items: []string{"a", event.Masked}, Total: 2},
 		"list": []any{1, &event.TextView{Text: "see " + event.Masked}}, "bytes": []byte(secretA), "n": 3,

@@ -10,8 +10,8 @@ import (
 // View shows a call to people, as one of the shapes below.
 type View interface{ view() }
 
-// Diff is a change of one file, as a unified diff, or of several (Files): then the diffs follow each other, Path is that of the
-// first, and the numbers are the sums.
+// Diff is a change of one file, as a unified diff, or of several (Files): then the diffs follow each other, Path is
+// that of the first, and the numbers are the sums.
 type Diff struct {
 	Path    string     `json:"path"`
 	Unified string     `json:"unified"`
@@ -58,7 +58,10 @@ func JoinDiffs(list []Diff) Diff {
 		d.Unified += one.Unified
 		d.Added += one.Added
 		d.Removed += one.Removed
-		d.Files = append(d.Files, DiffFile{Path: one.Path, Bytes: len(one.Unified), Added: one.Added, Removed: one.Removed, Created: one.Created})
+		d.Files = append(d.Files, DiffFile{
+			Path: one.Path, Bytes: len(one.Unified), Added: one.Added, Removed: one.Removed,
+			Created: one.Created,
+		})
 	}
 	return d
 }
@@ -117,8 +120,9 @@ type Image struct {
 
 // Subagent is the work of a subagent.
 type Subagent struct {
-	Agent   string `json:"agent"`
-	Color   string `json:"color,omitempty"` // of its kind: red, blue, green, yellow, purple, orange, pink, cyan; empty: none
+	Agent string `json:"agent"`
+	// of its kind: red, blue, green, yellow, purple, orange, pink, cyan; empty: none
+	Color   string `json:"color,omitempty"`
 	Title   string `json:"title"`
 	Result  string `json:"result,omitempty"`
 	Steps   int    `json:"steps,omitempty"`

@@ -106,7 +106,8 @@ func (r *AWSReader) message() (headers, payload []byte, err error) {
 // awsHeaders are the headers that identify a message.
 type awsHeaders struct{ kind, event, exception, code, message []byte }
 
-// awsSize is the size of a value of a type with a fixed one: true, false, byte, short, integer, long, then timestamp and UUID.
+// awsSize is the size of a value of a type with a fixed one: true, false, byte, short, integer, long, then timestamp
+// and UUID.
 func awsSize(kind byte) (size int, fixed bool) {
 	switch kind {
 	case 0, 1:

@@ -34,7 +34,10 @@ func awsFrame(headers []byte, payload string) string {
 
 func awsEvent(t testing.TB, name, payload string) string {
 	t.Helper()
-	return awsMessageOf(t, map[string]string{":message-type": "event", ":event-type": name, ":content-type": "application/json"}, payload)
+	return awsMessageOf(t, map[string]string{
+		":message-type": "event", ":event-type": name,
+		":content-type": "application/json",
+	}, payload)
 }
 
 // readAll reads to the first error.
@@ -53,8 +56,12 @@ func TestAWSStreamIsDecoded(t *testing.T) {
 	stream := awsEvent(t, "messageStart", `{"role":"assistant"}`) +
 		awsEvent(t, "chunk", `{"bytes":"`+base64.StdEncoding.EncodeToString([]byte(inner))+`","p":"abc"}`) +
 		awsEvent(t, "empty", "") + awsEvent(t, "big", `"`+strings.Repeat("x", 300_000)+`"`)
-	want := []string{`messageStart {"role":"assistant"}`, "chunk " + inner, "empty ", `big "` + strings.Repeat("x", 300_000) + `"`}
-	for name, r := range map[string]io.Reader{"whole": strings.NewReader(stream), "byte by byte": iotest.OneByteReader(strings.NewReader(stream))} {
+	want := []string{`messageStart {"role":"assistant"}`, "chunk " + inner, "empty ", `big "` +
+		strings.Repeat("x", 300_000) + `"`}
+	for name, r := range map[string]io.Reader{
+		"whole":        strings.NewReader(stream),
+		"byte by byte": iotest.OneByteReader(strings.NewReader(stream)),
+	} {
 		got, err := readAll(NewAWSReader(r))
 		if !errors.Is(err, io.EOF) || !slices.Equal(got, want) {
 			t.Errorf("%s: %d events, %v", name, len(got), err)
@@ -101,11 +108,28 @@ func TestAWSStreamReportsExceptions(t *testing.T) {
 		retry   bool
 		text    string
 	}{
-		{map[string]string{":message-type": "exception", ":exception-type": "throttlingException"}, `{"message":"Too many requests"}`, KindRateLimit, true, "Too many requests"},
-		{map[string]string{":message-type": "exception", ":exception-type": "serviceUnavailableException"}, `{"message":"later"}`, KindOverloaded, true, "later"},
-		{map[string]string{":message-type": "exception", ":exception-type": "validationException"}, "not JSON", KindInvalid, false, "not JSON"},
-		{map[string]string{":message-type": "exception", ":exception-type": "modelStreamErrorException"}, `{"message":"broke"}`, KindServer, true, "broke"},
-		{map[string]string{":message-type": "error", ":error-code": "InternalError", ":error-message": "oops"}, "", KindServer, true, "oops"},
+		{
+			map[string]string{":message-type": "exception", ":exception-type": "throttlingException"},
+			`{"message":"Too many requests"}`, KindRateLimit, true, "Too many requests",
+		},
+		{
+			map[string]string{":message-type": "exception", ":exception-type": "serviceUnavailableException"},
+			`{"message":"later"}`, KindOverloaded, true, "later",
+		},
+		{
+			map[string]string{":message-type": "exception", ":exception-type": "validationException"},
+			"not JSON", KindInvalid,
+			false, "not JSON",
+		},
+		{
+			map[string]string{":message-type": "exception", ":exception-type": "modelStreamErrorException"},
+			`{"message":"broke"}`, KindServer, true, "broke",
+		},
+		{
+			map[string]string{":message-type": "error", ":error-code": "InternalError", ":error-message": "oops"},
+			"",
+			KindServer, true, "oops",
+		},
 	} {
 		_, err := readAll(NewAWSReader(strings.NewReader(awsMessageOf(t, c.headers, c.payload))))
 		if _, ok := errors.AsType[*AWSException](err); !ok {
@@ -121,7 +145,8 @@ func TestAWSStreamHasLimits(t *testing.T) {
 		b := binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(nil, total), headers)
 		return string(binary.BigEndian.AppendUint32(b, crc32.ChecksumIEEE(b)))
 	}
-	if _, err := NewAWSReader(strings.NewReader(prelude(MaxEvent+1, 0))).Next(); err == nil || !strings.Contains(err.Error(), "larger than 16 MB") {
+	if _, err := NewAWSReader(strings.NewReader(prelude(MaxEvent+1, 0))).Next(); err == nil ||
+		!strings.Contains(err.Error(), "larger than 16 MB") {
 		t.Error(err)
 	}
 	for _, p := range []string{prelude(15, 0), prelude(100, 90), prelude(1<<20, awsHeadersMax+1)} {
@@ -144,7 +169,8 @@ func TestAWSHeadersOfAllTypesAreRead(t *testing.T) {
 	h = append(append(h, 1, 'i', 9), make([]byte, 16)...)
 	h = append(append(h, 11), ":event-type"...)
 	h = append(h, 7, 0, 2, 'o', 'k')
-	if got, err := readAll(NewAWSReader(strings.NewReader(awsFrame(h, "{}")))); !errors.Is(err, io.EOF) || !slices.Equal(got, []string{"ok {}"}) {
+	if got, err := readAll(NewAWSReader(strings.NewReader(awsFrame(h, "{}")))); !errors.Is(err, io.EOF) ||
+		!slices.Equal(got, []string{"ok {}"}) {
 		t.Errorf("%q, %v", got, err)
 	}
 	for at := 1; at < len(h); at++ { // every cut is noticed, unless it leaves complete headers
@@ -162,7 +188,8 @@ func TestAWSHeadersOfAllTypesAreRead(t *testing.T) {
 func FuzzAWSStream(f *testing.F) {
 	one := awsEvent(f, "chunk", `{"bytes":"e30="}`)
 	f.Add([]byte(one), uint16(0))
-	f.Add([]byte(one+awsMessageOf(f, map[string]string{":message-type": "exception", ":exception-type": "x"}, "{}")), uint16(3))
+	f.Add([]byte(one+awsMessageOf(f, map[string]string{":message-type": "exception", ":exception-type": "x"}, "{}")),
+		uint16(3))
 	f.Add([]byte(awsFrame([]byte{1, 'a', 5, 0}, "")), uint16(9))
 	f.Fuzz(func(t *testing.T, b []byte, split uint16) {
 		whole, err := readAll(NewAWSReader(strings.NewReader(string(b))))
@@ -179,7 +206,8 @@ func FuzzAWSStream(f *testing.F) {
 }
 
 func BenchmarkAWSStream(b *testing.B) {
-	stream := strings.Repeat(awsEvent(b, "contentBlockDelta", `{"contentBlockIndex":0,"delta":{"text":"some words of a reply"},"p":"abcdefgh"}`), 1000)
+	stream := strings.Repeat(awsEvent(b, "contentBlockDelta",
+		`{"contentBlockIndex":0,"delta":{"text":"some words of a reply"},"p":"abcdefgh"}`), 1000)
 	b.SetBytes(int64(len(stream)))
 	b.ReportAllocs()
 	for b.Loop() {

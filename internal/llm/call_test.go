@@ -57,7 +57,10 @@ func body(s string) *Body {
 // post sends and reads all; the error is that of either.
 func post(t *testing.T, c *Caller, url string, header http.Header) (string, error) {
 	t.Helper()
-	r, err := c.Post(t.Context(), 1, &Outgoing{URL: url, Header: header, Model: "claude-sonet-4-5", Body: body(`{"hello":"world"}`)}, nil)
+	r, err := c.Post(t.Context(), 1, &Outgoing{
+		URL: url, Header: header, Model: "claude-sonet-4-5",
+		Body: body(`{"hello":"world"}`),
+	}, nil)
 	if err != nil {
 		return "", err
 	}
@@ -320,7 +323,8 @@ func TestCutAndResetConnectionsAreRetryable(t *testing.T) {
 	}
 	head := "HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n9\r\ndata: 1\n\n\r\n"
 	for name, h := range map[string]http.HandlerFunc{
-		"cut before the headers": hijack("", false), "cut in the body": hijack(head, false), "reset before the headers": hijack("", true),
+		"cut before the headers": hijack("", false), "cut in the body": hijack(head, false),
+		"reset before the headers": hijack("", true),
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := post(t, caller(t), serve(t, h).URL, nil)
@@ -434,7 +438,8 @@ func TestProxyIsUsedButForItsExceptions(t *testing.T) {
 	})
 	c := caller(t)
 	c.HTTP = client(t, HTTPOptions{Proxy: proxy.URL, NoProxy: "direct.example"})
-	if got, err := post(t, c, "http://model.example/v1", nil); err != nil || got != "data: via proxy for model.example\n\n" {
+	if got, err := post(t, c, "http://model.example/v1", nil); err != nil ||
+		got != "data: via proxy for model.example\n\n" {
 		t.Fatal(got, err)
 	}
 	direct := serve(t, func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, "data: direct\n\n") })
@@ -475,29 +480,90 @@ func TestErrorBodiesAreSorted(t *testing.T) {
 		retry  bool
 		texts  []string
 	}{
-		{"key", 401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, nil, KindAuth, false, []string{"invalid x-api-key", "TEST_KEY", "lathe doctor"}},
-		{"forbidden", 403, `{"error":{"message":"no","type":"permission_error"}}`, nil, KindPermission, false, []string{"TEST_KEY"}},
-		{"model", 404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonet-4-5"}}`, nil, KindNotFound, false, []string{"claude-sonnet-4-5", "TEST_URL"}},
-		{"context", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, nil, KindTooLarge, false, []string{"/compact"}},
-		{"context of OpenAI", 400, `{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`, nil, KindTooLarge, false, nil},
-		{"invalid", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1: bad"}}`, nil, KindInvalid, false, []string{"messages.1: bad"}},
-		{"credit", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, nil, KindBilling, false, []string{"TEST_KEY"}},
-		{"size", 413, `{"type":"error","error":{"type":"request_too_large","message":"too big"}}`, nil, KindTooLarge, false, nil},
-		{"rate", 429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`, map[string]string{"Retry-After": "12"}, KindRateLimit, true, nil},
-		{"quota", 429, `{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`, nil, KindBilling, false, nil},
-		{"spend limit", 429, `{"type":"error","error":{"type":"rate_limit_error","message":"You have reached your specified API usage limits."}}`, nil, KindBilling, false, nil},
-		{"overloaded", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, nil, KindOverloaded, true, nil},
+		{
+			"key", 401, `{"type":"error","error":{"type":"authentication_error","message":"invalid x-api-key"}}`, nil, KindAuth,
+			false,
+			[]string{"invalid x-api-key", "TEST_KEY", "lathe doctor"},
+		},
+		{
+			"forbidden", 403, `{"error":{"message":"no","type":"permission_error"}}`, nil, KindPermission, false,
+			[]string{"TEST_KEY"},
+		},
+		{
+			"model", 404, `{"type":"error","error":{"type":"not_found_error","message":"model: claude-sonet-4-5"}}`, nil,
+			KindNotFound, false,
+			[]string{"claude-sonnet-4-5", "TEST_URL"},
+		},
+		{
+			"context", 400,
+			`{"type":"error","error":{"type":"invalid_request_error","message":"prompt is too long: 210000 tokens > 200000 maximum"}}`, nil, KindTooLarge, false,
+			[]string{"/compact"},
+		},
+		{
+			"context of OpenAI", 400,
+			`{"error":{"message":"This model's maximum context length is 8192 tokens.","type":"invalid_request_error","code":"context_length_exceeded"}}`, nil, KindTooLarge, false, nil,
+		},
+		{
+			"invalid", 400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.1: bad"}}`, nil,
+			KindInvalid, false,
+			[]string{"messages.1: bad"},
+		},
+		{
+			"credit", 400,
+			`{"type":"error","error":{"type":"invalid_request_error","message":"Your credit balance is too low"}}`, nil,
+			KindBilling, false,
+			[]string{"TEST_KEY"},
+		},
+		{
+			"size", 413, `{"type":"error","error":{"type":"request_too_large","message":"too big"}}`, nil, KindTooLarge, false,
+			nil,
+		},
+		{
+			"rate", 429, `{"type":"error","error":{"type":"rate_limit_error","message":"slow down"}}`,
+			map[string]string{"Retry-After": "12"},
+			KindRateLimit, true, nil,
+		},
+		{
+			"quota", 429,
+			`{"error":{"message":"You exceeded your current quota","type":"insufficient_quota","code":"insufficient_quota"}}`,
+			nil, KindBilling, false, nil,
+		},
+		{
+			"spend limit", 429,
+			`{"type":"error","error":{"type":"rate_limit_error","message":"You have reached your specified API usage limits."}}`, nil, KindBilling, false, nil,
+		},
+		{
+			"overloaded", 529, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`, nil,
+			KindOverloaded, true, nil,
+		},
 		{"gateway", 502, `<html>bad</html>`, nil, KindServer, true, []string{"Bad Gateway"}},
 		{"text", 500, `boom`, nil, KindServer, true, []string{"boom"}},
 		{"string", 500, `{"error":"boom"}`, nil, KindServer, true, []string{"boom"}},
-		{"detail", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, nil, KindInvalid, false, []string{"field required"}},
+		{
+			"detail", 422, `{"detail":[{"loc":["body"],"msg":"field required"}]}`, nil, KindInvalid, false,
+			[]string{"field required"},
+		},
 		{"told not to", 500, `{}`, map[string]string{"X-Should-Retry": "false"}, KindServer, false, nil},
 		{"conflict", 409, `{}`, nil, KindInvalid, true, nil},
 		{"timeout", 408, ``, nil, KindNetwork, true, nil},
-		{"list of Gemini", 400, `[{"error":{"code":400,"message":"Function calling is off.","status":"INVALID_ARGUMENT"}}]`, nil, KindInvalid, false, []string{"Function calling is off."}},
-		{"numeric status", 400, `{"error":{"message":"no such field","status":400}}`, nil, KindInvalid, false, []string{"no such field"}},
-		{"quota of a minute", 429, `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateContentInputTokensPerModelPerMinute"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12s"}]}}]`, nil, KindRateLimit, true, []string{"12s"}},
-		{"quota of a day", 429, `{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProject"},{"quotaId":"GenerateRequestsPerMinute"}]},{"retryDelay":"3s"}]}}`, nil, KindBilling, false, nil},
+		{
+			"list of Gemini", 400, `[{"error":{"code":400,"message":"Function calling is off.","status":"INVALID_ARGUMENT"}}]`,
+			nil, KindInvalid, false,
+			[]string{"Function calling is off."},
+		},
+		{
+			"numeric status", 400, `{"error":{"message":"no such field","status":400}}`, nil, KindInvalid, false,
+			[]string{"no such field"},
+		},
+		{
+			"quota of a minute", 429,
+			`[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateContentInputTokensPerModelPerMinute"}]},{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"12s"}]}}]`, nil, KindRateLimit, true,
+			[]string{"12s"},
+		},
+		{
+			"quota of a day", 429,
+			`{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[{"violations":[{"quotaId":"GenerateRequestsPerDayPerProject"},{"quotaId":"GenerateRequestsPerMinute"}]},{"retryDelay":"3s"}]}}`, nil, KindBilling, false, nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			s := serve(t, func(w http.ResponseWriter, _ *http.Request) {
@@ -551,9 +617,13 @@ func TestRetryAfterIsReadInAllItsForms(t *testing.T) {
 func TestKeysAndControlCharactersStayOutOfErrors(t *testing.T) {
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		w.WriteHeader(401)
-		_, _ = io.WriteString(w, `{"error":{"message":"bad key `+r.Header.Get("X-Api-Key")+" "+r.Header.Get("Authorization")+`\u001b[31m\u009b2J\r\nnext \u202e"}}`)
+		_, _ = io.WriteString(w, `{"error":{"message":"bad key `+r.Header.Get("X-Api-Key")+" "+r.Header.Get("Authorization")+
+			`\u001b[31m\u009b2J\r\nnext \u202e"}}`)
 	})
-	_, err := post(t, caller(t), s.URL, http.Header{"X-Api-Key": {"sk-ant-123456"}, "Authorization": {"Bearer tok-abcdef"}})
+	_, err := post(t, caller(t), s.URL, http.Header{
+		"X-Api-Key":     {"sk-ant-123456"},
+		"Authorization": {"Bearer tok-abcdef"},
+	})
 	for _, bad := range []string{"sk-ant-123456", "tok-abcdef", "\x1b", "\u009b", "\n", "\u202e"} {
 		if strings.Contains(err.Error(), bad) {
 			t.Errorf("%q holds %q", err, bad)
@@ -601,9 +671,13 @@ func TestAPromptThatIsTooLongIsRecognizedInAnyWording(t *testing.T) {
 		{400, "invalid_request_error", "Please reduce the length of the messages or completion."},
 		{400, "model_max_prompt_tokens_exceeded", "prompt token count of 140000 exceeds the limit of 128000"},
 		{400, "exceed_context_size_error", "the request exceeds the available context size, try increasing it"},
-		{400, "", "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with context length of only 4096 tokens"},
+		{400, "", "Trying to keep the first 9000 tokens when context the overflows. However, the model is loaded with " +
+			"context length of only 4096 tokens"},
 		{400, "", "invalid params, context window exceeds limit (2013)"},
-		{400, "invalid_request_error", "Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)"},
+		{
+			400, "invalid_request_error",
+			"Invalid request: Your request exceeded model token limit: 262144 (requested: 291351)",
+		},
 		{400, "", "Prompt contains 130000 tokens, too large for model with 128000 maximum context length"},
 		{400, "ValidationException", "Input is too long for requested model."},
 		{400, "InternalError.Algo.InvalidParameter", "Range of input length should be [1, 129024]"},
@@ -614,13 +688,16 @@ func TestAPromptThatIsTooLongIsRecognizedInAnyWording(t *testing.T) {
 		{400, "BadRequestError", "The decoder prompt (length 9000) is longer than the maximum model length of 8192."},
 		{400, "", "prompt too long; exceeded max context length by 12 tokens"},
 		{400, "1261", "Prompt exceeds max length"},
-		{400, "context_length_exceeded", "Please reduce the length of the messages or completion. Current length is 9000 while limit is 8192"},
+		{400, "context_length_exceeded", "Please reduce the length of the messages or completion. Current length is 9000 " +
+			"while limit is 8192"},
 		{400, "", "Your request exceeded: token limit exceeded"},
 		{400, "", "prompt too long for this model"},
-		{500, "", "the request exceeds the available context size. try increasing the context size or enable context shift"}, // older llama.cpp
+		// older llama.cpp
+		{500, "", "the request exceeds the available context size. try increasing the context size or enable context shift"},
 		{400, "", "too many tokens: size limit exceeded by 12 tokens"},
 		{400, "", "there are too many input tokens"},
-		{400, "BadRequestError", "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens (8000 in the messages, 1000 in the completion)."},
+		{400, "BadRequestError", "This model's maximum context length is 8192 tokens. However, you requested 9000 tokens " +
+			"(8000 in the messages, 1000 in the completion)."},
 		{0, "model_context_window_exceeded", "stopped"},
 	}
 	for _, c := range long {
@@ -633,9 +710,18 @@ func TestAPromptThatIsTooLongIsRecognizedInAnyWording(t *testing.T) {
 		code, message string
 		want          ErrorKind
 	}{
-		{429, "rate_limit_error", "This request would exceed your organization's rate limit of 30,000 input tokens per minute", KindRateLimit},
-		{400, "invalid_request_error", "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens", KindInvalid},
-		{400, "invalid_value", "max_tokens is too large: 99999. This model supports at most 16384 completion tokens", KindInvalid},
+		{
+			429, "rate_limit_error",
+			"This request would exceed your organization's rate limit of 30,000 input tokens per minute", KindRateLimit,
+		},
+		{
+			400, "invalid_request_error", "max_tokens: 100000 > 64000, which is the maximum allowed number of output tokens",
+			KindInvalid,
+		},
+		{
+			400, "invalid_value", "max_tokens is too large: 99999. This model supports at most 16384 completion tokens",
+			KindInvalid,
+		},
 		{400, "invalid_request_error", "messages.3.content: field required", KindInvalid},
 		{400, "", "tools.0.name: string too long", KindInvalid},
 		{402, "", "This request requires more credits: you requested up to 8000 tokens, context length 4000", KindBilling},
@@ -652,10 +738,19 @@ func TestARefusedImageIsToldApart(t *testing.T) {
 		body   string
 		want   ErrorKind
 	}{
-		{400, `{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0.image.source.base64.data: Could not process image"}}`, KindImage},
-		{400, `{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 7 MB > 5 MB"}}`, KindImage},
+		{
+			400,
+			`{"type":"error","error":{"type":"invalid_request_error","message":"messages.2.content.0.image.source.base64.data: Could not process image"}}`, KindImage,
+		},
+		{
+			400, `{"error":{"message":"messages.0.content.1.image.source.base64: image exceeds 5 MB maximum: 7 MB > 5 MB"}}`,
+			KindImage,
+		},
 		{400, `{"error":{"message":"You uploaded an unsupported file.","code":"invalid_image_format"}}`, KindImage},
-		{400, `{"error":{"code":400,"message":"Unable to process input image. Please retry.","status":"INVALID_ARGUMENT"}}`, KindImage},
+		{
+			400, `{"error":{"code":400,"message":"Unable to process input image. Please retry.","status":"INVALID_ARGUMENT"}}`,
+			KindImage,
+		},
 		{404, `{"error":{"message":"No endpoints found that support image input","code":404}}`, KindImage},
 		{404, `{"error":{"message":"The model gpt-image-1 does not exist"}}`, KindNotFound},
 		{400, `{"error":{"message":"prompt is too long: 250000 tokens, images included"}}`, KindTooLarge},

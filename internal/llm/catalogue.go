@@ -76,15 +76,15 @@ type row struct {
 	flag string
 }
 
-// A section is the part of the catalogue about one host. Its lines are searched as text: a conversation needs one or two
-// models, and parsing all of them was a twentieth of the start.
+// A section is the part of the catalogue about one host. Its lines are searched as text: a conversation needs one or
+// two models, and parsing all of them was a twentieth of the start.
 type section struct {
 	name, host string
 	lines      string // each after a newline
 }
 
-// sections are in the order of the files: the built-in one, the user's copy, catalogue_extra.tsv. A host may come in each; later lines replace
-// earlier ones.
+// sections are in the order of the files: the built-in one, the user's copy, catalogue_extra.tsv. A host may come in
+// each; later lines replace earlier ones.
 var sections = sync.OnceValue(func() []section {
 	var out []section
 	for _, text := range []string{catalogueTSV, readOwnCatalogue(), catalogueExtraTSV} {
@@ -115,7 +115,10 @@ func (s section) parse(line string) row {
 	return row{host: s.name, flag: col[8], info: ModelInfo{
 		ID: col[0], Name: cmp.Or(col[1], col[0]), Known: true, ContextWindow: atoi(col[2]), MaxOutput: atoi(col[3]),
 		Images: strings.Contains(col[8], "i"),
-		Price:  Price{Input: atof(col[4]), Output: atof(col[5]), CacheRead: atof(col[6]), CacheWrite: atof(col[7]), Long: longPrice(col[9])},
+		Price: Price{
+			Input: atof(col[4]), Output: atof(col[5]), CacheRead: atof(col[6]), CacheWrite: atof(col[7]),
+			Long: longPrice(col[9]),
+		},
 	}}
 }
 
@@ -125,7 +128,10 @@ func longPrice(text string) LongPrice {
 	for i := range col {
 		col[i], text, _ = strings.Cut(text, ":")
 	}
-	l := LongPrice{Above: atoi(col[0]), Input: atof(col[1]), Output: atof(col[2]), CacheRead: atof(col[3]), CacheWrite: atof(col[4])}
+	l := LongPrice{
+		Above: atoi(col[0]), Input: atof(col[1]), Output: atof(col[2]), CacheRead: atof(col[3]),
+		CacheWrite: atof(col[4]),
+	}
 	l.CacheRead, l.CacheWrite = cmp.Or(l.CacheRead, l.Input), cmp.Or(l.CacheWrite, l.Input)
 	return l
 }

@@ -22,15 +22,15 @@ var ownCatalogue atomic.Pointer[string]
 // ownFault is why the user's copy has no effect, once it was read.
 var ownFault atomic.Pointer[error]
 
-// UseCatalogue names a file with a newer catalogue. It is read when a model is first looked up, so the name must be given before.
-// Its models come before the built-in ones; a file that is missing or not valid has no effect.
+// UseCatalogue names a file with a newer catalogue. It is read when a model is first looked up, so the name must be
+// given before. Its models come before the built-in ones; a file that is missing or not valid has no effect.
 func UseCatalogue(path string) { ownCatalogue.Store(&path) }
 
 // CatalogueRemedy is what the user can do about a CatalogueFault.
 const CatalogueRemedy = "correct the file, remove it, or replace it with lathe models update"
 
-// CatalogueFault is why the user's copy has no effect, with the file and the line. It is nil when the file is missing, and before it was
-// read: asking does not read it.
+// CatalogueFault is why the user's copy has no effect, with the file and the line. It is nil when the file is missing,
+// and before it was read: asking does not read it.
 func CatalogueFault() error {
 	if err := ownFault.Load(); err != nil {
 		return *err

@@ -16,7 +16,10 @@ func TestModelIsFoundUnderAllItsNames(t *testing.T) {
 		{"anthropic", "claude-sonnet-4-5-20991231", "claude-sonnet-4-5-20991231", "Claude Sonnet 4.5"},
 		{"anthropic", "anthropic/claude-sonnet-4.5", "claude-sonnet-4-5", "Claude Sonnet 4.5"},
 		{"anthropic", "claude-sonnet-4.5", "claude-sonnet-4-5", "Claude Sonnet 4.5"},
-		{"anthropic", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "Claude Sonnet 4.5"},
+		{
+			"anthropic", "us.anthropic.claude-sonnet-4-5-20250929-v1:0", "us.anthropic.claude-sonnet-4-5-20250929-v1:0",
+			"Claude Sonnet 4.5",
+		},
 		{"anthropic", "claude-sonnet-4-5@20250929", "claude-sonnet-4-5@20250929", "Claude Sonnet 4.5"},
 		{"anthropic", "claude-3-7-sonnet-latest", "claude-3-7-sonnet-latest", "Claude Sonnet 3.7"},
 		{"anthropic", "Haiku", "claude-haiku-4-5", "Claude Haiku 4.5"},
@@ -26,7 +29,8 @@ func TestModelIsFoundUnderAllItsNames(t *testing.T) {
 		{"openrouter", "anthropic/claude-sonnet-4.5", "anthropic/claude-sonnet-4.5", "Claude Sonnet 4.5"},
 	} {
 		m := Lookup(c.provider, c.id)
-		if !m.Known || m.ID != c.wire || m.Name != c.name || m.Provider != c.provider || m.ContextWindow == 0 || m.MaxOutput == 0 || m.Price.Input == 0 {
+		if !m.Known || m.ID != c.wire || m.Name != c.name || m.Provider != c.provider || m.ContextWindow == 0 ||
+			m.MaxOutput == 0 || m.Price.Input == 0 {
 			t.Errorf("%s %s: %+v", c.provider, c.id, m)
 		}
 	}
@@ -34,7 +38,8 @@ func TestModelIsFoundUnderAllItsNames(t *testing.T) {
 
 func TestUnknownModelGetsSafeGuesses(t *testing.T) {
 	m := Lookup("anthropic", "claude-sonnet-9")
-	if m.Known || m.ContextWindow != 200_000 || m.MaxOutput != 32_000 || m.Thinking != ThinkingAdaptive || m.Price != (Price{}) {
+	if m.Known || m.ContextWindow != 200_000 || m.MaxOutput != 32_000 || m.Thinking != ThinkingAdaptive ||
+		m.Price != (Price{}) {
 		t.Errorf("%+v", m)
 	}
 	m = Lookup("openai", "my-own-model")
@@ -58,7 +63,8 @@ func TestLongWindowIsAskedForBySuffix(t *testing.T) {
 func TestAliasesCanBeReplaced(t *testing.T) {
 	own := map[string]string{"sonnet": "claude-sonnet-4-5", "mine": "x"}
 	for in, want := range map[string]string{
-		"sonnet": "claude-sonnet-4-5", "sonnet[1m]": "claude-sonnet-4-5[1m]", "mine": "x", "haiku": "claude-haiku-4-5", "other": "other",
+		"sonnet": "claude-sonnet-4-5", "sonnet[1m]": "claude-sonnet-4-5[1m]", "mine": "x", "haiku": "claude-haiku-4-5",
+		"other": "other",
 	} {
 		if got := Resolve(in, own); got != want {
 			t.Errorf("%s: %s, want %s", in, got, want)
@@ -71,7 +77,8 @@ func TestThinkingOfKnownModels(t *testing.T) {
 		"claude-opus-4-5": "budget [low medium high max]", "claude-opus-4-6": "adaptive [low medium high max]",
 		"claude-opus-4-8": "adaptive [low medium high xhigh max]", "claude-fable-5": "adaptive [low medium high xhigh max]",
 		"claude-3-7-sonnet-20250219": "budget [low medium high max]", "claude-3-5-haiku-20241022": " []",
-		"gpt-4o": " []", "gpt-5": "adaptive [low medium high]", "gpt-5.2": "adaptive [low medium high xhigh]", "o3": "adaptive [low medium high]",
+		"gpt-4o": " []", "gpt-5": "adaptive [low medium high]", "gpt-5.2": "adaptive [low medium high xhigh]",
+		"o3": "adaptive [low medium high]",
 	} {
 		p := "openai"
 		if strings.HasPrefix(id, "claude") {
@@ -90,7 +97,10 @@ func TestThinkingOfKnownModels(t *testing.T) {
 
 func TestEffortFallsToTheLevelBelow(t *testing.T) {
 	m := ModelInfo{Efforts: []Effort{"medium", "high", "max"}}
-	for in, want := range map[Effort]Effort{"low": "medium", "medium": "medium", "xhigh": "high", "max": "max", "": "", "off": "", "odd": ""} {
+	for in, want := range map[Effort]Effort{
+		"low": "medium", "medium": "medium", "xhigh": "high", "max": "max", "": "",
+		"off": "", "odd": "",
+	} {
 		if got := m.FitEffort(in); got != want {
 			t.Errorf("%q: %q, want %q", in, got, want)
 		}
@@ -104,7 +114,8 @@ func TestNearestModelsAreSuggested(t *testing.T) {
 	if got := NearestModels("gpt5"); !slices.Contains(got, "gpt-5") {
 		t.Error(got)
 	}
-	for _, known := range []string{"claude-sonnet-4-5", "openai/gpt-5", "sonnet", "gpt-5-mini"} { // refused for another reason
+	// refused for another reason
+	for _, known := range []string{"claude-sonnet-4-5", "openai/gpt-5", "sonnet", "gpt-5-mini"} {
 		if got := NearestModels(known); len(got) != 0 {
 			t.Errorf("%s: %v", known, got)
 		}
@@ -118,8 +129,9 @@ func TestNearestModelsAreSuggested(t *testing.T) {
 
 func TestHostOfABaseURLIsKnown(t *testing.T) {
 	for url, want := range map[string]string{
-		"https://openrouter.ai/api/v1": "openrouter", "https://API.OPENAI.com/v1": "openai", "https://api.groq.com/openai/v1": "groq",
-		"http://localhost:8080": "", "::": "",
+		"https://openrouter.ai/api/v1": "openrouter", "https://API.OPENAI.com/v1": "openai",
+		"https://api.groq.com/openai/v1": "groq",
+		"http://localhost:8080":          "", "::": "",
 	} {
 		if got := CatalogueHost(url); got != want {
 			t.Errorf("%s: %q, want %q", url, got, want)
@@ -138,11 +150,16 @@ func TestGeneratorWritesWhatTheCatalogueReads(t *testing.T) {
 	in, out := filepath.Join(dir, "api.json"), filepath.Join(dir, "out.tsv")
 	var b strings.Builder
 	b.WriteString("{")
-	for i, h := range []string{"anthropic", "openai", "deepseek", "mistral", "xai", "google", "moonshotai", "zai", "minimax", "alibaba", "groq", "cerebras", "togetherai", "fireworks-ai", "deepinfra", "ollama-cloud", "openrouter", "github-copilot", "amazon-bedrock"} {
+	for i, h := range []string{
+		"anthropic", "openai", "deepseek", "mistral", "xai", "google", "moonshotai", "zai",
+		"minimax", "alibaba", "groq", "cerebras", "togetherai", "fireworks-ai", "deepinfra", "ollama-cloud", "openrouter",
+		"github-copilot", "amazon-bedrock",
+	} {
 		if i > 0 {
 			b.WriteString(",")
 		}
-		b.WriteString(`"` + h + `":{"api":"https://` + h + `.example/v1","models":{"m1":{"id":"m1","name":"Model One (latest)","reasoning":true,"tool_call":true,"modalities":{"input":["text","image"],"output":["text"]},"limit":{"context":1000,"input":900,"output":50},"cost":{"input":0.5,"output":1,"cache_read":0.05}},"old":{"id":"old","tool_call":true,"status":"deprecated","modalities":{"input":["text"],"output":["text"]},"limit":{"context":1}}}}`)
+		b.WriteString(`"` + h + `":{"api":"https://` + h +
+			`.example/v1","models":{"m1":{"id":"m1","name":"Model One (latest)","reasoning":true,"tool_call":true,"modalities":{"input":["text","image"],"output":["text"]},"limit":{"context":1000,"input":900,"output":50},"cost":{"input":0.5,"output":1,"cache_read":0.05}},"old":{"id":"old","tool_call":true,"status":"deprecated","modalities":{"input":["text"],"output":["text"]},"limit":{"context":1}}}}`)
 	}
 	b.WriteString("}")
 	if err := os.WriteFile(in, []byte(b.String()), 0o600); err != nil {
@@ -155,10 +172,12 @@ func TestGeneratorWritesWhatTheCatalogueReads(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !strings.Contains(string(got), "# deepseek deepseek.example\nm1\tModel One\t900\t50\t0.5\t1\t0.05\t\tir\n") || strings.Contains(string(got), "old") {
+	if !strings.Contains(string(got), "# deepseek deepseek.example\nm1\tModel One\t900\t50\t0.5\t1\t0.05\t\tir\n") ||
+		strings.Contains(string(got), "old") {
 		t.Errorf("%s", got)
 	}
-	if msg, err := exec.Command("go", "run", "./gen").CombinedOutput(); err == nil || !strings.Contains(string(msg), "-in is missing") {
+	if msg, err := exec.Command("go", "run", "./gen").CombinedOutput(); err == nil || !strings.Contains(string(msg),
+		"-in is missing") {
 		t.Errorf("%v: %s", err, msg)
 	}
 }

@@ -69,9 +69,11 @@ func (w *where) checkHeader(h http.Header) error {
 				continue
 			}
 			if len(secretsOf(http.Header{name: {v + "......"}})) > 0 {
-				return w.fail(KindAuth, "the API key has a line break or another control character in it", "set "+w.keyVar+" to the key alone")
+				return w.fail(KindAuth, "the API key has a line break or another control character in it", "set "+w.keyVar+
+					" to the key alone")
 			}
-			return w.fail(KindInvalid, "the header "+Clean(name)+" has a line break or another control character in it", "correct it in the settings")
+			return w.fail(KindInvalid, "the header "+Clean(name)+" has a line break or another control character in it",
+				"correct it in the settings")
 		}
 	}
 	return nil
@@ -164,7 +166,8 @@ func (w *where) status(status int, h http.Header, body []byte) *Error {
 	}
 	e.Hint = w.hint(e)
 	if loc := h.Get("Location"); status >= 300 && status < 400 && loc != "" {
-		e.Kind, e.Hint = KindInvalid, "the server points to "+Clean(originOf(loc))+"; lathe does not send keys on: set "+w.urlVar+" to it if you trust it"
+		e.Kind, e.Hint = KindInvalid, "the server points to "+Clean(originOf(loc))+"; lathe does not send keys on: set "+
+			w.urlVar+" to it if you trust it"
 	}
 	return e
 }
@@ -199,7 +202,8 @@ func kindOfStatus(status int, code, message string) ErrorKind {
 		switch {
 		case containsAny(code, "insufficient_quota", "billing") || containsAny(message, spendWords...):
 			return KindBilling
-		case containsAny(code, "context_length", "context_window", "exceed_context_size", "request_too_large") || tooLong(message):
+		case containsAny(code, "context_length", "context_window", "exceed_context_size", "request_too_large") ||
+			tooLong(message):
 			return KindTooLarge
 		}
 	}
@@ -243,7 +247,8 @@ var spendWords = []string{
 
 // tooLongWords are in refusals of prompts that are too long.
 var tooLongWords = []string{
-	"prompt is too long", "prompt too long", "exceed context limit", "context window", "context length", "context size", // Anthropic, OpenAI, OpenRouter, Mistral, Ollama, MiniMax, llama.cpp
+	// Anthropic, OpenAI, OpenRouter, Mistral, Ollama, MiniMax, llama.cpp
+	"prompt is too long", "prompt too long", "exceed context limit", "context window", "context length", "context size",
 	"too many tokens", "too many input tokens", "input is too long", // Cohere, Bedrock
 	"maximum prompt length",                     // xAI
 	"reduce the length of the messages",         // Groq
@@ -257,7 +262,8 @@ var tooLongWords = []string{
 
 // tooLong reports whether a message, in lower case, says that the prompt is too long.
 func tooLong(message string) bool {
-	counted := strings.Contains(message, "token count") && strings.Contains(message, "exceeds the") // Gemini, GitHub Copilot
+	// Gemini, GitHub Copilot
+	counted := strings.Contains(message, "token count") && strings.Contains(message, "exceeds the")
 	return counted || containsAny(message, tooLongWords...)
 }
 
@@ -323,7 +329,8 @@ func retryAfter(h http.Header, now time.Time) time.Duration {
 func (w *where) hint(e *Error) string {
 	switch e.Kind {
 	case KindAuth:
-		return "check " + w.keyVar + " (is it set to a valid key for " + w.host() + "?); `lathe doctor` shows the settings in use"
+		return "check " + w.keyVar + " (is it set to a valid key for " + w.host() +
+			"?); `lathe doctor` shows the settings in use"
 	case KindPermission:
 		return "the key in " + w.keyVar + " may not use this model or workspace; `lathe doctor` shows the settings in use"
 	case KindBilling:
@@ -376,7 +383,8 @@ func (w *where) network(err error) *Error {
 	var dns *net.DNSError
 	var op *net.OpError
 	switch {
-	case errors.As(err, &op) && op.Op == "proxyconnect", strings.Contains(err.Error(), "proxyconnect"), strings.Contains(err.Error(), "socks connect"):
+	case errors.As(err, &op) && op.Op == "proxyconnect", strings.Contains(err.Error(), "proxyconnect"),
+		strings.Contains(err.Error(), "socks connect"):
 		e.Hint = "the proxy does not answer; check HTTPS_PROXY, HTTP_PROXY or the proxy setting"
 	case errors.Is(err, syscall.ECONNREFUSED), strings.Contains(err.Error(), "actively refused"):
 		e.Message = "connection refused by " + w.host()

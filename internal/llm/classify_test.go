@@ -35,8 +35,10 @@ func TestEachWordAboutMoneyIsBilling(t *testing.T) {
 // A gateway's page or an empty body says nothing: the status alone tells, also inside a reply that began well.
 func TestAStatusAloneHasItsKind(t *testing.T) {
 	for status, want := range map[int]ErrorKind{
-		400: KindInvalid, 401: KindAuth, 402: KindBilling, 403: KindPermission, 404: KindNotFound, 408: KindNetwork, 409: KindInvalid,
-		413: KindTooLarge, 422: KindInvalid, 429: KindRateLimit, 500: KindServer, 502: KindServer, 503: KindOverloaded, 529: KindOverloaded,
+		400: KindInvalid, 401: KindAuth, 402: KindBilling, 403: KindPermission, 404: KindNotFound, 408: KindNetwork,
+		409: KindInvalid,
+		413: KindTooLarge, 422: KindInvalid, 429: KindRateLimit, 500: KindServer, 502: KindServer, 503: KindOverloaded,
+		529: KindOverloaded,
 	} {
 		if got := kindOfStatus(status, "", ""); got != want {
 			t.Errorf("%d is %s, want %s", status, got, want)
@@ -49,19 +51,27 @@ func TestAStatusAloneHasItsKind(t *testing.T) {
 
 func TestANameOfAnErrorInAReplyHasItsKind(t *testing.T) {
 	for code, want := range map[string]ErrorKind{
-		"overloaded_error": KindOverloaded, "error_529_busy": KindOverloaded, "rate_limit_error": KindRateLimit, "authentication_error": KindAuth,
-		"invalid_api_key": KindAuth, "permission_error": KindPermission, "not_found_error": KindNotFound, "payload_too_large": KindTooLarge,
-		"throttlingException": KindRateLimit, "serviceQuotaExceededException": KindRateLimit, "serviceUnavailableException": KindOverloaded,
-		"modelNotReadyException": KindOverloaded, "accessDeniedException": KindPermission, "resourceNotFoundException": KindNotFound,
-		"validationException": KindInvalid, "invalid_request_error": KindInvalid, "internalServerException": KindServer,
-		"context_length_exceeded": KindTooLarge, "model_context_window_exceeded": KindTooLarge, "exceed_context_size_error": KindTooLarge,
-		"request_too_large": KindTooLarge,
+		"overloaded_error": KindOverloaded, "error_529_busy": KindOverloaded, "rate_limit_error": KindRateLimit,
+		"authentication_error": KindAuth,
+		"invalid_api_key":      KindAuth, "permission_error": KindPermission, "not_found_error": KindNotFound,
+		"payload_too_large":   KindTooLarge,
+		"throttlingException": KindRateLimit, "serviceQuotaExceededException": KindRateLimit,
+		"serviceUnavailableException": KindOverloaded,
+		"modelNotReadyException":      KindOverloaded, "accessDeniedException": KindPermission,
+		"resourceNotFoundException": KindNotFound,
+		"validationException":       KindInvalid, "invalid_request_error": KindInvalid, "internalServerException": KindServer,
+		"context_length_exceeded": KindTooLarge, "model_context_window_exceeded": KindTooLarge,
+		"exceed_context_size_error": KindTooLarge,
+		"request_too_large":         KindTooLarge,
 	} {
 		if got := kindOfStatus(0, code, "no"); got != want {
 			t.Errorf("%s is %s, want %s", code, got, want)
 		}
 	}
-	for _, code := range []string{"context_length_exceeded", "model_context_window_exceeded", "exceed_context_size_error", "request_too_large"} {
+	for _, code := range []string{
+		"context_length_exceeded", "model_context_window_exceeded", "exceed_context_size_error",
+		"request_too_large",
+	} {
 		if got := kindOfStatus(400, code, "no"); got != KindTooLarge {
 			t.Errorf("400 with %s is %s", code, got)
 		}

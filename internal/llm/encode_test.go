@@ -119,7 +119,8 @@ func TestTokensAreEstimated(t *testing.T) {
 	}
 	small := EstimateRequest(&Request{Messages: []Message{UserText("a")}})
 	big := EstimateRequest(&Request{
-		System: []Part{Text{Text: strings.Repeat("x", 350)}}, Tools: []ToolSpec{{Name: "Read", Description: strings.Repeat("x", 350)}},
+		System:   []Part{Text{Text: strings.Repeat("x", 350)}},
+		Tools:    []ToolSpec{{Name: "Read", Description: strings.Repeat("x", 350)}},
 		Messages: []Message{UserText("a")},
 	})
 	if big < small+200 {

@@ -25,8 +25,9 @@ func EstimateText(n int) int { return (n*2 + 6) / 7 }
 // EstimateTokens estimates the tokens of m.
 func EstimateTokens(m Message) int { return messageTokens + estimateParts(m.Parts) }
 
-// PromptTokens returns the tokens of a conversation as the next prompt has them: the provider's count for the newest reply that has
-// one, and an estimate of the messages after it. If no reply has one, counted is false and system prompt and tools are missing.
+// PromptTokens returns the tokens of a conversation as the next prompt has them: the provider's count for the newest
+// reply that has one, and an estimate of the messages after it. If no reply has one, counted is false and system prompt
+// and tools are missing.
 func PromptTokens(msgs []Message) (n int, counted bool) {
 	for i := len(msgs) - 1; i >= 0; i-- {
 		if u := msgs[i].Usage; u != nil && u.Prompt() > 0 {

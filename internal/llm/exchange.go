@@ -16,9 +16,11 @@ type Decoder interface {
 	Message() Message
 }
 
-// Exchange makes attempt n of a request: it sends it, and yields the deltas of the reply and Done. The error of a broken reply has the
-// complete parts.
-func (c *Caller) Exchange(ctx context.Context, n int, out *Outgoing, yield func(Delta) bool, decoder func(*Reply) Decoder) error {
+// Exchange makes attempt n of a request: it sends it, and yields the deltas of the reply and Done. The error of a
+// broken reply has the complete parts.
+func (c *Caller) Exchange(ctx context.Context, n int, out *Outgoing, yield func(Delta) bool,
+	decoder func(*Reply) Decoder,
+) error {
 	reply, err := c.Post(ctx, n, out, yield)
 	if err != nil {
 		return err

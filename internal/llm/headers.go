@@ -8,8 +8,8 @@ import (
 
 type headersKey struct{}
 
-// WithHeaders returns a context whose requests have more headers, in addition to those of the contexts above it. Headers that a wire
-// sets stay as they are, and those that carry credentials or belong to the connection are left out.
+// WithHeaders returns a context whose requests have more headers, in addition to those of the contexts above it.
+// Headers that a wire sets stay as they are, and those that carry credentials or belong to the connection are left out.
 func WithHeaders(ctx context.Context, h http.Header) context.Context {
 	all, _ := ctx.Value(headersKey{}).(http.Header)
 	all = all.Clone()
@@ -43,7 +43,8 @@ func reserved(name string) bool {
 		}
 	}
 	switch lower {
-	case "", "host", "connection", "content-length", "content-type", "content-encoding", "transfer-encoding", "te", "trailer", "upgrade",
+	case "", "host", "connection", "content-length", "content-type", "content-encoding", "transfer-encoding", "te",
+		"trailer", "upgrade",
 		"accept-encoding", "cookie", "expect", "proxy-authorization", "proxy-connection":
 		return true
 	}

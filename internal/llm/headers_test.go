@@ -12,7 +12,8 @@ func TestHeadersOfAContextGoOutExceptThoseOfCredentialsAndTheWire(t *testing.T) 
 	srv := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) { got = r.Header }))
 	defer srv.Close()
 	ctx := WithHeaders(context.Background(), http.Header{
-		"X-Team": {"red"}, "Authorization": {"Bearer evil"}, "X-Api-Key": {"evil"}, "Host": {"evil"}, "X-Mine": {"theirs"}, "Bad\nName": {"x"},
+		"X-Team": {"red"}, "Authorization": {"Bearer evil"}, "X-Api-Key": {"evil"}, "Host": {"evil"}, "X-Mine": {"theirs"},
+		"Bad\nName": {"x"},
 	})
 	ctx = WithHeaders(ctx, http.Header{"X-More": {"blue"}})
 	c := &Caller{Provider: "test"}
@@ -20,7 +21,10 @@ func TestHeadersOfAContextGoOutExceptThoseOfCredentialsAndTheWire(t *testing.T) 
 	if err == nil {
 		reply.Close()
 	}
-	for name, want := range map[string]string{"X-Team": "red", "X-More": "blue", "X-Mine": "mine", "Authorization": "", "X-Api-Key": ""} {
+	for name, want := range map[string]string{
+		"X-Team": "red", "X-More": "blue", "X-Mine": "mine", "Authorization": "",
+		"X-Api-Key": "",
+	} {
 		if got.Get(name) != want {
 			t.Errorf("%s is %q, want %q (%v)", name, got.Get(name), want, err)
 		}

@@ -144,7 +144,8 @@ func checkTLS(o HTTPOptions) error {
 		case err != nil:
 			return fmt.Errorf("extra CA certificates: %w; correct the path in NODE_EXTRA_CA_CERTS or the settings", err)
 		case !bytes.Contains(pem, []byte("-----BEGIN CERTIFICATE-----")):
-			return fmt.Errorf("extra CA certificates: %s holds no PEM certificate; it must contain BEGIN CERTIFICATE blocks", file)
+			return fmt.Errorf("extra CA certificates: %s holds no PEM certificate; it must contain BEGIN CERTIFICATE blocks",
+				file)
 		}
 	}
 	if o.ClientCert == "" && o.ClientKey == "" {
@@ -172,7 +173,8 @@ func tlsConfig(o HTTPOptions) (*tls.Config, error) {
 				return nil, fmt.Errorf("extra CA certificates: %w; correct the path in NODE_EXTRA_CA_CERTS or the settings", err)
 			}
 			if !pool.AppendCertsFromPEM(pem) {
-				return nil, fmt.Errorf("extra CA certificates: %s holds no PEM certificate; it must contain BEGIN CERTIFICATE blocks", file)
+				return nil, fmt.Errorf("extra CA certificates: %s holds no PEM certificate; it must contain BEGIN CERTIFICATE "+
+					"blocks", file)
 			}
 		}
 		conf.RootCAs = pool

@@ -15,13 +15,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/openai"
 )
 
-// BenchmarkLinkSteps measures what BenchmarkLink does with the client and the scripted server of Responses: 100 steps, whose input grows by 5 kB
-// to 500 kB, over HTTP/2 and over a WebSocket, until the reply is complete. The server's own work is in it.
+// BenchmarkLinkSteps measures what BenchmarkLink does with the client and the scripted server of Responses: 100 steps,
+// whose input grows by 5 kB to 500 kB, over HTTP/2 and over a WebSocket, until the reply is complete. The server's own
+// work is in it.
 func BenchmarkLinkSteps(b *testing.B) {
 	if os.Getenv("LATHE_BENCH_LINK") == "" {
 		b.Skip("it takes some minutes: set LATHE_BENCH_LINK=1")
 	}
-	for name, l := range map[string]link{"delay": {}, "slow-start": {slow: true}, "slow-start-20-Mbit": {slow: true, rate: 2.5e6}} {
+	for name, l := range map[string]link{"delay": {}, "slow-start": {slow: true}, "slow-start-20-Mbit": {
+		slow: true,
+		rate: 2.5e6,
+	}} {
 		for way, socket := range map[string]bool{"http": false, "websocket": true} {
 			b.Run(name+"/"+way, func(b *testing.B) {
 				for range b.N {
@@ -42,14 +46,18 @@ func takeSteps(b *testing.B, l link, socket bool) {
 		replies = append(replies, llmtest.Say(llmtest.Tool("Read", map[string]any{"n": i})))
 	}
 	srv := llmtest.New(llmtest.Replies(replies...), llmtest.Options{
-		Lenient: true, NoKey: true, TLS: &tls.Config{Certificates: cert.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}},
+		Lenient: true, NoKey: true, TLS: &tls.Config{
+			Certificates: cert.TLS.Certificates,
+			NextProtos:   []string{"h2", "http/1.1"},
+		},
 	})
 	if err := srv.Start("127.0.0.1:0"); err != nil {
 		b.Fatal(err)
 	}
 	defer func() { _ = srv.Close() }()
 	ca := filepath.Join(b.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate().Raw}),
+		0o600); err != nil {
 		b.Fatal(err)
 	}
 	client, err := llm.HTTPClient(llm.HTTPOptions{Proxy: "none", CACerts: []string{ca}})
@@ -58,7 +66,8 @@ func takeSteps(b *testing.B, l link, socket bool) {
 	}
 	defer client.CloseIdleConnections()
 	p := openai.New(openai.Config{
-		BaseURL: "https://" + l.serve(b, strings.TrimPrefix(srv.URL(), "https://")), HTTP: client, Responses: true, WebSocket: socket,
+		BaseURL: "https://" + l.serve(b, strings.TrimPrefix(srv.URL(), "https://")), HTTP: client, Responses: true,
+		WebSocket: socket,
 	})
 	m, err := p.Model(b.Context(), "gpt-5.1")
 	if err != nil {
@@ -77,7 +86,8 @@ func takeSteps(b *testing.B, l link, socket bool) {
 			}
 			if done, ok := d.(llm.Done); ok {
 				call := done.Message.Calls()[0]
-				req.Messages = append(req.Messages, done.Message, llm.Message{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, llmtest.Fill(grow), false)}})
+				req.Messages = append(req.Messages, done.Message,
+					llm.Message{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, llmtest.Fill(grow), false)}})
 			}
 		}
 		all += time.Since(start)

@@ -19,8 +19,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// link is a way to a server with a round trip of 50 ms. With slow set it sends at first, and again after 300 ms without data, ten
-// segments for each round trip, and twice as many after each, as Linux does.
+// link is a way to a server with a round trip of 50 ms. With slow set it sends at first, and again after 300 ms without
+// data, ten segments for each round trip, and twice as many after each, as Linux does.
 type link struct {
 	slow bool
 	rate float64 // bytes a second to the server; 0: any number
@@ -128,14 +128,18 @@ func (w *window) sent(ack time.Time, n int) {
 	}{ack, n})
 }
 
-// BenchmarkLink measures what 100 steps, whose input grows by 5 kB to 500 kB, cost on the way to a server, with pauses of 400 ms for
-// tools: sent whole over HTTP/2 as lathe does, and only what is new over one connection, as a WebSocket could.
+// BenchmarkLink measures what 100 steps, whose input grows by 5 kB to 500 kB, cost on the way to a server, with pauses
+// of 400 ms for tools: sent whole over HTTP/2 as lathe does, and only what is new over one connection, as a WebSocket
+// could.
 func BenchmarkLink(b *testing.B) {
 	if os.Getenv("LATHE_BENCH_LINK") == "" {
 		b.Skip("it takes seven minutes: set LATHE_BENCH_LINK=1")
 	}
 	const steps, grow = 100, 5000
-	for name, l := range map[string]link{"delay": {}, "slow-start": {slow: true}, "slow-start-20-Mbit": {slow: true, rate: 2.5e6}, "slow-start-5-Mbit": {slow: true, rate: 0.625e6}} {
+	for name, l := range map[string]link{"delay": {}, "slow-start": {slow: true}, "slow-start-20-Mbit": {
+		slow: true,
+		rate: 2.5e6,
+	}, "slow-start-5-Mbit": {slow: true, rate: 0.625e6}} {
 		for way, open := range map[string]func(*testing.B, link) func(int){"whole": wholeInput, "new": newInput} {
 			b.Run(fmt.Sprintf("%s/%s", name, way), func(b *testing.B) {
 				send := open(b, l)
@@ -167,7 +171,8 @@ func wholeInput(b *testing.B, l link) func(int) {
 	s.StartTLS()
 	b.Cleanup(s.Close)
 	ca := filepath.Join(b.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: s.Certificate().Raw}),
+		0o600); err != nil {
 		b.Fatal(err)
 	}
 	c, err := llm.HTTPClient(llm.HTTPOptions{Proxy: "none", CACerts: []string{ca}})

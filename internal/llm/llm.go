@@ -165,7 +165,8 @@ type Usage struct {
 	Reasoning    int  `json:"reasoning,omitempty"`      // the part of Output spent on reasoning, if reported
 	Estimated    bool `json:"estimated,omitempty"`      // not reported by the provider; lathe counted characters
 
-	CostUSD *float64 `json:"cost_usd,omitempty"` // the charge the provider reports, or nil; it takes precedence over the price list
+	// the charge the provider reports, or nil; it takes precedence over the price list
+	CostUSD *float64 `json:"cost_usd,omitempty"`
 }
 
 // Prompt returns the tokens of the prompt.
@@ -207,8 +208,8 @@ type ToolSpec struct {
 	// models whose ModelInfo has DeferredTools, after the tools that are not deferred.
 	Deferred bool
 
-	// Server is the definition of a tool that the provider runs itself, in the form of its wire, sent byte for byte in place of the rest. Its
-	// calls and results stay in the reply; the pages that it found are Message.Sources.
+	// Server is the definition of a tool that the provider runs itself, in the form of its wire, sent byte for byte in
+	// place of the rest. Its calls and results stay in the reply; the pages that it found are Message.Sources.
 	Server json.RawMessage
 
 	// Unlisted: once deferred, the tool is announced by its name alone, and a request leaves it out even where its model
@@ -254,7 +255,8 @@ type Provider interface {
 	Model(ctx context.Context, id string) (Model, error)
 }
 
-// Embedder is a Provider with models that turn texts into vectors. Texts of near meaning have vectors in near directions.
+// Embedder is a Provider with models that turn texts into vectors. Texts of near meaning have vectors in near
+// directions.
 type Embedder interface {
 	// Embed returns a vector for each text, in order and all of one length, in a single attempt. model is the host's id.
 	Embed(ctx context.Context, model string, texts []string) ([][]float32, Usage, error)
@@ -392,8 +394,8 @@ type ModelInfo struct {
 	Unpriced      bool // Price is not known: neither the catalogue nor the settings have it
 }
 
-// CostKnown reports whether the cost of a reply will be known: by its price, from a host that reports it (OpenRouter), or
-// because the model runs on this machine.
+// CostKnown reports whether the cost of a reply will be known: by its price, from a host that reports it (OpenRouter),
+// or because the model runs on this machine.
 func (m ModelInfo) CostKnown() bool {
 	_, address, _ := strings.Cut(m.Host, "@")
 	u := &url.URL{Host: strings.TrimSuffix(address, "/responses")}

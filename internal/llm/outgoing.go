@@ -13,8 +13,9 @@ type Outgoing struct {
 	Body   *Body
 	Model  string // the id in the body, for the hints of errors
 
-	// Over sends the request another way than by the client; it may use the client all the same, and the request's body is unread then.
-	// Its response is one of HTTP: a status, headers, and a body that ends with the reply. Nil: the client sends.
+	// Over sends the request another way than by the client; it may use the client all the same, and the request's body is
+	// unread then. Its response is one of HTTP: a status, headers, and a body that ends with the reply. Nil: the client
+	// sends.
 	Over func(client *http.Client, req *http.Request) (*http.Response, error)
 
 	// Refused is set for Prepare when the server refused the credentials of the previous attempt.

@@ -97,7 +97,8 @@ func TestARefusedKeyIsRenewedOnceAndSentAtOnce(t *testing.T) {
 	if again, ok := deltas[1].(Retrying); !ok || again.Delay != 0 || AsError(again.Err).Kind != KindAuth {
 		t.Errorf("%+v", deltas)
 	}
-	if keys, _, err = perAttempt(t, c, accept(), Outgoing{}); len(keys) != 2 || AsError(err) == nil || AsError(err).Attempts != 2 {
+	if keys, _, err = perAttempt(t, c, accept(), Outgoing{}); len(keys) != 2 || AsError(err) == nil ||
+		AsError(err).Attempts != 2 {
 		t.Errorf("a new key that is refused too: %v, %v", keys, err)
 	}
 }

@@ -28,7 +28,9 @@ func (c *leapClock) AfterFunc(d time.Duration, f func()) Timer {
 }
 
 // drive runs attempts that fail with errs in turn, then succeeds with Done.
-func drive(ctx context.Context, p RetryPolicy, c Clock, errs []error, first ...Delta) (deltas []Delta, attempts int, err error) {
+func drive(ctx context.Context, p RetryPolicy, c Clock, errs []error, first ...Delta) (deltas []Delta, attempts int,
+	err error,
+) {
 	p.Run(ctx, c, func(_ context.Context, n int, yield func(Delta) bool) error {
 		attempts = n
 		for _, d := range first {
@@ -181,7 +183,10 @@ func TestConsumerThatLeavesGetsNothingMore(t *testing.T) {
 func TestDelayStaysWithinTheJitterAndTheCap(t *testing.T) {
 	for _, r := range []float64{0, 0.5, 1} {
 		p := RetryPolicy{Rand: func() float64 { return r }}
-		for n, base := range map[int]time.Duration{1: time.Second, 3: 4 * time.Second, 9: 30 * time.Second, 80: 30 * time.Second} {
+		for n, base := range map[int]time.Duration{
+			1: time.Second, 3: 4 * time.Second, 9: 30 * time.Second,
+			80: 30 * time.Second,
+		} {
 			want := time.Duration(float64(base) * (1 + 0.25*(2*r-1)))
 			if got := p.Delay(n); got != want {
 				t.Errorf("attempt %d, random %v: %s, want %s", n, r, got, want)
@@ -196,7 +201,8 @@ func TestAWaitDoesNotSayThatItGaveUp(t *testing.T) {
 	if w, err := p.next(t.Context(), 1, false, e); err != nil || strings.Contains(w.cause.Error(), "gave up") {
 		t.Errorf("%v %v", w.cause, err)
 	}
-	if _, err := p.next(t.Context(), 2, false, e); err == nil || !strings.Contains(err.Error(), "gave up after 2 attempts") {
+	if _, err := p.next(t.Context(), 2, false, e); err == nil || !strings.Contains(err.Error(),
+		"gave up after 2 attempts") {
 		t.Errorf("%v", err)
 	}
 }

@@ -71,7 +71,8 @@ func TestEventStreamIsReadAsTheStandardSays(t *testing.T) {
 }
 
 func TestEventStreamIsTheSameHoweverItIsSplit(t *testing.T) {
-	in := "\ufeffevent: a\r\ndata: {\"x\":1}\r\n\r\n: ping\r\rdata: 2\ndata: 3\n\ndata: " + strings.Repeat("y", 9000) + "\n\ndata: end"
+	in := "\ufeffevent: a\r\ndata: {\"x\":1}\r\n\r\n: ping\r\rdata: 2\ndata: 3\n\ndata: " + strings.Repeat("y", 9000) +
+		"\n\ndata: end"
 	want, _ := readEvents(strings.NewReader(in))
 	if len(want) != 4 {
 		t.Fatalf("%d events", len(want))
@@ -110,7 +111,8 @@ func TestHugeEventIsReadUpToTheLimit(t *testing.T) {
 	if err != nil || len(got) != 2 || got[0].Data != big {
 		t.Fatalf("%d events, %v", len(got), err)
 	}
-	for name, line := range map[string]string{"one line": "data: " + big, "many lines": strings.Repeat("data: zzzz\n", 200_000)} {
+	for name, line := range map[string]string{"one line": "data: " + big, "many lines": strings.Repeat("data: zzzz\n",
+		200_000)} {
 		r := NewSSEReader(strings.NewReader(line + "\n\n"))
 		r.limit = 1 << 19
 		_, err = r.Next()
@@ -155,7 +157,10 @@ func referenceEvents(b []byte) []flatEvent {
 }
 
 func FuzzSSE(f *testing.F) {
-	for _, s := range []string{"data: 1\n\n", "event: a\r\ndata: b\r\rdata", "\ufeffdata:x\n\n", ":\r\n\r", "\xef\xbb", "data: 1\n\n\r\n"} {
+	for _, s := range []string{
+		"data: 1\n\n", "event: a\r\ndata: b\r\rdata", "\ufeffdata:x\n\n", ":\r\n\r", "\xef\xbb",
+		"data: 1\n\n\r\n",
+	} {
 		f.Add([]byte(s))
 	}
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -176,7 +181,8 @@ func FuzzSSE(f *testing.F) {
 func BenchmarkSSE(b *testing.B) {
 	var s strings.Builder
 	for i := range 1000 {
-		fmt.Fprintf(&s, "event: content_block_delta\ndata: {\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"word %d\"}}\n\n", i)
+		fmt.Fprintf(&s, "event: content_block_delta\ndata: "+
+			"{\"type\":\"content_block_delta\",\"index\":0,\"delta\":{\"type\":\"text_delta\",\"text\":\"word %d\"}}\n\n", i)
 	}
 	b.SetBytes(int64(s.Len()))
 	b.ReportAllocs()

@@ -89,7 +89,8 @@ func claudeVersion(id string) (major, minor int) {
 // openAIEfforts are the levels of reasoning_effort (OpenAI, reasoning guide).
 func openAIEfforts(id string) []Effort {
 	switch {
-	case strings.Contains(id, "-chat"), strings.Contains(id, "deep-research"), strings.HasPrefix(id, "o1-mini"), strings.HasPrefix(id, "o1-preview"):
+	case strings.Contains(id, "-chat"), strings.Contains(id, "deep-research"), strings.HasPrefix(id, "o1-mini"),
+		strings.HasPrefix(id, "o1-preview"):
 		return nil
 	case id == "gpt-5-pro":
 		return []Effort{"high"}

@@ -2,8 +2,8 @@ package llm
 
 import "strings"
 
-// ToolName returns a tool's name in the form that every wire takes: letters, digits, - and _, at most most bytes. Names in a
-// history may come from another provider, or from a model that made one up.
+// ToolName returns a tool's name in the form that every wire takes: letters, digits, - and _, at most most bytes. Names
+// in a history may come from another provider, or from a model that made one up.
 func ToolName(s string, most int) string {
 	if PlainName(s) && s != "" && len(s) <= most {
 		return s

@@ -9,8 +9,8 @@ import (
 	"strconv"
 )
 
-// Unmarshal reads a value as encoding/json does, and besides what some hosts write: a number as an id, a count with decimals or in
-// quotes.
+// Unmarshal reads a value as encoding/json does, and besides what some hosts write: a number as an id, a count with
+// decimals or in quotes.
 func Unmarshal(data []byte, v any) error {
 	const most = 64 // such values in one event
 	for range most {

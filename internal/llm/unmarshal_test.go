@@ -35,7 +35,10 @@ func TestNumbersInOtherFormsAreRead(t *testing.T) {
 			t.Errorf("%s: %v\n%s", odd, err, cmp.Diff(want, got))
 		}
 	}
-	for _, wrong := range []string{`{"id":true}`, `{"id":{}}`, `{"id":[1]}`, `{"count":"x"}`, `{"count":""}`, `{"count":"1`, `{"count":"\u0031"}`, `{"count":true}`, `{"flag":1}`, `{"count":"1 "}`, `{"count":"+"}`} {
+	for _, wrong := range []string{
+		`{"id":true}`, `{"id":{}}`, `{"id":[1]}`, `{"count":"x"}`, `{"count":""}`,
+		`{"count":"1`, `{"count":"\u0031"}`, `{"count":true}`, `{"flag":1}`, `{"count":"1 "}`, `{"count":"+"}`,
+	} {
 		var v wide
 		if err := Unmarshal([]byte(wrong), &v); err == nil {
 			t.Errorf("%s is read as %+v", wrong, v)

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// No chain of agents is ever allowed what one of its members, or the session, is denied or asked for, whatever the rules,
-// grants, mode and folders; and a further member never makes a decision milder.
+// No chain of agents is ever allowed what one of its members, or the session, is denied or asked for, whatever the
+// rules, grants, mode and folders; and a further member never makes a decision milder.
 func TestAnAgentNeverMayDoMoreThanThoseAboveIt(t *testing.T) {
 	r := rand.New(rand.NewPCG(13, 1))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
@@ -16,10 +16,12 @@ func TestAnAgentNeverMayDoMoreThanThoseAboveIt(t *testing.T) {
 	for range 20_000 {
 		p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 		for range r.IntN(4) {
-			p.rules = append(p.rules, rules(t, Effect(pick("allow", "ask", "deny")), pick("Read", "Edit", "Bash", "Bash(git *)", "Edit(//w/a*)", "Read(//x/**)", "mcp__x", "WebFetch"))...)
+			p.rules = append(p.rules, rules(t, Effect(pick("allow", "ask", "deny")), pick("Read", "Edit", "Bash", "Bash(git *)",
+				"Edit(//w/a*)", "Read(//x/**)", "mcp__x", "WebFetch"))...)
 		}
 		for range r.IntN(3) {
-			p.Grant(rules(t, Effect(pick("allow", "deny")), pick("Edit", "Bash(make *)", "WebFetch(domain:a.org)", "Read(//x/**)"))[0])
+			p.Grant(rules(t, Effect(pick("allow", "deny")), pick("Edit", "Bash(make *)", "WebFetch(domain:a.org)",
+				"Read(//x/**)"))[0])
 		}
 		if r.IntN(2) == 0 {
 			p.AddRoot("/x", r.IntN(2) == 0)
@@ -31,7 +33,8 @@ func TestAnAgentNeverMayDoMoreThanThoseAboveIt(t *testing.T) {
 				k.Without = append(k.Without, pick(append(tools, "mcp__x", "mcp__z")...))
 			}
 			for range r.IntN(3) {
-				k.Rules = append(k.Rules, rules(t, Effect(pick("allow", "ask", "deny")), pick("Read", "Edit", "Bash", "Bash(git *)", "Edit(//w/a*)", "Read(//x/**)", "WebFetch"))...)
+				k.Rules = append(k.Rules, rules(t, Effect(pick("allow", "ask", "deny")),
+					pick("Read", "Edit", "Bash", "Bash(git *)", "Edit(//w/a*)", "Read(//x/**)", "WebFetch"))...)
 			}
 			if r.IntN(3) == 0 {
 				k.Tools = []string{pick(tools...), pick(tools...), pick(append(tools, "mcp__x", "mcp__x__*", "mcp__z")...)}
@@ -84,5 +87,8 @@ func TestAnAgentNeverMayDoMoreThanThoseAboveIt(t *testing.T) {
 }
 
 func pickCommand(r *rand.Rand) Access {
-	return []Access{readOnly("git log"), changed("make all", ClassWrite), changed("rm -rf x", ClassDestructive), run("unknown $x")}[r.IntN(4)]
+	return []Access{
+		readOnly("git log"), changed("make all", ClassWrite), changed("rm -rf x", ClassDestructive),
+		run("unknown $x"),
+	}[r.IntN(4)]
 }

@@ -57,8 +57,8 @@ type Command struct {
 	Alike []string `json:"-"`
 	// Mentions are the words and inputs of programs that may run their contents.
 	Mentions []string `json:"-"`
-	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it does;
-	// no mode but bypassPermissions, and no model, lets it run unasked.
+	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it
+	// does; no mode but bypassPermissions, and no model, lets it run unasked.
 	Outside bool `json:"outside,omitempty"`
 	// Trees are absolute paths where git worktree add may make a work tree. GitDirs are the folders of git -C.
 	Trees, GitDirs []string `json:"-"`
@@ -73,8 +73,9 @@ func RunsOutside(accesses []Access) bool {
 
 // Part is one simple command of a line.
 type Part struct {
-	Text string `json:"text"` // as rules see it: words without quotes, one blank between them, assignments and transparent wrappers taken off
-	Raw  string `json:"raw"`  // as written
+	// as rules see it: words without quotes, one blank between them, assignments and transparent wrappers taken off
+	Text string `json:"text"`
+	Raw  string `json:"raw"` // as written
 	// Deep are more texts for deny and ask rules: with assignments, by base name, without wrappers, with
 	// without the unknown words.
 	Deep    []string `json:"-"`
@@ -91,7 +92,8 @@ type Part struct {
 	Literal bool `json:"literal,omitempty"`
 	// InPlace: though Literal, it does no more than edit the files that it names (sed -i), which acceptEdits grants.
 	InPlace bool `json:"-"`
-	// Asks: though read-only, it needs a rule or a person, for a program that nothing confines may be one of the project's.
+	// Asks: though read-only, it needs a rule or a person, for a program that nothing confines may be one of the
+	// project's.
 	Asks   bool   `json:"asks,omitempty"`
 	Within string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
 	Reason string `json:"reason,omitempty"` // why it is not read-only, in words for the user

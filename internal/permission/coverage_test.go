@@ -33,7 +33,10 @@ func TestReadOnlyPartsNeedNoRuleBesideOnesThatWrite(t *testing.T) {
 		{"a guard asks about the file", covering("/w/y", "/w/.npmrc", nil), Ask},
 		{"a guard asks about what is read", covering("/w/.env", "/w/x", nil), Ask},
 	} {
-		lists := map[string]*Policy{"allow list": policy(t, Allow, "Bash(touch *)"), "ordered": policy(t, Allow, "Bash(touch *)")}
+		lists := map[string]*Policy{
+			"allow list": policy(t, Allow, "Bash(touch *)"),
+			"ordered":    policy(t, Allow, "Bash(touch *)"),
+		}
 		ordered := lists["ordered"].Rules()
 		ordered[0].Ordered = true
 		lists["ordered"].SetRules(ordered)
@@ -59,7 +62,8 @@ func TestProposedRulesLeaveReadOnlyPartsOut(t *testing.T) {
 	}
 }
 
-// In a shell that may have given the words another meaning not even a rule that is the whole line holds; one for the tool does.
+// In a shell that may have given the words another meaning not even a rule that is the whole line holds; one for the
+// tool does.
 func TestALineOfAShellWithStateNeedsARuleForTheTool(t *testing.T) {
 	for rule, want := range map[string]Effect{"Bash(npm test)": Ask, "Bash(npm *)": Ask, "Bash(*)": Allow, "Bash": Allow} {
 		for _, ordered := range []bool{false, true} {
@@ -67,8 +71,14 @@ func TestALineOfAShellWithStateNeedsARuleForTheTool(t *testing.T) {
 			rules := p.Rules()
 			rules[0].Ordered = ordered
 			p.SetRules(rules)
-			command := &Command{Class: ClassWrite, Kept: true, Parts: []Part{{Text: "npm test", Raw: "npm test", Program: "npm", Class: ClassWrite, Exact: true}}}
-			req := Request{Tool: "Bash", Mode: Default, Dir: "/w", Accesses: []Access{{Kind: Exec, Target: "npm test", Command: command}}}
+			command := &Command{Class: ClassWrite, Kept: true, Parts: []Part{{
+				Text: "npm test", Raw: "npm test", Program: "npm",
+				Class: ClassWrite, Exact: true,
+			}}}
+			req := Request{
+				Tool: "Bash", Mode: Default, Dir: "/w",
+				Accesses: []Access{{Kind: Exec, Target: "npm test", Command: command}},
+			}
 			if d := p.Decide(req); d.Effect != want {
 				t.Errorf("%s, ordered %v: %s (%s)", rule, ordered, d.Effect, d.Reason)
 			}

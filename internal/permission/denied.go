@@ -23,7 +23,8 @@ func (r *Rule) deniedName() string {
 		return ""
 	}
 	name := strings.TrimSuffix(strings.TrimSuffix(strings.TrimPrefix(r.Spec, "./"), "/**"), "/")
-	if name == "" || strings.Trim(name, "*?.") == "" || strings.Trim(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-*?") != "" || strings.Contains(name, "**") {
+	if name == "" || strings.Trim(name, "*?.") == "" || strings.Trim(name,
+		"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-*?") != "" || strings.Contains(name, "**") {
 		return ""
 	}
 	return name

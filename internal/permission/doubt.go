@@ -33,7 +33,8 @@ func (c *call) doubt() (Decision, bool) {
 
 // mayTouch says why a deny rule might be about an access that it does not plainly match.
 func (c *call) mayTouch(r *Rule, a *Access) string {
-	if name := r.deniedName(); a.Below && a.Kind == Read && r.class() == "Read" && !(name != "" && slices.Contains(a.Except, name)) && c.p.mayMatchBelow(r, c.Dir, a) {
+	if name := r.deniedName(); a.Below && a.Kind == Read && r.class() == "Read" &&
+		!(name != "" && slices.Contains(a.Except, name)) && c.p.mayMatchBelow(r, c.Dir, a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
 	}
 	if a.Below && a.Kind == Write && (r.class() == "Edit" || r.class() == "Read") && c.p.mayMatchBelow(r, c.Dir, a) {
@@ -111,7 +112,9 @@ func (t *pattern) begins(s string) bool {
 // within reports whether a command that the pattern matches may stand somewhere in a text: in quotes, in code, behind
 // words of a program that runs others.
 func (t *pattern) within(text string) bool {
-	words := strings.FieldsFunc(text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`()[]{},;&|<>$\\!=", r) })
+	words := strings.FieldsFunc(text, func(r rune) bool {
+		return unicode.IsSpace(r) || strings.ContainsRune("\"'`()[]{},;&|<>$\\!=", r)
+	})
 	if len(words) > maxMention {
 		words = words[:maxMention]
 	}
@@ -140,7 +143,11 @@ func (p *Policy) mayRead(r *Rule, dir string, cmd *Command) string {
 		if part.readOnly() && !part.Covered {
 			continue
 		}
-		words := strings.FieldsFunc(part.Text, func(r rune) bool { return unicode.IsSpace(r) || strings.ContainsRune("\"'`(){},;&|<>$\\=@:", r) })
+		words := strings.FieldsFunc(part.Text, func(
+			r rune,
+		) bool {
+			return unicode.IsSpace(r) || strings.ContainsRune("\"'`(){},;&|<>$\\=@:", r)
+		})
 		for _, w := range words[:min(len(words), maxMention)] {
 			at := w
 			switch {
@@ -218,7 +225,8 @@ func hostIn(text, spec string) string {
 		return !(r == '.' || r == '-' || r == '_' || r >= 'a' && r <= 'z' || r >= '0' && r <= '9' || r > 0x7f)
 	})
 	for _, w := range words {
-		if name := canonicalHost(strings.Trim(w, ".")); strings.Contains(w, ".") && (hostMatches(spec, name) || subdomain(spec, name)) {
+		if name := canonicalHost(strings.Trim(w, ".")); strings.Contains(w, ".") && (hostMatches(spec, name) ||
+			subdomain(spec, name)) {
 			return w
 		}
 	}

@@ -10,7 +10,10 @@ import (
 
 // A rule on paths reads an ordinary pattern as doublestar does, for the path and each folder above it.
 func TestPathRulesMatchAsDoublestar(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "src", "*", "**", "*.go", "?.go", "{a,src}", "*.{go,mod}", "[a-c]", "[!a]", "{a,{b,c}}"})
+	piece := rapid.SampledFrom([]string{
+		"a", "src", "*", "**", "*.go", "?.go", "{a,src}", "*.{go,mod}", "[a-c]", "[!a]",
+		"{a,{b,c}}",
+	})
 	name := rapid.SampledFrom([]string{"a", "b", "c", "src", "x.go", "a.go", "go.mod", "[", "{a}"})
 	rapid.Check(t, func(t *rapid.T) {
 		pattern := strings.Join(rapid.SliceOfN(piece, 1, 4).Draw(t, "pattern"), "/")

@@ -31,7 +31,10 @@ func (c *call) granted(i int) (bool, refusal) {
 		case !inside(c.p.roots, a.Target):
 			return false, refusal{at: a, after: " is outside the working folders"}
 		case a.Below:
-			return false, refusal{"files whose names are not known are written into ", a, ", perhaps hooks of git or settings that programs run"}
+			return false, refusal{
+				"files whose names are not known are written into ", a,
+				", perhaps hooks of git or settings that programs run",
+			}
 		case c.Mode == AcceptEdits:
 			return true, refusal{}
 		}
@@ -74,12 +77,14 @@ func (a *Access) where() string {
 }
 
 func (p *Policy) readable(path string) bool {
-	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path) || slices.Contains(aboutTheMachine, slashed(path))
+	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path) || slices.Contains(aboutTheMachine,
+		slashed(path))
 }
 
 // aboutTheMachine are files outside that say which system it is, and nothing about who uses it.
 var aboutTheMachine = []string{
-	"/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alpine-release", "/etc/fedora-release", "/etc/redhat-release",
+	"/etc/os-release", "/usr/lib/os-release", "/etc/lsb-release", "/etc/debian_version", "/etc/alpine-release",
+	"/etc/fedora-release", "/etc/redhat-release",
 	"/etc/issue", "/etc/timezone", "/proc/version", "/proc/cpuinfo", "/proc/meminfo", "/proc/loadavg", "/proc/uptime",
 }
 
@@ -136,7 +141,8 @@ func (p *Part) Edits() bool {
 // planRefuses: in plan mode nothing may change but the plan, and only a person can allow, call by call, what may change
 // something unknown.
 func (c *call) planRefuses() (Decision, bool) {
-	unknown := c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })
+	unknown := c.Accesses == nil || slices.ContainsFunc(c.Accesses,
+		func(a Access) bool { return a.Kind == Tool && !a.Safe })
 	switch {
 	case c.Mode != Plan:
 		return Decision{}, false
@@ -147,14 +153,16 @@ func (c *call) planRefuses() (Decision, bool) {
 		}
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: reason}, true
 	}
-	return Decision{Effect: Ask, Layer: LayerMode, Reason: "the mode is plan, and " + c.Tool + " may change something"}, unknown
+	return Decision{Effect: Ask, Layer: LayerMode, Reason: "the mode is plan, and " + c.Tool + " may change something"},
+		unknown
 }
 
 // isPlan reports whether an access is to the plan itself: reading it, or in plan mode writing it with a tool for files.
 // Neither a link to the file nor a second name of it counts, and subagents may only read it.
 func (c *call) isPlan(i int) bool {
 	a := &c.Accesses[i]
-	if c.p.plan == "" || a.Target != c.p.plan || a.Named != "" && a.Named != a.Target || a.Links > 1 || a.Node == Special || a.Below {
+	if c.p.plan == "" || a.Target != c.p.plan || a.Named != "" && a.Named != a.Target || a.Links > 1 ||
+		a.Node == Special || a.Below {
 		return false
 	}
 	return a.Kind == Read || a.Kind == Write && c.Mode == Plan && c.traits.edits() && len(c.Agent) == 0

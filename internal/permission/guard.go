@@ -27,7 +27,10 @@ func (p *Policy) guard(a *Access) verdict {
 	}
 	for _, path := range [2]string{a.Target, a.Named} {
 		if strings.IndexByte(path, 0) >= 0 {
-			return verdict{effect: Deny, why: "the path holds a NUL character, behind which a program sees another path", final: true}
+			return verdict{
+				effect: Deny, why: "the path holds a NUL character, behind which a program sees another path",
+				final: true,
+			}
 		}
 	}
 	v := p.guardPath(a.Kind, a.Target)
@@ -74,9 +77,11 @@ func guardNode(a *Access) verdict {
 	case a.Node == Unknown:
 		return verdict{effect: Ask, strict: true, why: "it cannot be told what lies at " + a.where()}
 	case a.Kind == Read && a.Node == File && a.Links > 1 && !sharedByDesign(a.Target):
-		return verdict{effect: Ask, why: a.where() + " is a hard link: the same file has another name elsewhere, perhaps outside the working folders"}
+		return verdict{effect: Ask, why: a.where() +
+			" is a hard link: the same file has another name elsewhere, perhaps outside the working folders"}
 	case a.Kind == Write && a.Node == File && a.Links > 1:
-		return verdict{effect: Ask, strict: true, why: a.where() + " is a hard link: the same file has another name elsewhere, which changes too"}
+		return verdict{effect: Ask, strict: true, why: a.where() +
+			" is a hard link: the same file has another name elsewhere, which changes too"}
 	}
 	return verdict{}
 }
@@ -114,8 +119,8 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 	return v
 }
 
-// fromRoot is the path from the innermost of the roots that it lies in, "" for the root itself; where there is none, the
-// path without its first slash.
+// fromRoot is the path from the innermost of the roots that it lies in, "" for the root itself; where there is none,
+// the path without its first slash.
 func fromRoot(roots []string, path string) (rel string, inside bool) {
 	rel = strings.TrimPrefix(path, "/")
 	for _, root := range roots {
@@ -132,7 +137,8 @@ func GuardedWrite(rel string) bool { return guardWrite(strings.Split(rel, "/")).
 // isHome reports whether a file lies right in the home folder of somebody.
 func isHome(file, home string) bool {
 	dir := parentOf(file)
-	return dir == slashed(home) || dir == "/root" || strings.Count(dir, "/") == 2 && (strings.HasPrefix(dir, "/home/") || strings.HasPrefix(dir, "/Users/"))
+	return dir == slashed(home) || dir == "/root" || strings.Count(dir, "/") == 2 && (strings.HasPrefix(dir, "/home/") ||
+		strings.HasPrefix(dir, "/Users/"))
 }
 
 // guardHome guards the files of lathe, shells and other programs in the user's home.
@@ -173,7 +179,8 @@ func (p *Policy) guardHome(k Kind, path string) verdict {
 
 // credentials: reading lathe's own settings may show keys.
 func credentials(k Kind, rel string, declared bool) verdict {
-	if k == Read && !declared && !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".json") || strings.Contains(rel, "credential") || strings.Contains(rel, "auth")) {
+	if k == Read && !declared && !strings.Contains(rel, "/") && (strings.HasSuffix(rel, ".json") || strings.Contains(rel,
+		"credential") || strings.Contains(rel, "auth")) {
 		return verdict{effect: Deny, why: "lathe's own settings and credentials lie there"}
 	}
 	return verdict{}

@@ -39,7 +39,8 @@ var guardedLists = []struct {
 }{
 	{
 		Deny, startUpFile,
-		".bashrc .bash_profile .bash_login .bash_aliases .bash_logout .profile .zshrc .zprofile .zshenv .zlogin .zlogout .cshrc .tcshrc .login " +
+		".bashrc .bash_profile .bash_login .bash_aliases .bash_logout .profile .zshrc .zprofile .zshenv .zlogin .zlogout " +
+			".cshrc .tcshrc .login " +
 			".kshrc .mkshrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .inputrc .bash_env",
 	},
 	{Deny, "agents and editors start the servers that are named there", ".mcp.json"},
@@ -47,21 +48,30 @@ var guardedLists = []struct {
 	{Deny, "credentials of other programs", ".netrc _netrc .git-credentials .pgpass authorized_keys"},
 	{
 		Ask, agentReads,
-		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md codex.md crush.md opencode.md qwen.md warp.md copilot-instructions.md skill.md " +
-			".cursorrules .windsurfrules .clinerules .roorules .goosehints .rules .augment-guidelines .aider.conf.yml .aiderignore .cursorignore .codeiumignore",
+		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md codex.md crush.md opencode.md qwen.md " +
+			"warp.md copilot-instructions.md skill.md " +
+			".cursorrules .windsurfrules .clinerules .roorules .goosehints .rules .augment-guidelines .aider.conf.yml " +
+			".aiderignore .cursorignore .codeiumignore",
 	},
 	{Ask, "git's configuration names programs", ".gitconfig .gitmodules .gitattributes"},
-	{Ask, "it sets the environment or the versions of programs for this folder", ".envrc .tool-versions .mise.toml mise.toml .nvmrc rust-toolchain rust-toolchain.toml"},
+	{
+		Ask, "it sets the environment or the versions of programs for this folder",
+		".envrc .tool-versions .mise.toml mise.toml .nvmrc rust-toolchain rust-toolchain.toml",
+	},
 	{
 		Ask, "the package manager runs what is named there",
-		".npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs .pnpmfile.cjs bunfig.toml .bunfig.toml .bazelrc .bazelversion .bazeliskrc " +
+		".npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs .pnpmfile.cjs bunfig.toml .bunfig.toml .bazelrc " +
+			".bazelversion .bazeliskrc " +
 			"gradle-wrapper.properties maven-wrapper.properties gradle-wrapper.jar .pypirc pip.conf",
 	},
-	{Ask, "git runs the hooks that are named there", ".pre-commit-config.yaml .pre-commit-config.yml lefthook.yml lefthook.yaml .lefthook.yml .lefthook.yaml lefthook.toml lefthook.json"},
-	{Ask, "programs take options from there", ".devcontainer.json .ripgreprc pyrightconfig.json mcp.json .curlrc .wgetrc .vimrc .exrc .gdbinit .lldbinit .screenrc .tmux.conf .psqlrc"},
+	{Ask, "git runs the hooks that are named there", ".pre-commit-config.yaml .pre-commit-config.yml lefthook.yml " +
+		"lefthook.yaml .lefthook.yml .lefthook.yaml lefthook.toml lefthook.json"},
+	{Ask, "programs take options from there", ".devcontainer.json .ripgreprc pyrightconfig.json mcp.json .curlrc " +
+		".wgetrc .vimrc .exrc .gdbinit .lldbinit .screenrc .tmux.conf .psqlrc"},
 	{
 		Ask, "it runs in CI, with the secrets there",
-		".gitlab-ci.yml .gitlab-ci.yaml .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml appveyor.yml .appveyor.yml cloudbuild.yaml buildspec.yml",
+		".gitlab-ci.yml .gitlab-ci.yaml .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml " +
+			"appveyor.yml .appveyor.yml cloudbuild.yaml buildspec.yml",
 	},
 }
 
@@ -72,11 +82,13 @@ const startUpFile = "a start-up file of the shell: it runs in every new terminal
 // agentDirs are the folders of agents and editors: texts there are read by a model, the rest is
 // configuration that runs programs.
 var agentDirs = []string{
-	".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush", ".windsurf", ".roo", ".kiro", ".amazonq", ".continue", ".goose", ".zed",
+	".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush", ".windsurf", ".roo", ".kiro", ".amazonq",
+	".continue", ".goose", ".zed",
 	".vscode", ".cline", ".junie", ".agents",
 }
 
-// AgentNames returns the names of folders and files that configure agents and editors, which no command in a sandbox writes.
+// AgentNames returns the names of folders and files that configure agents and editors, which no command in a sandbox
+// writes.
 func AgentNames() []string {
 	return append(strings.Fields(agentSettings), agentDirs...)
 }
@@ -147,7 +159,8 @@ func guardFile(parts, plain []string) verdict {
 	}
 	switch {
 	case parts[len(parts)-1] == "HEAD":
-		return verdict{effect: Deny, why: "a folder with a HEAD, objects and refs is a repository to git, which runs programs that its config names"}
+		return verdict{effect: Deny, why: "a folder with a HEAD, objects and refs is a repository to git, which runs " +
+			"programs that its config names"}
 	case last == "head" || last == "config" || last == "config.worktree" || last == "commondir" || last == "gitdir":
 		return verdict{effect: Ask, why: "it may be a part of a bare repository, whose config names programs that git runs"}
 	case within == "hooks" && gitHookNames()[last]:
@@ -161,9 +174,12 @@ func guardFile(parts, plain []string) verdict {
 	return verdict{}
 }
 
-const gitHooks = "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg commit-msg post-commit pre-rebase " +
-	"post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update reference-transaction push-to-checkout pre-auto-gc " +
-	"post-rewrite sendemail-validate fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist p4-pre-submit post-index-change"
+const gitHooks = "applypatch-msg pre-applypatch post-applypatch pre-commit pre-merge-commit prepare-commit-msg " +
+	"commit-msg post-commit pre-rebase " +
+	"post-checkout post-merge pre-push pre-receive update proc-receive post-receive post-update reference-transaction " +
+	"push-to-checkout pre-auto-gc " +
+	"post-rewrite sendemail-validate fsmonitor-watchman p4-changelist p4-prepare-changelist p4-post-changelist " +
+	"p4-pre-submit post-index-change"
 
 // isNamed compares a plain name with a protected one, also by its short name on Windows.
 func isNamed(name, protected string) bool { return name == protected || shortOf(name, protected) }
@@ -172,7 +188,8 @@ func isNamed(name, protected string) bool { return name == protected || shortOf(
 func guardGit(rest []string) verdict {
 	if len(rest) == 1 {
 		name := rest[0]
-		if strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, "_msg") || strings.HasSuffix(name, "_editmsg") || name == "description" {
+		if strings.HasSuffix(name, ".lock") || strings.HasSuffix(name, "_msg") || strings.HasSuffix(name, "_editmsg") ||
+			name == "description" {
 			return verdict{effect: Ask, why: "it belongs to git's own state"}
 		}
 	}
@@ -187,14 +204,16 @@ func guardGit(rest []string) verdict {
 
 // guardAgent judges the folders of agents and editors.
 func guardAgent(dir, last string, depth int) verdict {
-	text := depth > 0 && (strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") || strings.HasSuffix(last, ".txt"))
+	text := depth > 0 && (strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") || strings.HasSuffix(last,
+		".txt"))
 	switch {
 	case text:
 		return verdict{effect: Ask, why: agentReads}
 	case dir == ".vscode":
 		return verdict{effect: Deny, why: "the editor runs tasks and programs that are named in .vscode"}
 	}
-	return verdict{effect: Deny, why: "the settings of an agent in " + dir + ": whoever changes them decides what it may do"}
+	return verdict{effect: Deny, why: "the settings of an agent in " + dir +
+		": whoever changes them decides what it may do"}
 }
 
 // runsFrom names folders from which programs are run later.
@@ -202,7 +221,8 @@ func runsFrom(name string, rest []string) string {
 	switch {
 	case name == ".github" && slices.Contains([]string{"workflows", "actions"}, rest[0]):
 		return "it runs in CI, with the secrets there"
-	case slices.Contains([]string{".venv", "venv", "env", ".env", ".tox"}, name) && slices.Contains([]string{"bin", "scripts"}, rest[0]):
+	case slices.Contains([]string{".venv", "venv", "env", ".env", ".tox"}, name) && slices.Contains(
+		[]string{"bin", "scripts"}, rest[0]):
 		return "editors and agents run programs from this environment later"
 	case name == "node_modules" && rest[0] == ".bin":
 		return "programs in node_modules/.bin are run later"
@@ -218,14 +238,16 @@ func guardHomeWrite(rel string) verdict {
 	switch first {
 	case ".config":
 		switch second {
-		case "fish", "autostart", "systemd", "git", "environment.d", "plasma-workspace", "claude", "opencode", "crush", "containers", "nushell":
+		case "fish", "autostart", "systemd", "git", "environment.d", "plasma-workspace", "claude", "opencode", "crush",
+			"containers", "nushell":
 			return verdict{effect: Deny, why: "programs start or change what they do by what lies in ~/.config/" + second}
 		case "gh", "gcloud", "op", "rclone":
 			return verdict{effect: Deny, why: "credentials lie in ~/.config/" + second}
 		}
 	case ".aws", ".azure", ".kube", ".docker", ".password-store":
 		return verdict{effect: Deny, why: "credentials lie in ~/" + first}
-	case ".gitconfig", ".npmrc", ".pypirc", ".vimrc", ".emacs", ".emacs.d", ".vim", ".tmux.conf", ".screenrc", ".curlrc", ".wgetrc", ".gdbinit", ".oh-my-zsh":
+	case ".gitconfig", ".npmrc", ".pypirc", ".vimrc", ".emacs", ".emacs.d", ".vim", ".tmux.conf", ".screenrc", ".curlrc",
+		".wgetrc", ".gdbinit", ".oh-my-zsh":
 		return verdict{effect: Deny, why: "programs run what ~/" + first + " names, in every folder"}
 	case "library":
 		if second == "launchagents" || second == "preferences" || second == "keychains" {
@@ -271,7 +293,8 @@ func guardRead(path, rel string) verdict {
 	if why := secretRead(parts, len(parts)-namesIn(rel)); why != "" {
 		return verdict{effect: Ask, why: why}
 	}
-	if last := len(parts) - 1; namesIn(rel) > 1 && plainName(parts[last-1]) == ".git" && isNamed(plainName(parts[last]), "config") {
+	if last := len(parts) - 1; namesIn(rel) > 1 && plainName(parts[last-1]) == ".git" && isNamed(plainName(parts[last]),
+		"config") {
 		return verdict{effect: Ask, why: "the addresses in .git/config may hold passwords"}
 	}
 	return verdict{}

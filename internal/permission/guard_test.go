@@ -11,10 +11,14 @@ var everyMode = []Mode{Default, AcceptEdits, Plan, DontAsk, Bypass}
 func TestNothingLiftsWhatAGuardRefuses(t *testing.T) {
 	for _, path := range []string{
 		"/w/.git/hooks/pre-commit", "/w/.git/config", "/w/..odd/.git/config", "/w/a/.GIT/x", "/w/.git./x", "/w/.git /config",
-		"/w/.git::$INDEX_ALLOCATION/x", "/w/GIT~1/x", "/w/.g\u200cit/x", "/w/.git", "/w/.git/modules/a/config", "/w/HEAD", "/w/sub/HEAD",
-		"/w/.bashrc", "/w/.BASHRC", "/home/u/.zshrc", "/home/u/.ssh/authorized_keys", "/w/.mcp.json.", "/w/.lathe/settings.json",
-		"/w/LATHE~1/settings.json", "/home/u/.config/lathe/settings.json", "/home/u/.local/state/lathe/trust/x", "/w/.claude/settings.json",
-		"/w/CLAUDE~1/settings.json", "/w/.vscode/tasks.json", "/w/.idea/workspace.xml", "/w/.cursor/mcp.json", "/home/u/.config/fish/config.fish",
+		"/w/.git::$INDEX_ALLOCATION/x", "/w/GIT~1/x", "/w/.g\u200cit/x", "/w/.git", "/w/.git/modules/a/config", "/w/HEAD",
+		"/w/sub/HEAD",
+		"/w/.bashrc", "/w/.BASHRC", "/home/u/.zshrc", "/home/u/.ssh/authorized_keys", "/w/.mcp.json.",
+		"/w/.lathe/settings.json",
+		"/w/LATHE~1/settings.json", "/home/u/.config/lathe/settings.json", "/home/u/.local/state/lathe/trust/x",
+		"/w/.claude/settings.json",
+		"/w/CLAUDE~1/settings.json", "/w/.vscode/tasks.json", "/w/.idea/workspace.xml", "/w/.cursor/mcp.json",
+		"/home/u/.config/fish/config.fish",
 		"/home/u/.gitconfig", "/etc/profile", "/dev/sda", "/proc/sysrq-trigger", "/own/settings.json",
 		"/w/.vscode\u0301/../.vscode/settings.json",
 	} {
@@ -40,14 +44,17 @@ func TestNothingLiftsWhatAGuardRefuses(t *testing.T) {
 // file, by the user's word in this session, and in the mode that asks nothing.
 func TestGuardsAskAboutFilesThatRunLater(t *testing.T) {
 	for _, path := range []string{
-		"/w/.github/workflows/ci.yml", "/w/.cargo/config.toml", "/w/.venv/bin/python", "/w/node_modules/.bin/tsc", "/w/x.code-workspace",
-		"/w/.npmrc", "/w/.husky/pre-commit", "/w/.envrc", "/w/lefthook.yml", "/w/vendor/m/config", "/w/hooks/pre-commit", "/w/.env",
+		"/w/.github/workflows/ci.yml", "/w/.cargo/config.toml", "/w/.venv/bin/python", "/w/node_modules/.bin/tsc",
+		"/w/x.code-workspace",
+		"/w/.npmrc", "/w/.husky/pre-commit", "/w/.envrc", "/w/lefthook.yml", "/w/vendor/m/config", "/w/hooks/pre-commit",
+		"/w/.env",
 		"/w/.claude/skills/x/SKILL.md", "/w/.git/index.lock", "/w/Jenkinsfile", "/w/.gitattributes",
 	} {
 		a := Access{Kind: Write, Target: path}
 		p := policy(t, Allow, "Edit", "Write", "Edit(/**)")
 		for _, mode := range []Mode{Default, AcceptEdits} {
-			if d := p.Decide(Request{Tool: "Edit", Mode: mode, Dir: "/w", Accesses: []Access{a}}); d.Effect != Ask || d.Layer != LayerGuards {
+			if d := p.Decide(Request{Tool: "Edit", Mode: mode, Dir: "/w", Accesses: []Access{a}}); d.Effect != Ask ||
+				d.Layer != LayerGuards {
 				t.Errorf("%s in %s: %+v", path, mode, d)
 			}
 		}
@@ -66,29 +73,37 @@ func TestGuardsAskAboutFilesThatRunLater(t *testing.T) {
 
 func TestOrdinaryFilesAreNotGuarded(t *testing.T) {
 	for _, path := range []string{
-		"/w/.gitignore", "/w/.github/dependabot.yml", "/w/src/head.go", "/w/git/config.go", "/w/.env.example", "/w/hooks/useThing.ts",
+		"/w/.gitignore", "/w/.github/dependabot.yml", "/w/src/head.go", "/w/git/config.go", "/w/.env.example",
+		"/w/hooks/useThing.ts",
 		"/w/config.toml", "/w/.claude/worktrees/a/src/x.go", "/w/venv.go", "/w/settings.json",
 	} {
-		if got := decide(NewPolicy(testTools, "/home/u", []string{"/w"}, nil), AcceptEdits, "Edit", Access{Kind: Write, Target: path}); got != Allow {
+		if got := decide(NewPolicy(testTools, "/home/u", []string{"/w"}, nil), AcceptEdits, "Edit",
+			Access{Kind: Write, Target: path}); got != Allow {
 			t.Errorf("%s: %s", path, got)
 		}
 	}
 	p := NewPolicy(testTools, "/home/u", []string{"/home/u/.claude/worktrees/x"}, nil)
-	if got := decide(p, AcceptEdits, "Edit", Access{Kind: Write, Target: "/home/u/.claude/worktrees/x/a.go"}); got != Allow {
+	if got := decide(p, AcceptEdits, "Edit", Access{
+		Kind:   Write,
+		Target: "/home/u/.claude/worktrees/x/a.go",
+	}); got != Allow {
 		t.Errorf("a root inside a guarded folder: %s", got)
 	}
 }
 
 func TestSecretsInTheWorkingFoldersAreAskedAbout(t *testing.T) {
 	for path, want := range map[string]Effect{
-		"/w/.env": Ask, "/w/.ENV": Ask, "/w/sub/.env.production": Ask, "/w/server.pem": Ask, "/w/.env.example": Allow, "/w/a.go": Allow,
-		"/w/id_rsa": Ask, "/home/u/.lathe/auth.json": Deny, "/home/u/.config/lathe/settings.json": Deny, "/w/.npmrc": Ask, "/w/.ssh/config": Ask,
+		"/w/.env": Ask, "/w/.ENV": Ask, "/w/sub/.env.production": Ask, "/w/server.pem": Ask, "/w/.env.example": Allow,
+		"/w/a.go":   Allow,
+		"/w/id_rsa": Ask, "/home/u/.lathe/auth.json": Deny, "/home/u/.config/lathe/settings.json": Deny, "/w/.npmrc": Ask,
+		"/w/.ssh/config": Ask,
 	} {
 		if got := decide(policy(t, Allow, "Read(/src/**)"), Default, "Read", Access{Kind: Read, Target: path}); got != want {
 			t.Errorf("%s: %s, want %s", path, got, want)
 		}
 	}
-	if got := decide(policy(t, Allow, "Read(/.env)"), Default, "Read", Access{Kind: Read, Target: "/w/.env"}); got != Allow {
+	if got := decide(policy(t, Allow, "Read(/.env)"), Default, "Read",
+		Access{Kind: Read, Target: "/w/.env"}); got != Allow {
 		t.Errorf("a rule that names the secret: %s", got)
 	}
 	if got := decide(policy(t, Allow, "Read(/**)"), Default, "Read", Access{Kind: Read, Target: "/w/.env"}); got != Ask {
@@ -111,14 +126,25 @@ func TestLinksAndOddNodesAsk(t *testing.T) {
 			t.Errorf("%s: %+v", name, d)
 		}
 	}
-	if d := policy(t, Allow).Decide(Request{Tool: "Edit", Mode: Bypass, Accesses: []Access{{Kind: Write, Target: "/home/u/.bashrc", Named: "/w/out"}}}); d.Effect != Deny || !strings.Contains(d.Reason, "/w/out (a link to /home/u/.bashrc)") {
+	if d := policy(t, Allow).Decide(Request{
+		Tool: "Edit", Mode: Bypass,
+		Accesses: []Access{{Kind: Write, Target: "/home/u/.bashrc", Named: "/w/out"}},
+	}); d.Effect != Deny ||
+		!strings.Contains(d.Reason, "/w/out (a link to /home/u/.bashrc)") {
 		t.Errorf("a link to a protected file: %+v", d)
 	}
 }
 
 func TestANulCharacterIsRefusedWithoutAsking(t *testing.T) {
-	for _, a := range []Access{{Kind: Write, Target: "/w/a\x00.txt"}, {Kind: Read, Target: "/w/a\x00"}, {Kind: Net, Target: "https://a.test%00.b.org/"}} {
-		d := policy(t, Allow, "Edit", "WebFetch").Decide(Request{Tool: "WebFetch", Mode: Bypass, Dir: "/w", Accesses: []Access{a}})
+	for _, a := range []Access{
+		{Kind: Write, Target: "/w/a\x00.txt"},
+		{Kind: Read, Target: "/w/a\x00"},
+		{Kind: Net, Target: "https://a.test%00.b.org/"},
+	} {
+		d := policy(t, Allow, "Edit", "WebFetch").Decide(Request{
+			Tool: "WebFetch", Mode: Bypass, Dir: "/w",
+			Accesses: []Access{a},
+		})
 		if d.Effect != Deny || d.Confirm {
 			t.Errorf("%q: %+v", a.Target, d)
 		}
@@ -127,7 +153,8 @@ func TestANulCharacterIsRefusedWithoutAsking(t *testing.T) {
 
 func TestPlainNames(t *testing.T) {
 	for name, want := range map[string]string{
-		".GIT": ".git", ".git. .": ".git", ".git:stream": ".git", ".g\u200bit": ".git", "\u212a": "k", "...": "...", "cafe\u0301": "caf\u00e9",
+		".GIT": ".git", ".git. .": ".git", ".git:stream": ".git", ".g\u200bit": ".git", "\u212a": "k", "...": "...",
+		"cafe\u0301": "caf\u00e9",
 	} {
 		if got := plainName(name); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)

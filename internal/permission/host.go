@@ -31,9 +31,14 @@ type host struct {
 // readHost reads a URL or a host (with or without port).
 func readHost(s string) host {
 	if strings.ContainsRune(s, 0) || strings.Contains(strings.ToLower(s), "%00") {
-		return host{odd: "the address holds a NUL character, behind which a program sees another host", also: hostsIn(s), final: true}
+		return host{
+			odd: "the address holds a NUL character, behind which a program sees another host", also: hostsIn(s),
+			final: true,
+		}
 	}
-	if strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r) }) {
+	if strings.ContainsFunc(s, func(r rune) bool {
+		return unicode.IsControl(r) || unicode.IsSpace(r) || unicode.Is(unicode.Cf, r)
+	}) {
 		return host{odd: "the address holds characters that cannot be seen", also: hostsIn(s)}
 	}
 	authority := s
@@ -144,7 +149,8 @@ func guardNet(a *Access) verdict {
 	v := guardHost(a.Target)
 	if named := readHost(a.Named); a.Named != "" && named.odd == "" && isAddress(a.Target) && !isAddress(named.name) &&
 		privateHost(a.Target) && !privateHost(named.name) {
-		return verdict{effect: Deny, final: true, why: named.name + " is a public name, but leads to " + a.Target + ", which is this machine or its own network"}
+		return verdict{effect: Deny, final: true, why: named.name + " is a public name, but leads to " + a.Target +
+			", which is this machine or its own network"}
 	}
 	return v
 }
@@ -196,7 +202,8 @@ func PrivateAddr(a netip.Addr) bool {
 	}
 	shared := netip.PrefixFrom(netip.AddrFrom4([4]byte{100, 64, 0, 0}), 10)
 	bench := netip.PrefixFrom(netip.AddrFrom4([4]byte{198, 18, 0, 0}), 15)
-	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() || shared.Contains(a) ||
+	return a.IsLoopback() || a.IsPrivate() || a.IsLinkLocalUnicast() || a.IsUnspecified() || a.IsMulticast() ||
+		shared.Contains(a) ||
 		bench.Contains(a) || a.Is4() && (a.As4()[0] == 0 || a.As4()[0] >= 240)
 }
 
@@ -239,7 +246,8 @@ func hostMatches(spec, name string) bool {
 	if want[0] == "*" && len(have) > len(want) {
 		have = have[len(have)-len(want):]
 	}
-	if len(want) != len(have) || isAddress(name) && !strings.Contains(spec, ":") && strings.Trim(spec, "0123456789.*") != "" {
+	if len(want) != len(have) || isAddress(name) && !strings.Contains(spec, ":") && strings.Trim(spec,
+		"0123456789.*") != "" {
 		return false
 	}
 	for i, w := range want {

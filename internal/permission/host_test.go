@@ -44,9 +44,12 @@ func TestHostsInEverySpelling(t *testing.T) {
 func TestPrivateAddressesAsk(t *testing.T) {
 	p := policy(t, Allow, "WebFetch", "WebFetch(domain:*)")
 	for _, address := range []string{
-		"http://127.0.0.1:8080/", "http://2130706433/", "http://127.1/", "http://0.0.0.0:4096/", "http://[::1]/", "http://[::ffff:127.0.0.1]/",
-		"http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://169.254.169.254/", "http://localhost/", "http://a.localhost/", "http://10.0.0.1/",
-		"http://metadata.google.internal/", "http://router/", "http://[fe80::1%25eth0]/", "http://100.64.0.1/", "http://0x7f000001/", "http://localhost./",
+		"http://127.0.0.1:8080/", "http://2130706433/", "http://127.1/", "http://0.0.0.0:4096/", "http://[::1]/",
+		"http://[::ffff:127.0.0.1]/",
+		"http://[64:ff9b::7f00:1]/", "http://[2002:7f00:1::]/", "http://169.254.169.254/", "http://localhost/",
+		"http://a.localhost/", "http://10.0.0.1/",
+		"http://metadata.google.internal/", "http://router/", "http://[fe80::1%25eth0]/", "http://100.64.0.1/",
+		"http://0x7f000001/", "http://localhost./",
 		"file:///etc/passwd", "https://user@example.com/", `https://example.test\@docs.python.org/`,
 	} {
 		d := p.Decide(Request{Tool: "WebFetch", Mode: AcceptEdits, Accesses: []Access{NetAccess(address)}})
@@ -54,15 +57,17 @@ func TestPrivateAddressesAsk(t *testing.T) {
 			t.Errorf("%s: %+v", address, d)
 		}
 	}
-	if got := decide(policy(t, Allow, "WebFetch(domain:localhost)"), Default, "WebFetch", NetAccess("http://localhost:3000/")); got != Allow {
+	if got := decide(policy(t, Allow, "WebFetch(domain:localhost)"), Default, "WebFetch",
+		NetAccess("http://localhost:3000/")); got != Allow {
 		t.Errorf("a rule that names it: %s", got)
 	}
 }
 
 func TestPunycode(t *testing.T) { // the names are the samples of RFC 3492, section 7.1, and of common domains
 	for in, want := range map[string]string{
-		"bücher": "xn--bcher-kva", "münchen": "xn--mnchen-3ya", "例え": "xn--r8jz45g", "他们为什么不说中文": "xn--ihqwcrb4cv8a8dqg056pqjye",
-		"3年b組金八先生": "xn--3b-ww4c5e180e575a65lsy2b", "plain": "plain",
+		"bücher": "xn--bcher-kva", "münchen": "xn--mnchen-3ya", "例え": "xn--r8jz45g",
+		"他们为什么不说中文": "xn--ihqwcrb4cv8a8dqg056pqjye",
+		"3年b組金八先生":  "xn--3b-ww4c5e180e575a65lsy2b", "plain": "plain",
 	} {
 		if got, ok := punycode(in); got != want || !ok {
 			t.Errorf("%s: %s", in, got)

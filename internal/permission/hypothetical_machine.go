@@ -69,7 +69,10 @@ func (w *HypotheticalMachine) kindOf(name string) NodeKind {
 	if strings.HasPrefix(name, "/dev/") && !strings.HasPrefix(name, "/dev/shm") && name != "/dev/fd" {
 		return Special
 	}
-	for _, dirs := range [2][]string{{w.HomeDir, "/tmp", "/etc", "/usr/bin", "/usr/lib", "/var/tmp", "/dev", "/proc", "/sys"}, w.RootDirs} {
+	for _, dirs := range [2][]string{{
+		w.HomeDir, "/tmp", "/etc", "/usr/bin", "/usr/lib", "/var/tmp", "/dev", "/proc",
+		"/sys",
+	}, w.RootDirs} {
 		for _, dir := range dirs {
 			if _, ok := below(name, dir); ok {
 				return Folder

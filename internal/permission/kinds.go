@@ -17,8 +17,8 @@ type AgentKind struct {
 	// Rules restrict it further: one that denies or asks counts for its calls and those of the agents it starts. One that
 	// allows is an exception from the asking ones among them, and lifts nothing else.
 	Rules []Rule
-	// Memory is a folder of notes, Markdown files that it reads and writes with the tools for files without being asked; empty:
-	// none. With links resolved.
+	// Memory is a folder of notes, Markdown files that it reads and writes with the tools for files without being asked;
+	// empty: none. With links resolved.
 	Memory string
 }
 
@@ -26,8 +26,14 @@ type AgentKind struct {
 var AgentKinds = []AgentKind{
 	{Name: "build", Says: "full development: reads, writes and runs"},
 	{Name: "plan", Says: "reads and plans, and changes nothing", ReadOnly: true},
-	{Name: "explore", Says: "quick research in the code: finds and reads", ReadOnly: true, Tools: []string{"Read", "Glob", "Grep", "LSP"}},
-	{Name: "general", Says: "larger tasks of their own, without the session's task list", Without: []string{"TodoWrite", "Task"}},
+	{Name: "explore", Says: "quick research in the code: finds and reads", ReadOnly: true, Tools: []string{
+		"Read", "Glob",
+		"Grep", "LSP",
+	}},
+	{Name: "general", Says: "larger tasks of their own, without the session's task list", Without: []string{
+		"TodoWrite",
+		"Task",
+	}},
 }
 
 // SetAgent makes the main agent one of another kind from the next decision on; one without a name is build.
@@ -42,7 +48,8 @@ func (p *Policy) SetAgent(k AgentKind) {
 func (p *Policy) AddKind(k AgentKind) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.kinds = append(slices.DeleteFunc(p.kinds, func(old AgentKind) bool { return strings.EqualFold(old.Name, k.Name) }), k)
+	p.kinds = append(slices.DeleteFunc(p.kinds, func(old AgentKind) bool { return strings.EqualFold(old.Name, k.Name) }),
+		k)
 }
 
 // chain is the sets that bind a call: the main agent's and those of every subagent on the way to it.
@@ -107,8 +114,10 @@ func (k *AgentKind) limits(c *call) Decision {
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " has no " + c.Tool}
 	case k.ReadOnly && c.changes():
 		return Decision{Effect: Deny, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " changes nothing"}
-	case k.ReadOnly && (c.Accesses == nil || slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Kind == Tool && !a.Safe })):
-		return Decision{Effect: Ask, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " changes nothing, and " + c.Tool + " may"}
+	case k.ReadOnly && (c.Accesses == nil || slices.ContainsFunc(c.Accesses,
+		func(a Access) bool { return a.Kind == Tool && !a.Safe })):
+		return Decision{Effect: Ask, Layer: LayerMode, Reason: "an agent of the kind " + k.Name + " changes nothing, and " +
+			c.Tool + " may"}
 	}
 	return k.ruled(c)
 }
@@ -119,7 +128,10 @@ func (k *AgentKind) ruled(c *call) Decision {
 		return Decision{Effect: Allow}
 	}
 	own := *c
-	own.p = &Policy{tools: c.p.tools, Home: c.p.Home, Own: c.p.Own, roots: c.p.roots, readRoots: c.p.readRoots, rules: k.Rules}
+	own.p = &Policy{
+		tools: c.p.tools, Home: c.p.Home, Own: c.p.Own, roots: c.p.roots, readRoots: c.p.readRoots,
+		rules: k.Rules,
+	}
 	if r, ok := own.find(Deny); ok {
 		return ruled(Deny, r)
 	}
@@ -134,8 +146,8 @@ func (k *AgentKind) ruled(c *call) Decision {
 	return Decision{Effect: Allow}
 }
 
-// isNote reports whether an access is to one of the notes of the agent that calls, with a tool for files. Neither a link
-// nor a second name of a file counts.
+// isNote reports whether an access is to one of the notes of the agent that calls, with a tool for files. Neither a
+// link nor a second name of a file counts.
 func (c *call) isNote(i int) bool {
 	a := &c.Accesses[i]
 	dir := c.p.notes(c.Agent)

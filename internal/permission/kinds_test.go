@@ -66,7 +66,10 @@ func TestAnAgentWritesItsNotesAndNothingElse(t *testing.T) {
 		{[]string{"other/1"}, AcceptEdits, "Write", note(Write, own), Ask},
 		{[]string{"narrow/1", "keeper/2"}, Default, "Write", note(Write, own), Deny}, // its parent has no Write
 	} {
-		if d := p.Decide(Request{Tool: tc.tool, Mode: tc.mode, Dir: "/w", Agent: tc.chain, Accesses: []Access{tc.as}}); d.Effect != tc.want {
+		if d := p.Decide(Request{
+			Tool: tc.tool, Mode: tc.mode, Dir: "/w", Agent: tc.chain,
+			Accesses: []Access{tc.as},
+		}); d.Effect != tc.want {
 			t.Errorf("%v %s %s %s: %+v", tc.chain, tc.mode, tc.tool, tc.as.Target, d)
 		}
 	}
@@ -74,7 +77,10 @@ func TestAnAgentWritesItsNotesAndNothingElse(t *testing.T) {
 		t.Error("it needs Write for its notes, and has no Bash")
 	}
 	p.SetRules(rules(t, Deny, "Edit(//w/.claude/**)"))
-	if d := p.Decide(Request{Tool: "Write", Mode: Default, Dir: "/w", Agent: []string{"keeper/1"}, Accesses: []Access{note(Write, own)}}); d.Effect != Deny {
+	if d := p.Decide(Request{
+		Tool: "Write", Mode: Default, Dir: "/w", Agent: []string{"keeper/1"},
+		Accesses: []Access{note(Write, own)},
+	}); d.Effect != Deny {
 		t.Errorf("a deny rule does not hold for notes: %+v", d)
 	}
 }

@@ -120,7 +120,8 @@ func TestTheDocumentedOrderOfTheLayersHolds(t *testing.T) {
 			steps[text].set(t, s)
 		}
 		if d := s.decide(); d.Effect != want.Effect || d.Layer != want.Layer || d.Rule != want.Rule {
-			t.Errorf("%s: %s by %s %q (%s), want %s by %s %q", name, d.Effect, d.Layer, d.Rule, d.Reason, want.Effect, want.Layer, want.Rule)
+			t.Errorf("%s: %s by %s %q (%s), want %s by %s %q", name, d.Effect, d.Layer, d.Rule, d.Reason, want.Effect,
+				want.Layer, want.Rule)
 		}
 	}
 	for i, text := range order {

@@ -19,7 +19,10 @@ func changed(line string, class Class, findings ...Finding) Access {
 	program, _, _ := strings.Cut(line, " ")
 	return Access{Kind: Exec, Target: line, Command: &Command{
 		Class: class, Exact: true, Findings: findings, Script: "'" + line + "'",
-		Parts: []Part{{Text: line, Raw: line, Program: program, Path: "/usr/bin/" + program, Class: class, Exact: true, Reason: "it changes things"}},
+		Parts: []Part{{
+			Text: line, Raw: line, Program: program, Path: "/usr/bin/" + program, Class: class, Exact: true,
+			Reason: "it changes things",
+		}},
 	}}
 }
 
@@ -71,7 +74,10 @@ func TestEachLayerDecidesAndNamesItself(t *testing.T) {
 		{LayerAsk, Bypass, "Bash", `{}`, nil, []Access{changed("deploy now", ClassWrite)}, Ask},
 	} {
 		rs := append(rules(t, Deny, tc.deny...), rules(t, Ask, "Bash(deploy *)")...)
-		d := NewPolicy(testTools, "/home/u", []string{"/w"}, rs).Decide(Request{Tool: tc.tool, Mode: tc.mode, Dir: "/w", Input: json.RawMessage(tc.input), Accesses: tc.as})
+		d := NewPolicy(testTools, "/home/u", []string{"/w"}, rs).Decide(Request{
+			Tool: tc.tool, Mode: tc.mode, Dir: "/w",
+			Input: json.RawMessage(tc.input), Accesses: tc.as,
+		})
 		if d.Effect != tc.want || d.Layer != tc.layer || d.Reason == "" {
 			t.Errorf("%s %s: %+v", tc.layer, tc.mode, d)
 		}
@@ -82,20 +88,34 @@ func TestEachLayerDecidesAndNamesItself(t *testing.T) {
 func TestTheOrderOfTheLayers(t *testing.T) {
 	p := policy(t, Allow, "Bash", "Edit")
 	p.Grant(rules(t, Allow, "Bash(rm -rf ~)")[0])
-	if d := p.Decide(Request{Tool: "Bash", Mode: Bypass, Dir: "/w", Accesses: []Access{changed("rm -rf ~", ClassDestructive, disaster)}}); d.Effect != Deny || !d.Confirm || !strings.Contains(d.Reason, "home folder") {
+	if d := p.Decide(Request{
+		Tool: "Bash", Mode: Bypass, Dir: "/w",
+		Accesses: []Access{changed("rm -rf ~", ClassDestructive, disaster)},
+	}); d.Effect != Deny || !d.Confirm ||
+		!strings.Contains(d.Reason, "home folder") {
 		t.Errorf("a guard: %+v", d)
 	}
 	p.SetRules(append(p.Rules(), rules(t, Deny, "Bash(rm *)")...))
-	if d := p.Decide(Request{Tool: "Bash", Mode: Bypass, Dir: "/w", Accesses: []Access{changed("rm -rf ~", ClassDestructive, disaster)}}); d.Effect != Deny || d.Confirm || d.Rule != "Bash(rm *)" {
+	if d := p.Decide(Request{
+		Tool: "Bash", Mode: Bypass, Dir: "/w",
+		Accesses: []Access{changed("rm -rf ~", ClassDestructive, disaster)},
+	}); d.Effect != Deny || d.Confirm ||
+		d.Rule != "Bash(rm *)" {
 		t.Errorf("a deny rule leaves nothing to confirm: %+v", d)
 	}
 }
 
 func TestDestructiveCommandsAskInEveryModeButBypass(t *testing.T) {
-	remove := changed("rm -r build", ClassDestructive, Finding{Check: "remove", Text: "it removes files: rm -r build", Effect: Ask})
+	remove := changed("rm -r build", ClassDestructive, Finding{
+		Check: "remove", Text: "it removes files: rm -r build",
+		Effect: Ask,
+	})
 	gone := Access{Kind: Write, Target: "/w/build"}
 	for mode, want := range map[Mode]Effect{Default: Ask, AcceptEdits: Ask, Plan: Deny, DontAsk: Deny, Bypass: Allow} {
-		d := NewPolicy(testTools, "/home/u", []string{"/w"}, nil).Decide(Request{Tool: "Bash", Mode: mode, Dir: "/w", Accesses: []Access{remove, gone}})
+		d := NewPolicy(testTools, "/home/u", []string{"/w"}, nil).Decide(Request{
+			Tool: "Bash", Mode: mode, Dir: "/w",
+			Accesses: []Access{remove, gone},
+		})
 		if d.Effect != want || mode == Default && !strings.Contains(d.Reason, "removes") {
 			t.Errorf("%s: %+v", mode, d)
 		}
@@ -211,7 +231,10 @@ func TestOrderedRulesKnowKindsOfAccess(t *testing.T) {
 		{ordered(t, "external_directory", "*", "deny", "external_directory", "/tmp/**", "allow"), "Read", readOut, Deny},
 		{ordered(t, "external_directory", "*", "allow"), "Write", writeOut, Ask},
 		{ordered(t, "webfetch", "*.example.com", "allow"), "WebFetch", NetAccess("https://a.example.com/"), Allow},
-		{ordered(t, "webfetch", "https://docs.example.com/*", "allow"), "WebFetch", NetAccess("https://docs.example.com/x"), Allow},
+		{
+			ordered(t, "webfetch", "https://docs.example.com/*", "allow"), "WebFetch", NetAccess("https://docs.example.com/x"),
+			Allow,
+		},
 		{ordered(t, "webfetch", "*", "deny"), "WebFetch", NetAccess("https://a.test/"), Deny},
 		{ordered(t, "list", "*", "deny"), "Read", readIn, Deny},
 		{ordered(t, "*", "*", "ask"), "Read", readIn, Ask},
@@ -226,7 +249,8 @@ func TestOrderedRulesKnowKindsOfAccess(t *testing.T) {
 
 func TestRulesForRepetition(t *testing.T) {
 	p := ordered(t, "doom_loop", "*", "deny", "doom_loop", "Read", "allow")
-	if p.DoomLoop("Read") != Allow || p.DoomLoop("Bash") != Deny || NewPolicy(testTools, "", nil, nil).DoomLoop("Bash") != Ask {
+	if p.DoomLoop("Read") != Allow || p.DoomLoop("Bash") != Deny || NewPolicy(testTools, "", nil, nil).DoomLoop(
+		"Bash") != Ask {
 		t.Error(p.DoomLoop("Read"), p.DoomLoop("Bash"))
 	}
 }
@@ -239,10 +263,14 @@ func TestAllowRulesSpeakOfSingleParts(t *testing.T) {
 		{Text: "npm test", Raw: "npm test", Program: "npm", Class: ClassWrite, Exact: true},
 		{Text: "rm x", Raw: "rm x", Program: "rm", Class: ClassDestructive, Exact: true},
 	}
-	literal, unknown, wrapped := changed("find . -exec x", ClassWrite), changed("npm test $X", ClassWrite), changed("timeout 5 npm test", ClassWrite)
+	literal, unknown, wrapped := changed("find . -exec x", ClassWrite), changed("npm test $X", ClassWrite),
+		changed("timeout 5 npm test", ClassWrite)
 	literal.Command.Parts[0].Literal = true
 	unknown.Command.Exact, unknown.Command.Parts[0].Exact = false, false
-	wrapped.Command.Parts = []Part{{Text: "timeout 5 npm test", Covered: true, Class: ClassWrite, Exact: true}, {Text: "npm test", Class: ClassWrite, Exact: true}}
+	wrapped.Command.Parts = []Part{
+		{Text: "timeout 5 npm test", Covered: true, Class: ClassWrite, Exact: true},
+		{Text: "npm test", Class: ClassWrite, Exact: true},
+	}
 	found := changed("npm test", ClassWrite, Finding{Check: "x", Text: "odd", Effect: Ask})
 	found.Command.Parts = append(found.Command.Parts, Part{Text: "ls", Class: ClassList, Exact: true})
 	redirect := Access{Kind: Write, Target: "/w/out", Redirect: true}
@@ -251,20 +279,29 @@ func TestAllowRulesSpeakOfSingleParts(t *testing.T) {
 		as    []Access
 		want  Effect
 	}{
-		"one of two":           {[]string{"Bash(npm test *)"}, []Access{two}, Ask},
-		"both":                 {[]string{"Bash(npm test *)", "Bash(rm *)"}, []Access{two}, Allow},
-		"literal by prefix":    {[]string{"Bash(find *)"}, []Access{literal}, Ask},
-		"literal by text":      {[]string{"Bash(find . -exec x)"}, []Access{literal}, Allow},
-		"unknown by prefix":    {[]string{"Bash(npm test *)"}, []Access{unknown}, Ask},
-		"unknown by line":      {[]string{"Bash(npm test $X)"}, []Access{unknown}, Allow},
-		"wrapper":              {[]string{"Bash(npm test *)"}, []Access{wrapped}, Allow},
-		"finding on a part":    {[]string{"Bash(npm test *)"}, []Access{found}, Ask},
-		"redirect":             {[]string{"Bash(npm test *)"}, []Access{changed("npm test", ClassWrite), redirect}, Ask},
-		"redirect with a rule": {[]string{"Bash(npm test *)", "Edit(/out)"}, []Access{changed("npm test", ClassWrite), redirect}, Allow},
-		"its own file":         {[]string{"Bash(touch *)"}, []Access{changed("touch a", ClassWrite), writeIn}, Allow},
-		"a file elsewhere":     {[]string{"Bash(touch *)"}, []Access{changed("touch a", ClassWrite), writeOut}, Ask},
-		"what it reaches":      {[]string{"Bash(curl *)"}, []Access{changed("curl https://a.test", ClassWrite), {Kind: Net, Target: "a.test"}}, Allow},
-		"device":               {[]string{"Bash(npm test *)"}, []Access{changed("npm test", ClassWrite), {Kind: Write, Target: "/dev/null", Redirect: true, Node: Special}}, Allow},
+		"one of two":        {[]string{"Bash(npm test *)"}, []Access{two}, Ask},
+		"both":              {[]string{"Bash(npm test *)", "Bash(rm *)"}, []Access{two}, Allow},
+		"literal by prefix": {[]string{"Bash(find *)"}, []Access{literal}, Ask},
+		"literal by text":   {[]string{"Bash(find . -exec x)"}, []Access{literal}, Allow},
+		"unknown by prefix": {[]string{"Bash(npm test *)"}, []Access{unknown}, Ask},
+		"unknown by line":   {[]string{"Bash(npm test $X)"}, []Access{unknown}, Allow},
+		"wrapper":           {[]string{"Bash(npm test *)"}, []Access{wrapped}, Allow},
+		"finding on a part": {[]string{"Bash(npm test *)"}, []Access{found}, Ask},
+		"redirect":          {[]string{"Bash(npm test *)"}, []Access{changed("npm test", ClassWrite), redirect}, Ask},
+		"redirect with a rule": {[]string{"Bash(npm test *)", "Edit(/out)"}, []Access{
+			changed("npm test", ClassWrite),
+			redirect,
+		}, Allow},
+		"its own file":     {[]string{"Bash(touch *)"}, []Access{changed("touch a", ClassWrite), writeIn}, Allow},
+		"a file elsewhere": {[]string{"Bash(touch *)"}, []Access{changed("touch a", ClassWrite), writeOut}, Ask},
+		"what it reaches": {[]string{"Bash(curl *)"}, []Access{
+			changed("curl https://a.test", ClassWrite),
+			{Kind: Net, Target: "a.test"},
+		}, Allow},
+		"device": {[]string{"Bash(npm test *)"}, []Access{changed("npm test", ClassWrite), {
+			Kind: Write, Target: "/dev/null",
+			Redirect: true, Node: Special,
+		}}, Allow},
 	} {
 		if got := decide(policy(t, Allow, tc.allow...), Default, "Bash", tc.as...); got != tc.want {
 			t.Errorf("%s: %s, want %s", name, got, tc.want)
@@ -282,7 +319,10 @@ func TestEvidenceIsCompact(t *testing.T) {
 	if err != nil || len(b) > 40_000 {
 		t.Fatalf("%d bytes, %v", len(b), err)
 	}
-	for _, want := range []string{`"class":"write"`, `"findings":["odd"]`, `"layer":"analysis"`, `"target":"/etc/passwd"`, `"more":31`, `"exact":true`} {
+	for _, want := range []string{
+		`"class":"write"`, `"findings":["odd"]`, `"layer":"analysis"`, `"target":"/etc/passwd"`,
+		`"more":31`, `"exact":true`,
+	} {
 		if !strings.Contains(string(b), want) {
 			t.Errorf("%s is missing in %s", want, b[:300])
 		}

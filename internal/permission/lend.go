@@ -15,9 +15,9 @@ func (l *loan) counts(agents []string) bool {
 	return len(l.agents) <= len(agents) && slices.Equal(l.agents, agents[:len(l.agents)])
 }
 
-// Lend applies a skill's rules to the agent that loaded it and its subagents until the returned function is called; agents
-// is as in Request.Agent. Lent allow rules count only if no rule and no guard asks; lent deny rules count like any other.
-// Rules does not list them. Calling the function again does nothing.
+// Lend applies a skill's rules to the agent that loaded it and its subagents until the returned function is called;
+// agents is as in Request.Agent. Lent allow rules count only if no rule and no guard asks; lent deny rules count like
+// any other. Rules does not list them. Calling the function again does nothing.
 func (p *Policy) Lend(rules []Rule, agents ...string) (back func()) {
 	lent := &loan{rules, slices.Clone(agents)}
 	p.mu.Lock()

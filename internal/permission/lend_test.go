@@ -14,11 +14,20 @@ func TestLentRulesWeighLessThanAllOthers(t *testing.T) {
 		"allows":                   {lent: "Bash(npm run *)", mode: Default, tool: "Bash", access: npm, want: Allow},
 		"allows a whole tool":      {lent: "Edit", mode: Default, tool: "Edit", access: writeIn, want: Allow},
 		"not what it does not say": {lent: "Bash(npm test)", mode: Default, tool: "Bash", access: npm, want: Ask},
-		"below an ask rule":        {ask: "Bash(npm *)", lent: "Bash(npm run *)", mode: Default, tool: "Bash", access: npm, want: Ask},
-		"below a deny rule":        {deny: "Bash(npm *)", lent: "Bash(npm run *)", mode: Default, tool: "Bash", access: npm, want: Deny},
-		"below plan mode":          {lent: "Edit", mode: Plan, tool: "Edit", access: writeIn, want: Deny},
-		"never lifts a guard":      {lent: "Edit(/.github/workflows/ci.yml)", mode: Default, tool: "Edit", access: writeCI, want: Ask},
-		"nor a refusal":            {lent: "Edit", mode: Bypass, tool: "Edit", access: writeGit, want: Deny},
+		"below an ask rule": {
+			ask: "Bash(npm *)", lent: "Bash(npm run *)", mode: Default, tool: "Bash", access: npm,
+			want: Ask,
+		},
+		"below a deny rule": {
+			deny: "Bash(npm *)", lent: "Bash(npm run *)", mode: Default, tool: "Bash", access: npm,
+			want: Deny,
+		},
+		"below plan mode": {lent: "Edit", mode: Plan, tool: "Edit", access: writeIn, want: Deny},
+		"never lifts a guard": {
+			lent: "Edit(/.github/workflows/ci.yml)", mode: Default, tool: "Edit", access: writeCI,
+			want: Ask,
+		},
+		"nor a refusal": {lent: "Edit", mode: Bypass, tool: "Edit", access: writeGit, want: Deny},
 	} {
 		var own []Rule
 		if tc.deny != "" {

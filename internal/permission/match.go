@@ -186,7 +186,8 @@ func (c *call) runsBy(rules []*Rule) (last *Rule, covered coverage, ok bool) {
 	if len(cmd.Parts) == 0 || last == nil {
 		covered = coversLittle
 	}
-	if covered < coversAll && slices.ContainsFunc(cmd.Findings, func(f Finding) bool { return !aboutCovered(&f, cmd, patterns) }) {
+	if covered < coversAll && slices.ContainsFunc(cmd.Findings,
+		func(f Finding) bool { return !aboutCovered(&f, cmd, patterns) }) {
 		return nil, coversLittle, false // it may be about a part that no rule covers
 	}
 	return last, covered, len(cmd.Parts) > 0 || cmd.Class.ReadOnly()
@@ -250,9 +251,9 @@ func (c *call) exec() int {
 	return -1
 }
 
-// follows reports an access that needs no rule of its own, since rules cover the parts of a command that may be its cause:
-// read-only parts write no file and reach no host. Files that the shell itself writes, paths outside the working roots and
-// accesses that a guard asks about do need one.
+// follows reports an access that needs no rule of its own, since rules cover the parts of a command that may be its
+// cause: read-only parts write no file and reach no host. Files that the shell itself writes, paths outside the working
+// roots and accesses that a guard asks about do need one.
 func (c *call) follows(i int, covered coverage) bool {
 	a := &c.Accesses[i]
 	switch {

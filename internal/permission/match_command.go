@@ -48,7 +48,8 @@ func (t *pattern) matches(s string) bool {
 	case patternWild:
 		return wildcard(t.text, s)
 	case patternPrefix:
-		return len(s) >= len(t.prefix) && s[:len(t.prefix)] == t.prefix && (len(s) == len(t.prefix) || s[len(t.prefix)] == ' ')
+		return len(s) >= len(t.prefix) && s[:len(t.prefix)] == t.prefix && (len(s) == len(t.prefix) ||
+			s[len(t.prefix)] == ' ')
 	}
 	return wildcard(t.prefix, s) || wildcard(t.prefix+" *", s)
 }

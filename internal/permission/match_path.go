@@ -45,7 +45,8 @@ func (p *Policy) behindProc(r *Rule, dir string, a *Access) bool {
 			continue
 		}
 		for _, door := range []string{"/cwd/", "/root/"} {
-			if _, file, ok := strings.Cut(rest, door); ok && (p.pathMatches(r, dir, path.Join("/", file)) || p.pathMatches(r, dir, path.Join(slashed(dir), file))) {
+			if _, file, ok := strings.Cut(rest, door); ok && (p.pathMatches(r, dir, path.Join("/", file)) || p.pathMatches(r,
+				dir, path.Join(slashed(dir), file))) {
 				return true
 			}
 		}

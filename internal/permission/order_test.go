@@ -167,7 +167,8 @@ func TestRulesAndModeAddUp(t *testing.T) {
 func TestDenySeesThroughFlagsOfWrappers(t *testing.T) {
 	p := policy(t, Deny, "Bash(rm *)")
 	for _, cmd := range []string{
-		"sudo -u bob rm x", "env -u FOO rm x", "timeout -s KILL 5 rm x", "xargs -I {} rm {}", "nice -n 10 rm x", "sudo -u bob -n A=1 rm x",
+		"sudo -u bob rm x", "env -u FOO rm x", "timeout -s KILL 5 rm x", "xargs -I {} rm {}", "nice -n 10 rm x",
+		"sudo -u bob -n A=1 rm x",
 	} {
 		if got := decide(p, Bypass, "Bash", run(cmd)); got != Deny {
 			t.Errorf("%s: %s", cmd, got)

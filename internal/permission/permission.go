@@ -94,9 +94,10 @@ type Request struct {
 	Input    json.RawMessage `json:"input,omitempty"`
 	Accesses []Access        `json:"accesses"` // null where unknown
 	Mode     Mode            `json:"mode"`
-	Agent    []string        `json:"agent,omitempty"` // the chain of subagents, outermost first, each its kind, or kind/id; empty for the main one
-	Dir      string          `json:"dir"`             // the session's working folder
-	Place    *Place          `json:"-"`               // of an agent in a copy of the project; nil: it works in the project
+	// the chain of subagents, outermost first, each its kind, or kind/id; empty for the main one
+	Agent []string `json:"agent,omitempty"`
+	Dir   string   `json:"dir"` // the session's working folder
+	Place *Place   `json:"-"`   // of an agent in a copy of the project; nil: it works in the project
 }
 
 // Layer is which line of defence decided.

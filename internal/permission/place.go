@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Place is the copy of the project that an isolated agent works in. The rules and roots of the project hold for the same
-// file in the copy. All paths are absolute, with links resolved.
+// Place is the copy of the project that an isolated agent works in. The rules and roots of the project hold for the
+// same file in the copy. All paths are absolute, with links resolved.
 type Place struct {
 	Project string   // the top folder of the project: the repository's, else the session's working folder
 	Dir     string   // the top folder of the copy
@@ -32,14 +32,16 @@ func rebase(path, from, to string) string {
 	if path == from {
 		return to
 	}
-	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(from, string(filepath.Separator))+string(filepath.Separator)); ok {
+	if rest, ok := strings.CutPrefix(path, strings.TrimSuffix(from, string(filepath.Separator))+
+		string(filepath.Separator)); ok {
 		return filepath.Join(to, rest)
 	}
 	return path
 }
 
 // leaves returns the file or folder outside of the copy that a call would write, or where a command that writes would
-// work, although it belongs to the project or to another agent's copy; or "". Guards keep git's folder, which is shared.
+// work, although it belongs to the project or to another agent's copy; or "". Guards keep git's folder, which is
+// shared.
 func (p *Place) leaves(req Request) string {
 	for _, a := range req.Accesses {
 		switch {
@@ -55,11 +57,12 @@ func (p *Place) leaves(req Request) string {
 }
 
 func (p *Place) closed(path string) bool {
-	return !isUnder(p.Dir, path) && (p.Shared == "" || !isUnder(p.Shared, path)) && slices.ContainsFunc(p.Others, func(dir string) bool { return isUnderFolded(dir, path) })
+	return !isUnder(p.Dir, path) && (p.Shared == "" || !isUnder(p.Shared, path)) && slices.ContainsFunc(p.Others,
+		func(dir string) bool { return isUnderFolded(dir, path) })
 }
 
-// named returns the path outside of the copy among the words of a line, as in cd PATH or git -C PATH. A file that is known
-// to be only read does not count.
+// named returns the path outside of the copy among the words of a line, as in cd PATH or git -C PATH. A file that is
+// known to be only read does not count.
 func (p *Place) named(req Request, parts []Part) string {
 	for _, part := range parts {
 		for word := range strings.FieldsSeq(part.Text) {
@@ -83,7 +86,8 @@ func isUnder(dir, path string) bool { return path == dir || rebase(path, dir, ""
 
 // isUnderFolded is isUnder where case may not count, since the file system may ignore it.
 func isUnderFolded(dir, path string) bool {
-	return isUnder(dir, path) || len(path) >= len(dir) && isUnder(dir, dir+path[len(dir):]) && strings.EqualFold(path[:len(dir)], dir)
+	return isUnder(dir, path) || len(path) >= len(dir) && isUnder(dir, dir+path[len(dir):]) && strings.EqualFold(
+		path[:len(dir)], dir)
 }
 
 // atHome is the request with the paths of the copy as those of the project.
@@ -97,13 +101,14 @@ func (p *Place) atHome(req Request) Request {
 	return req
 }
 
-// isolated decides on a call of an agent in a copy of the project: as on the same call in the project. Rules on the copy's
-// own paths hold too, and the project's files are not written.
+// isolated decides on a call of an agent in a copy of the project: as on the same call in the project. Rules on the
+// copy's own paths hold too, and the project's files are not written.
 func (p *Policy) isolated(req Request) Decision {
 	place, here := req.Place, req
 	here.Place = nil
 	if path := place.leaves(req); path != "" {
-		return Decision{Effect: Deny, Layer: LayerMode, Reason: "this agent works in its own copy of the project, " + place.Dir + ", and does not write " + path + "; use the same path in the copy"}
+		return Decision{Effect: Deny, Layer: LayerMode, Reason: "this agent works in its own copy of the project, " +
+			place.Dir + ", and does not write " + path + "; use the same path in the copy"}
 	}
 	home, own := p.decide(place.atHome(req)), p.decide(here)
 	switch {

@@ -6,10 +6,13 @@ import (
 	"testing"
 )
 
-// A decision on a call in a copy is never milder than that on the same call in the project, unless a rule allows exactly the
-// copy's path; and no mode writes to the project.
+// A decision on a call in a copy is never milder than that on the same call in the project, unless a rule allows
+// exactly the copy's path; and no mode writes to the project.
 func TestACopyOfTheProjectLoosensNothing(t *testing.T) {
-	place := &Place{Project: "/w", Dir: "/w.worktrees/agent-1", Work: "/w.worktrees/agent-1/sub", Shared: "/w/.git", Others: []string{"/w", "/w.worktrees"}}
+	place := &Place{
+		Project: "/w", Dir: "/w.worktrees/agent-1", Work: "/w.worktrees/agent-1/sub", Shared: "/w/.git",
+		Others: []string{"/w", "/w.worktrees"},
+	}
 	r := rand.New(rand.NewPCG(13, 7))
 	pick := func(of ...string) string { return of[r.IntN(len(of))] }
 	written := 0
@@ -17,17 +20,22 @@ func TestACopyOfTheProjectLoosensNothing(t *testing.T) {
 		var rs []Rule
 		for range r.IntN(5) {
 			effect := Effect(pick("allow", "ask", "deny"))
-			rs = append(rs, rules(t, effect, pick("Read", "Edit")+"("+pick("//w/**", "//w/secret/**", "//w/sub/*.go", "//w/**/.env", "**/c.go", "//x/**")+")")...)
+			rs = append(rs, rules(t, effect, pick("Read", "Edit")+"("+pick("//w/**", "//w/secret/**", "//w/sub/*.go",
+				"//w/**/.env", "**/c.go", "//x/**")+")")...)
 		}
 		p := NewPolicy(testTools, "/home/u", []string{"/w/sub", "/x"}, rs)
-		name := pick("/sub/a.go", "/secret/b", "/sub/.env", "/.git/config", "/.git", "/sub/deep/c.go", "/W/a.go", "/.claude/settings.json")
+		name := pick("/sub/a.go", "/secret/b", "/sub/.env", "/.git/config", "/.git", "/sub/deep/c.go", "/W/a.go",
+			"/.claude/settings.json")
 		tool, kind := "Read", Read
 		if r.IntN(2) == 0 {
 			tool, kind = "Edit", Write
 		}
 		mode := Modes[r.IntN(len(Modes))]
 		req := func(top string, at *Place) Request {
-			return Request{Tool: tool, Mode: mode, Dir: top + "/sub", Place: at, Accesses: []Access{{Kind: kind, Target: top + name, Node: File}}}
+			return Request{
+				Tool: tool, Mode: mode, Dir: top + "/sub", Place: at,
+				Accesses: []Access{{Kind: kind, Target: top + name, Node: File}},
+			}
 		}
 		home, copied := p.Decide(req("/w", nil)), p.Decide(req(place.Dir, place))
 		if rank(copied.Effect) < rank(home.Effect) {

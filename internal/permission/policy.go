@@ -42,8 +42,8 @@ func (p *Policy) Grant(r Rule) {
 	}
 }
 
-// GrantByHook adds a rule that allows, of a hook, while the session runs. Unlike one of Grant it stands behind the rules and guards
-// that ask.
+// GrantByHook adds a rule that allows, of a hook, while the session runs. Unlike one of Grant it stands behind the
+// rules and guards that ask.
 func (p *Policy) GrantByHook(r Rule) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -270,7 +270,8 @@ func (c *call) decide() Decision {
 // byMode decides calls that no rule covers: by their effect and the mode.
 func (c *call) byMode() Decision {
 	if slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Asks }) {
-		return Decision{Effect: Ask, Layer: LayerGuards, Reason: c.Tool + " acts outside of every sandbox, so it asks in each mode unless a rule allows it"}
+		return Decision{Effect: Ask, Layer: LayerGuards, Reason: c.Tool +
+			" acts outside of every sandbox, so it asks in each mode unless a rule allows it"}
 	}
 	if c.Mode == Bypass {
 		return Decision{Effect: Allow, Layer: LayerMode, Reason: "the mode is bypassPermissions"}

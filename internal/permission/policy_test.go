@@ -75,38 +75,116 @@ func TestRules(t *testing.T) {
 		want             Effect
 	}{
 		{name: "bare allow", allow: []string{"Bash"}, tool: "Bash", access: []Access{run("make; rm x")}, want: Allow},
-		{name: "prefix allows", allow: []string{"Bash(go test *)"}, tool: "Bash", access: []Access{run("go test ./...")}, want: Allow},
+		{
+			name: "prefix allows", allow: []string{"Bash(go test *)"}, tool: "Bash", access: []Access{run("go test ./...")},
+			want: Allow,
+		},
 		{name: "prefix alone", allow: []string{"Bash(ls *)"}, tool: "Bash", access: []Access{run("ls")}, want: Allow},
 		{name: "word boundary", allow: []string{"Bash(ls *)"}, tool: "Bash", access: []Access{run("lsof")}, want: Ask},
-		{name: "colon star", allow: []string{"Bash(npm run:*)"}, tool: "Bash", access: []Access{run("npm run build")}, want: Allow},
-		{name: "chained past a prefix", allow: []string{"Bash(go test *)"}, tool: "Bash", access: []Access{run("go test ./... && rm -rf ~")}, want: Ask},
-		{name: "newline past a prefix", allow: []string{"Bash(go test *)"}, tool: "Bash", access: []Access{run("go test\nrm x")}, want: Ask},
-		{name: "substitution past a prefix", allow: []string{"Bash(echo *)"}, tool: "Bash", access: []Access{run("echo $(rm x)")}, want: Ask},
-		{name: "redirect past a prefix", allow: []string{"Bash(echo *)"}, tool: "Bash", access: []Access{run("echo x > ~/.bashrc")}, want: Ask},
-		{name: "exact compound", allow: []string{"Bash(make && make test)"}, tool: "Bash", access: []Access{run("make && make test")}, want: Allow},
-		{name: "deny beats allow", allow: []string{"Bash"}, deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("ls; rm x")}, want: Deny},
-		{name: "deny beats bypass", mode: Bypass, deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("rm x")}, want: Deny},
-		{name: "deny sees through sudo", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("FOO=1 sudo -n /bin/rm x")}, want: Deny},
-		{name: "deny sees through quotes", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run(`r"m" x`)}, want: Deny},
-		{name: "deny sees substitution", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("echo $(rm x)")}, want: Deny},
-		{name: "deny sees bash -c", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("bash -c 'rm x'")}, want: Deny},
-		{name: "deny is not a substring", deny: []string{"Bash(rm *)"}, allow: []string{"Bash"}, tool: "Bash", access: []Access{run("farm x")}, want: Allow},
-		{name: "ask beats bypass", mode: Bypass, ask: []string{"Bash(git push *)"}, tool: "Bash", access: []Access{run("git push origin")}, want: Ask},
-		{name: "edit in a folder", allow: []string{"Edit(/src/**)"}, tool: "Write", access: []Access{{Kind: Write, Target: "/w/src/a/b.go"}}, want: Allow},
+		{
+			name: "colon star", allow: []string{"Bash(npm run:*)"}, tool: "Bash", access: []Access{run("npm run build")},
+			want: Allow,
+		},
+		{
+			name: "chained past a prefix", allow: []string{"Bash(go test *)"}, tool: "Bash",
+			access: []Access{run("go test ./... && rm -rf ~")}, want: Ask,
+		},
+		{
+			name: "newline past a prefix", allow: []string{"Bash(go test *)"}, tool: "Bash",
+			access: []Access{run("go test\nrm x")}, want: Ask,
+		},
+		{
+			name: "substitution past a prefix", allow: []string{"Bash(echo *)"}, tool: "Bash",
+			access: []Access{run("echo $(rm x)")}, want: Ask,
+		},
+		{
+			name: "redirect past a prefix", allow: []string{"Bash(echo *)"}, tool: "Bash",
+			access: []Access{run("echo x > ~/.bashrc")}, want: Ask,
+		},
+		{
+			name: "exact compound", allow: []string{"Bash(make && make test)"}, tool: "Bash",
+			access: []Access{run("make && make test")}, want: Allow,
+		},
+		{
+			name: "deny beats allow", allow: []string{"Bash"}, deny: []string{"Bash(rm *)"}, tool: "Bash",
+			access: []Access{run("ls; rm x")}, want: Deny,
+		},
+		{
+			name: "deny beats bypass", mode: Bypass, deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("rm x")},
+			want: Deny,
+		},
+		{
+			name: "deny sees through sudo", deny: []string{"Bash(rm *)"}, tool: "Bash",
+			access: []Access{run("FOO=1 sudo -n /bin/rm x")}, want: Deny,
+		},
+		{
+			name: "deny sees through quotes", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run(`r"m" x`)},
+			want: Deny,
+		},
+		{
+			name: "deny sees substitution", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("echo $(rm x)")},
+			want: Deny,
+		},
+		{
+			name: "deny sees bash -c", deny: []string{"Bash(rm *)"}, tool: "Bash", access: []Access{run("bash -c 'rm x'")},
+			want: Deny,
+		},
+		{
+			name: "deny is not a substring", deny: []string{"Bash(rm *)"}, allow: []string{"Bash"}, tool: "Bash",
+			access: []Access{run("farm x")}, want: Allow,
+		},
+		{
+			name: "ask beats bypass", mode: Bypass, ask: []string{"Bash(git push *)"}, tool: "Bash",
+			access: []Access{run("git push origin")}, want: Ask,
+		},
+		{
+			name: "edit in a folder", allow: []string{"Edit(/src/**)"}, tool: "Write",
+			access: []Access{{Kind: Write, Target: "/w/src/a/b.go"}}, want: Allow,
+		},
 		{name: "edit elsewhere", allow: []string{"Edit(/src/**)"}, tool: "Write", access: []Access{writeIn}, want: Ask},
-		{name: "read outside by rule", allow: []string{"Read(//etc/**)"}, tool: "Read", access: []Access{readOut}, want: Allow},
-		{name: "home", deny: []string{"Read(~/.ssh/**)"}, tool: "Read", access: []Access{{Kind: Read, Target: "/home/u/.ssh/id"}}, want: Deny},
-		{name: "bare name at any depth", deny: []string{"Read(.env)"}, tool: "Grep", access: []Access{{Kind: Read, Target: "/w/x/.env"}}, want: Deny},
-		{name: "read deny forbids writing", deny: []string{"Read(.env)"}, mode: Bypass, tool: "Write", access: []Access{{Kind: Write, Target: "/w/.env"}}, want: Deny},
-		{name: "link target denied", deny: []string{"Read(secret.txt)"}, tool: "Read", access: []Access{{Kind: Read, Target: "/w/secret.txt", Named: "/w/ok.txt"}}, want: Deny},
-		{name: "link name alone does not allow", allow: []string{"Edit(/docs/**)"}, tool: "Edit", access: []Access{{Kind: Write, Target: "/w/src/a", Named: "/w/docs/a"}}, want: Ask},
+		{
+			name: "read outside by rule", allow: []string{"Read(//etc/**)"}, tool: "Read", access: []Access{readOut},
+			want: Allow,
+		},
+		{
+			name: "home", deny: []string{"Read(~/.ssh/**)"}, tool: "Read",
+			access: []Access{{Kind: Read, Target: "/home/u/.ssh/id"}}, want: Deny,
+		},
+		{
+			name: "bare name at any depth", deny: []string{"Read(.env)"}, tool: "Grep",
+			access: []Access{{Kind: Read, Target: "/w/x/.env"}}, want: Deny,
+		},
+		{
+			name: "read deny forbids writing", deny: []string{"Read(.env)"}, mode: Bypass, tool: "Write",
+			access: []Access{{Kind: Write, Target: "/w/.env"}}, want: Deny,
+		},
+		{
+			name: "link target denied", deny: []string{"Read(secret.txt)"}, tool: "Read",
+			access: []Access{{Kind: Read, Target: "/w/secret.txt", Named: "/w/ok.txt"}}, want: Deny,
+		},
+		{
+			name: "link name alone does not allow", allow: []string{"Edit(/docs/**)"}, tool: "Edit",
+			access: []Access{{Kind: Write, Target: "/w/src/a", Named: "/w/docs/a"}}, want: Ask,
+		},
 		{name: "mcp server", allow: []string{"mcp__github"}, tool: "mcp__github__get", access: nil, want: Allow},
 		{name: "mcp glob", allow: []string{"mcp__github__get_*"}, tool: "mcp__github__get_x", access: nil, want: Allow},
 		{name: "mcp other server", allow: []string{"mcp__git"}, tool: "mcp__github__get", access: nil, want: Ask},
-		{name: "param", deny: []string{"Bash(run_in_background:true)"}, tool: "Bash", access: []Access{run("ls")}, input: `{"run_in_background":true}`, want: Deny},
-		{name: "host", allow: []string{"WebFetch(domain:*.go.dev)"}, tool: "WebFetch", access: []Access{{Kind: Net, Target: "pkg.GO.dev"}}, want: Allow},
-		{name: "host suffix trick", allow: []string{"WebFetch(domain:go.dev)"}, tool: "WebFetch", access: []Access{{Kind: Net, Target: "evil-go.dev"}}, want: Ask},
-		{name: "one access allowed, one not", allow: []string{"Edit(/src/**)"}, tool: "X", access: []Access{{Kind: Write, Target: "/w/src/a"}, writeIn}, want: Ask},
+		{
+			name: "param", deny: []string{"Bash(run_in_background:true)"}, tool: "Bash", access: []Access{run("ls")},
+			input: `{"run_in_background":true}`, want: Deny,
+		},
+		{
+			name: "host", allow: []string{"WebFetch(domain:*.go.dev)"}, tool: "WebFetch",
+			access: []Access{{Kind: Net, Target: "pkg.GO.dev"}}, want: Allow,
+		},
+		{
+			name: "host suffix trick", allow: []string{"WebFetch(domain:go.dev)"}, tool: "WebFetch",
+			access: []Access{{Kind: Net, Target: "evil-go.dev"}}, want: Ask,
+		},
+		{
+			name: "one access allowed, one not", allow: []string{"Edit(/src/**)"}, tool: "X",
+			access: []Access{{Kind: Write, Target: "/w/src/a"}, writeIn}, want: Ask,
+		},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			rs := append(rules(t, Allow, tc.allow...), rules(t, Ask, tc.ask...)...)

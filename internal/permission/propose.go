@@ -190,7 +190,8 @@ func prefixOf(part Part) string {
 		if generalForms()[form] {
 			return strings.Join(words[:depth], " ")
 		}
-		if base, ok := strings.CutSuffix(form, " "+words[depth-1]); ok && scriptRunners[base] && isSubcommand(words[depth-1]) {
+		if base, ok := strings.CutSuffix(form, " "+words[depth-1]); ok && scriptRunners[base] &&
+			isSubcommand(words[depth-1]) {
 			return strings.Join(words[:depth], " ")
 		}
 	}
@@ -226,19 +227,24 @@ var generalForms = sync.OnceValue(func() map[string]bool {
 			m[program+" "+strings.ReplaceAll(sub, "_", " ")] = true
 		}
 	}
-	for program := range strings.FieldsSeq("mkdir touch cp mv pytest jest vitest eslint prettier tsc mypy black isort flake8 pylint gofmt gofumpt golangci-lint staticcheck shellcheck rspec phpunit rubocop stylelint") {
+	for program := range strings.FieldsSeq("mkdir touch cp mv pytest jest vitest eslint prettier tsc mypy black isort " +
+		"flake8 pylint gofmt gofumpt golangci-lint staticcheck shellcheck rspec phpunit rubocop stylelint") {
 		m[program] = true
 	}
 	return m
 })
 
 // scriptRunners run the script of the project that their next word names.
-var scriptRunners = map[string]bool{"npm run": true, "pnpm run": true, "yarn run": true, "bun run": true, "npm run-script": true, "deno task": true}
+var scriptRunners = map[string]bool{
+	"npm run": true, "pnpm run": true, "yarn run": true, "bun run": true,
+	"npm run-script": true, "deno task": true,
+}
 
 // isSubcommand: a plain word, neither a flag nor a path nor an address.
 func isSubcommand(w string) bool {
 	for i, r := range w {
-		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r >= '0' && r <= '9' || r == '-' || r == '_' || r == ':')) {
+		if !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || i > 0 && (r >= '0' && r <= '9' || r == '-' || r == '_' ||
+			r == ':')) {
 			return false
 		}
 	}

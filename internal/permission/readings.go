@@ -8,9 +8,9 @@ import (
 	"github.com/bmatcuk/doublestar/v4"
 )
 
-// Readings are decisions on reading many files one by one, such as those of a search. In each folder one decision is made for
-// all names that no rule and no guard could tell apart, and one each for the others. The rules are those of the moment when
-// it was made. It is for one goroutine.
+// Readings are decisions on reading many files one by one, such as those of a search. In each folder one decision is
+// made for all names that no rule and no guard could tell apart, and one each for the others. The rules are those of
+// the moment when it was made. It is for one goroutine.
 type Readings struct {
 	p       *Policy
 	req     Request
@@ -29,7 +29,8 @@ type Readings struct {
 
 // Readings makes decisions on requests like req, whose accesses are left to Effect.
 func (p *Policy) Readings(req Request) *Readings {
-	r := &Readings{p: p, req: req, apart: map[string]bool{}, exact: map[string]bool{}, each: filepath.Separator != '/' || req.Place != nil, dir: "-"}
+	r := &Readings{p: p, req: req, apart: map[string]bool{}, exact: map[string]bool{}, each: filepath.Separator != '/' ||
+		req.Place != nil, dir: "-"}
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	for _, root := range append(append([]string{req.Dir, p.Home}, p.roots...), p.readRoots...) {
@@ -65,8 +66,8 @@ func (r *Readings) settings() {
 	}
 }
 
-// take notes the names in the pattern of a rule. A name that matches none of them is matched by ** only, which matches its
-// neighbours too.
+// take notes the names in the pattern of a rule. A name that matches none of them is matched by ** only, which matches
+// its neighbours too.
 func (r *Readings) take(rule *Rule) {
 	if rule.Spec == "" || rule.class() == "" && rule.Tool != ExternalDirectory {
 		return
@@ -120,7 +121,8 @@ func (r *Readings) Effect(file string) Effect {
 func (r *Readings) enter(dir string) {
 	r.dir, r.known = dir, false
 	folded := foldName(slashed(dir))
-	r.alike = !r.apart[folded] && folded != "/proc" && !strings.HasPrefix(folded, "/proc/") && !strings.ContainsAny(dir, `\:`)
+	r.alike = !r.apart[folded] && folded != "/proc" && !strings.HasPrefix(folded, "/proc/") && !strings.ContainsAny(dir,
+		`\:`)
 	inside := false
 	for _, root := range r.roots {
 		_, in := below(root, folded)

@@ -16,9 +16,11 @@ func pickOf(r *rand.Rand, words string) string {
 
 const (
 	treeFolders = "src Src .git .ssh a b .config gh lathe .lathe node_modules .docker w etc docs sub.d {x} [y] u home"
-	treeFiles   = "main.go Main.GO .env x.env .env.example id_rsa key.pem KEY.PEM config config.json auth.json credentials a b x y README.md a.md .ssh gh hub w u lathe " +
+	treeFiles   = "main.go Main.GO .env x.env .env.example id_rsa key.pem KEY.PEM config config.json auth.json " +
+		"credentials a b x y README.md a.md .ssh gh hub w u lathe " +
 		"data.txt secrets.yml ümlaut.go .. a~1 b:c c\\d x.. notes.JSON [y] {x} t.tfvars shadow proj src"
-	ruleNames  = "* ** *.go *.md .env* a b ? [ab] {a,b} {a,b/x} x src Src *.env main.* *a* \\[y\\] a** *.{pem,key} w lathe {**,y} notes.json .. sub.d ümlaut.go"
+	ruleNames = "* ** *.go *.md .env* a b ? [ab] {a,b} {a,b/x} x src Src *.env main.* *a* \\[y\\] a** *.{pem,key} w " +
+		"lathe {**,y} notes.json .. sub.d ümlaut.go"
 	ruleStarts = "// //w/ //home/u/ ~/ / ./ ../ ../../ **/ //**/ //w/proj/ //proc/"
 	ruleTools  = "Read Read Read Edit Grep Write external_directory Bash"
 )
@@ -52,7 +54,14 @@ func TestReadingsDecideAsOneByOne(t *testing.T) {
 				rules = append(rules, rule)
 			}
 		}
-		roots := [][]string{{"/w/proj"}, {"/w"}, {"/home/u"}, {"/w/proj", "/w/a/b"}, {"/proc/self"}, {"/home/u/.config"}}[r.IntN(6)]
+		roots := [][]string{
+			{"/w/proj"},
+			{"/w"},
+			{"/home/u"},
+			{"/w/proj", "/w/a/b"},
+			{"/proc/self"},
+			{"/home/u/.config"},
+		}[r.IntN(6)]
 		p := NewPolicy(testTools, "/home/u", roots, rules)
 		p.AddRoot("/home/u/.local/share/lathe/blobs", true)
 		p.Own = []string{"/w/a/lathe"}
@@ -73,7 +82,8 @@ func TestReadingsDecideAsOneByOne(t *testing.T) {
 				want := p.Decide(one).Effect
 				effects[want]++
 				if got := readings.Effect(file); got != want {
-					t.Fatalf("%s with the roots %q and the rules %q in %s: %s, want %s", file, roots, texts(rules), req.Mode, got, want)
+					t.Fatalf("%s with the roots %q and the rules %q in %s: %s, want %s", file, roots, texts(rules), req.Mode, got,
+						want)
 				}
 			}
 		}
@@ -95,8 +105,14 @@ func TestReadingsSeeARuleForOneName(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := NewPolicy(testTools, "/home/u", []string{"/w"}, []Rule{rule}).Readings(Request{Tool: "Read", Mode: Default, Dir: "/w"})
-	for file, want := range map[string]Effect{"/w/s/a.txt": Allow, "/w/s/b.txt": Deny, "/w/s/B.TXT": Deny, "/w/s/.env": Ask, "/w/s/c.txt": Allow} {
+	r := NewPolicy(testTools, "/home/u", []string{"/w"}, []Rule{rule}).Readings(Request{
+		Tool: "Read", Mode: Default,
+		Dir: "/w",
+	})
+	for file, want := range map[string]Effect{
+		"/w/s/a.txt": Allow, "/w/s/b.txt": Deny, "/w/s/B.TXT": Deny,
+		"/w/s/.env": Ask, "/w/s/c.txt": Allow,
+	} {
 		if got := r.Effect(file); got != want {
 			t.Errorf("%s: %s, want %s", file, got, want)
 		}
@@ -106,7 +122,10 @@ func TestReadingsSeeARuleForOneName(t *testing.T) {
 // BenchmarkReadings decides on 8,000 files in 400 folders, under a few rules for names and a few for folders.
 func BenchmarkReadings(b *testing.B) {
 	var rules []Rule
-	for _, text := range []string{"Read(**/*.pem)", "Read(.env*)", "Read(secrets/**)", "Read(~/.ssh/**)", "Edit(/docs/**)", "Read(//etc/**)"} {
+	for _, text := range []string{
+		"Read(**/*.pem)", "Read(.env*)", "Read(secrets/**)", "Read(~/.ssh/**)",
+		"Edit(/docs/**)", "Read(//etc/**)",
+	} {
 		rule, err := ParseRule(testTools, text, Deny, Source{Name: "test"})
 		if err != nil {
 			b.Fatal(err)

@@ -153,7 +153,8 @@ func (r *Rule) Warning() string {
 	switch {
 	case r.Spec == "":
 	case onParam && r.traits.patternsHold(name):
-		return fmt.Sprintf("the rule %s names %s, which patterns of their own speak of: write %s(pattern)", r.Text, name, r.Tool)
+		return fmt.Sprintf("the rule %s names %s, which patterns of their own speak of: write %s(pattern)", r.Text, name,
+			r.Tool)
 	case r.traits.Known && r.traits.Subject == NoSubject && !onParam:
 		return fmt.Sprintf("the rule %s has no effect: %s takes no pattern", r.Text, r.Tool)
 	case r.traits.Subject == SubjectHost && !strings.HasPrefix(r.Spec, "domain:") && !onParam:

@@ -12,21 +12,25 @@ import (
 const (
 	homeFiles = ".netrc _netrc .git-credentials .pgpass .my.cnf .pypirc .boto .s3cfg .dockercfg .vault-token " +
 		".docker/config.json .config/hub .cargo/credentials.toml .m2/settings.xml .claude/.credentials.json .codex/auth.json"
-	homeFolders = ".ssh .gnupg .aws .azure .kube .password-store .vault .mozilla .thunderbird .electrum .bitcoin .config/gcloud .config/gh .config/op .config/rclone " +
+	homeFolders = ".ssh .gnupg .aws .azure .kube .password-store .vault .mozilla .thunderbird .electrum .bitcoin " +
+		".config/gcloud .config/gh .config/op .config/rclone " +
 		".config/google-chrome .config/chromium .local/share/keyrings library/keychains"
-	homeNamed = ".config/git/credentials .cargo/credentials .gem/credentials .bash_history .zsh_history" // the last name alone is enough, see below
+	// the last name alone is enough, see below
+	homeNamed = ".config/git/credentials .cargo/credentials .gem/credentials .bash_history .zsh_history"
 
 	secretFiles = homeFiles + " .envrc .npmrc .htpasswd .history .node_repl_history .viminfo .lesshst " +
-		"credentials credentials.json credentials.tfrc.json client_secret.json service-account.json secrets.yml secrets.yaml secrets.json secrets.toml " +
-		"master.key kubeconfig identity shadow gshadow wallet.dat key4.db logins.json cookies.sqlite login.keychain-db etc/sudoers"
+		"credentials credentials.json credentials.tfrc.json client_secret.json service-account.json secrets.yml " +
+		"secrets.yaml secrets.json secrets.toml " +
+		"master.key kubeconfig identity shadow gshadow wallet.dat key4.db logins.json cookies.sqlite login.keychain-db " +
+		"etc/sudoers"
 	secretKeys    = "id_rsa id_ed25519 id_ecdsa id_dsa"
 	secretEndings = ".pem .key .p12 .pfx .jks .keystore .kdbx .ppk .asc .gpg .tfvars .tfstate .ovpn _history _rsa _ed25519"
 	secretFolders = homeFolders + " etc/ssl/private var/lib/docker"
 	envTemplates  = "example sample template dist defaults schema"
 )
 
-// HomeSecrets returns the files and folders below a home folder that hold keys, passwords and histories, relative to it and
-// slashed.
+// HomeSecrets returns the files and folders below a home folder that hold keys, passwords and histories, relative to it
+// and slashed.
 func HomeSecrets() []string {
 	names := strings.Fields(homeFolders + " " + homeFiles + " " + homeNamed)
 	return append(names, "Library/Keychains") // as macOS writes it
@@ -152,9 +156,9 @@ func namesIn(rel string) int {
 	return strings.Count(rel, "/") + 1
 }
 
-// SecretPath returns the name that makes a guard ask before the file at this slash-separated path is read: the file's own
-// or that of a folder above it, with the folders that belong to it (.config/gh); "" if no guard asks. Template reports a
-// name that only resembles one (.env.example).
+// SecretPath returns the name that makes a guard ask before the file at this slash-separated path is read: the file's
+// own or that of a folder above it, with the folders that belong to it (.config/gh); "" if no guard asks. Template
+// reports a name that only resembles one (.env.example).
 func SecretPath(rel string) (name string, folder, template bool) {
 	var parts, plain [16]string
 	at, names := parts[:0], plain[:0]
@@ -176,8 +180,8 @@ func SecretPath(rel string) (name string, folder, template bool) {
 	return "", false, strings.HasPrefix(last, ".env.") || strings.HasSuffix(last, ".env")
 }
 
-// SecretPatterns returns the names of files and folders that a guard asks about, as patterns with * and ?. Names like .env
-// are separate: env excludes templates (.env.example) as far as a few patterns can, and also uses [a] and [!a].
+// SecretPatterns returns the names of files and folders that a guard asks about, as patterns with * and ?. Names like
+// .env are separate: env excludes templates (.env.example) as far as a few patterns can, and also uses [a] and [!a].
 func SecretPatterns() (files, env, folders []string) {
 	files = append(files, ".env")
 	files = append(files, strings.Fields(secretKeys+" "+secretFiles)...)
@@ -185,12 +189,15 @@ func SecretPatterns() (files, env, folders []string) {
 		files = append(files, "*"+ext)
 	}
 	files = slices.DeleteFunc(files, func(name string) bool { // a pattern covers it
-		return slices.ContainsFunc(endings, func(ext string) bool { return name != ext && strings.HasSuffix(name, ext) && name[0] != '*' })
+		return slices.ContainsFunc(endings, func(ext string) bool {
+			return name != ext && strings.HasSuffix(name, ext) && name[0] != '*'
+		})
 	})
 	return files, unlike(".env.", templates), strings.Fields(secretFolders)
 }
 
-// unlike are patterns for the names that begin with a prefix, and do not go on with the first letters of any of the words.
+// unlike are patterns for the names that begin with a prefix, and do not go on with the first letters of any of the
+// words.
 func unlike(prefix string, words []string) []string {
 	const letters = 4 // so many of each word count
 	out := []string{prefix + "?", prefix + "??", prefix + "???"}

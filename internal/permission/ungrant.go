@@ -2,7 +2,8 @@ package permission
 
 import "slices"
 
-// Ungrant takes back a rule that was granted while the session runs, by the user or a hook; false when there is none like it.
+// Ungrant takes back a rule that was granted while the session runs, by the user or a hook; false when there is none
+// like it.
 func (p *Policy) Ungrant(text string, e Effect) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -5,8 +5,8 @@ import (
 	"encoding/json"
 )
 
-// ValidJSON is json.Valid, and quicker for objects of texts, whole numbers and truth values, as the inputs of most calls
-// are.
+// ValidJSON is json.Valid, and quicker for objects of texts, whole numbers and truth values, as the inputs of most
+// calls are.
 func ValidJSON(b []byte) bool { return plainObject(b) || json.Valid(b) }
 
 // plainObject reports whether b is such an object. It may miss one.

@@ -19,7 +19,8 @@ func TestPlainObjectsAreKnownWithoutTheParser(t *testing.T) {
 
 func FuzzValidJSON(f *testing.F) {
 	for _, in := range append(plainObjects,
-		`{}`, `{"a":null}`, `{"a":01}`, `{"a":-1}`, `{"a":1.5}`, `{"a":"\u0041"}`, `{"a":"\x"}`, "{\"a\":\"\n\"}", `{"a":"b"`, `{"a":"b"}}`, `{"a":"b",}`, `{"a"}`, `{,}`, `{"a":truely}`, `{"a":12e3}`, `{"a":"`, `[]`, ``) {
+		`{}`, `{"a":null}`, `{"a":01}`, `{"a":-1}`, `{"a":1.5}`, `{"a":"\u0041"}`, `{"a":"\x"}`, "{\"a\":\"\n\"}",
+		`{"a":"b"`, `{"a":"b"}}`, `{"a":"b",}`, `{"a"}`, `{,}`, `{"a":truely}`, `{"a":12e3}`, `{"a":"`, `[]`, ``) {
 		f.Add([]byte(in))
 	}
 	f.Fuzz(func(t *testing.T, in []byte) {

@@ -60,7 +60,8 @@ func changedFiles(names []string) string {
 		return ""
 	}
 	var b strings.Builder
-	b.WriteString("Files that changed since you saw them, and not by you; read them again before you use what you know of them:\n")
+	b.WriteString("Files that changed since you saw them, and not by you; read them again before you use what you know " +
+		"of them:\n")
 	for _, n := range names[:min(len(names), mostChanged)] {
 		b.WriteString("  " + oneLine(n, 300) + "\n")
 	}

@@ -11,7 +11,10 @@ import (
 )
 
 func TestChangesAfterTheFirstMessageAreAppendedOnce(t *testing.T) {
-	_, o := tree(t, map[string]string{"p/.git/HEAD": "ref: refs/heads/main\n", "p/.git/objects/x": "", "p/.git/refs/x": "", "p/CLAUDE.md": "be kind"})
+	_, o := tree(t, map[string]string{
+		"p/.git/HEAD": "ref: refs/heads/main\n", "p/.git/objects/x": "",
+		"p/.git/refs/x": "", "p/CLAUDE.md": "be kind",
+	})
 	o.Now = func() time.Time { return time.Date(2026, 11, 21, 1, 0, 0, 0, time.UTC) }
 	msgs := []llm.Message{FirstMessage(t.Context(), llm.UserText("hi"), o)}
 	if got := Changes(o, msgs); got != nil {
@@ -27,7 +30,10 @@ func TestChangesAfterTheFirstMessageAreAppendedOnce(t *testing.T) {
 	o.Mode, o.NobodyAnswers = "plan", true
 	parts := Changes(o, msgs)
 	got := text(parts)
-	for _, want := range []string{"Date: 2026-11-22 (Sunday)\n", "Branch: dev\n", "Permission mode: plan\n", "Questions: nobody answers;", "be brief"} {
+	for _, want := range []string{
+		"Date: 2026-11-22 (Sunday)\n", "Branch: dev\n", "Permission mode: plan\n",
+		"Questions: nobody answers;", "be brief",
+	} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}
@@ -42,7 +48,8 @@ func TestChangesAfterTheFirstMessageAreAppendedOnce(t *testing.T) {
 		t.Errorf("the same change comes twice: %+v", again)
 	}
 	o.Mode, o.NobodyAnswers = "default", false
-	if back := text(Changes(o, msgs)); !strings.Contains(back, "Permission mode: default\n") || !strings.Contains(back, "Questions: the user answers them\n") || strings.Contains(back, "Date") {
+	if back := text(Changes(o, msgs)); !strings.Contains(back, "Permission mode: default\n") || !strings.Contains(back,
+		"Questions: the user answers them\n") || strings.Contains(back, "Date") {
 		t.Errorf("got %s", back)
 	}
 }

@@ -27,18 +27,21 @@ const commandOutput = 64 << 10
 // ownSections are the names of lathe's own sections, which no command may take.
 var ownSections = []string{"environment", "git", "skills", "structure", "changes", memoryName}
 
-// Commands returns providers that run commands in a folder, in the order given, with the environment that environ returns.
-// A command that fails or has an unusable name is left out with a notice.
+// Commands returns providers that run commands in a folder, in the order given, with the environment that environ
+// returns. A command that fails or has an unusable name is left out with a notice.
 func Commands(all []Command, dir string, runner *sandbox.Runner, environ func() []string) []Provider {
 	var out []Provider
 	for _, c := range all {
 		c.Wait = min(c.Wait, providerWait)
-		out = append(out, Provider{Name: c.Name, Origin: c.Origin, Wait: c.Wait, Limit: c.Limit, Get: func(ctx context.Context) (string, error) {
-			if err := checkName(c.Name); err != nil {
-				return "", err
-			}
-			return c.run(ctx, dir, runner, environ())
-		}})
+		out = append(out, Provider{
+			Name: c.Name, Origin: c.Origin, Wait: c.Wait, Limit: c.Limit,
+			Get: func(ctx context.Context) (string, error) {
+				if err := checkName(c.Name); err != nil {
+					return "", err
+				}
+				return c.run(ctx, dir, runner, environ())
+			},
+		})
 	}
 	return out
 }

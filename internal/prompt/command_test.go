@@ -43,7 +43,8 @@ func TestCommandsOfTheSettingsBecomeSections(t *testing.T) {
 		t.Errorf("%d lines of a long output", n)
 	}
 	for _, want := range []string{
-		`"broken" is left out: its command ended with exit code 3; no such thing`, `"late" is left out: it took longer than 300ms`,
+		`"broken" is left out: its command ended with exit code 3; no such thing`,
+		`"late" is left out: it took longer than 300ms`,
 		`"git" is left out: lathe has a context of this name`, "a name has letters",
 	} {
 		if !strings.Contains(p.Notice(), want) {
@@ -56,7 +57,8 @@ func TestCommandsOfTheSettingsBecomeSections(t *testing.T) {
 }
 
 func TestACommandGetsNoMoreThanThreeSeconds(t *testing.T) {
-	all := Commands([]Command{{Name: "slow", Shell: "true", Wait: time.Hour}, {Name: "plain", Shell: "true"}}, "/", nil, nil)
+	all := Commands([]Command{{Name: "slow", Shell: "true", Wait: time.Hour}, {Name: "plain", Shell: "true"}}, "/", nil,
+		nil)
 	if all[0].Wait != providerWait || all[1].Wait != 0 {
 		t.Errorf("%s %s", all[0].Wait, all[1].Wait)
 	}

@@ -17,8 +17,9 @@ import (
 
 // ContextOptions are the sources of the context.
 type ContextOptions struct {
-	Dir        string   // the working folder
-	Root       string   // the project's folder, which imports of its files may not leave; empty: the repository's, else Dir
+	Dir string // the working folder
+	// the project's folder, which imports of its files may not leave; empty: the repository's, else Dir
+	Root       string
 	Roots      []string // folders the session may work in besides Dir
 	Home       string   // the user's; ~ in imports
 	ClaudeHome string   // ~/.claude
@@ -79,8 +80,8 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 	return p
 }
 
-// Sections waits for the context and returns its sections, memory last; empty ones are left out. When ctx ends first, the
-// memory is missing. It is to be called once, by itself or through Parts or Message.
+// Sections waits for the context and returns its sections, memory last; empty ones are left out. When ctx ends first,
+// the memory is missing. It is to be called once, by itself or through Parts or Message.
 func (p *Pending) Sections(ctx context.Context) []Section {
 	out := []Section{{"environment", "lathe", environment(p.o)}, {"git", "lathe", p.gitState()}}
 	for _, a := range p.running {
@@ -114,7 +115,8 @@ const (
 	compactedIntro = "As it was when the conversation was compacted:\n"
 )
 
-// Parts waits for the context, at most until ctx ends, and returns it: one text with its sections, and one with the memory.
+// Parts waits for the context, at most until ctx ends, and returns it: one text with its sections, and one with the
+// memory.
 func (p *Pending) Parts(ctx context.Context) []llm.Part {
 	var text, memory string
 	for _, s := range p.Sent(ctx) {
@@ -155,7 +157,8 @@ func (p *Pending) Sent(ctx context.Context) []Section {
 func (p *Pending) Notice() string {
 	out := slices.Concat(p.notes, few(p.warns))
 	if len(p.cuts) > 0 {
-		out = append(out, fmt.Sprintf("instructions that do not reach the model whole: %s. A file may have %d characters, all together %d.",
+		out = append(out, fmt.Sprintf("instructions that do not reach the model whole: %s. A file may have %d characters, "+
+			"all together %d.",
 			strings.Join(few(p.cuts), "; "), entryLimit, memoryLimit))
 	}
 	return strings.Join(out, "; ")

@@ -10,7 +10,8 @@ type Loaded struct {
 	Globs   []string // the patterns of the files that it is for, where they brought it
 }
 
-// loaded reports memory files that the model gets. The trigger is the path whose use brought them, empty where they come with the context.
+// loaded reports memory files that the model gets. The trigger is the path whose use brought them, empty where they
+// come with the context.
 func (o ContextOptions) loaded(entries []Entry, reason, trigger string) {
 	if o.Loaded == nil {
 		return

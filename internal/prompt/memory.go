@@ -60,7 +60,10 @@ func ManagedFiles() []string {
 
 // projectFiles are the names searched for in each folder from the top of the file system to the working folder; a
 // later file weighs more. Rules follow them, and a person's own CLAUDE.local.md is last.
-var projectFiles = []string{".github/copilot-instructions.md", "GEMINI.md", "AGENTS.md", "CLAUDE.md", ".claude/CLAUDE.md"}
+var projectFiles = []string{
+	".github/copilot-instructions.md", "GEMINI.md", "AGENTS.md", "CLAUDE.md",
+	".claude/CLAUDE.md",
+}
 
 // LoadMemory reads the memory files of a session. It never fails: a file that cannot be read is a note.
 func LoadMemory(o ContextOptions) *Memory {
@@ -111,7 +114,10 @@ func (l *loader) all() {
 		l.project(dir)
 	}
 	if l.o.Notes != "" {
-		l.load(file{path: l.o.Notes, source: "notes of earlier sessions, kept by the tool Memory", level: project, bound: filepath.Dir(l.o.Notes)})
+		l.load(file{
+			path: l.o.Notes, source: "notes of earlier sessions, kept by the tool Memory", level: project,
+			bound: filepath.Dir(l.o.Notes),
+		})
 	}
 }
 
@@ -259,7 +265,10 @@ func (l *loader) load(f file) {
 	text = strings.TrimSpace(sanitize(text))
 	if text != "" && !l.content[text] {
 		l.content[text] = true
-		l.keep(Entry{Path: f.path, Source: f.source, level: f.level, By: f.by, Text: shorten(text, entryLimit), Size: len(text)}, f.base, f.patterns)
+		l.keep(Entry{
+			Path: f.path, Source: f.source, level: f.level, By: f.by, Text: shorten(text, entryLimit),
+			Size: len(text),
+		}, f.base, f.patterns)
 	}
 	l.follow(f, imports)
 }
@@ -380,7 +389,8 @@ func cutLines(text string, limit int) string {
 	return head
 }
 
-const memoryIntro = "Instructions that were written down for you. They hold unless the user says otherwise in this conversation; " +
+const memoryIntro = "Instructions that were written down for you. They hold unless the user says otherwise in this " +
+	"conversation; " +
 	"where two disagree, the later one, which is the more specific, wins. Use what applies to the task."
 
 // Text is the memory as the model gets it, or empty when there is none. When all entries together have more than

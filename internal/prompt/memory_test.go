@@ -44,7 +44,8 @@ func tree(t testing.TB, files map[string]string) (string, ContextOptions) {
 	home := filepath.Join(top, "home")
 	return top, ContextOptions{
 		Dir: filepath.Join(top, "p/sub"), Root: filepath.Join(top, "p"), Home: home,
-		ClaudeHome: filepath.Join(home, ".claude"), ConfigHome: filepath.Join(home, ".config/lathe"), Managed: []string{filepath.Join(top, "etc/CLAUDE.md")},
+		ClaudeHome: filepath.Join(home, ".claude"), ConfigHome: filepath.Join(home, ".config/lathe"),
+		Managed: []string{filepath.Join(top, "etc/CLAUDE.md")},
 	}
 }
 
@@ -64,13 +65,18 @@ func listed(t testing.TB, top string, m *Memory) []string {
 
 func TestMemoryIsReadFromTheGeneralToTheSpecific(t *testing.T) {
 	top, o := tree(t, map[string]string{
-		"etc/CLAUDE.md": "org", "home/.claude/CLAUDE.md": "user", "home/.codex/AGENTS.md": "codex", "home/.config/lathe/AGENTS.md": "lathe",
-		"CLAUDE.md": "above", "p/AGENTS.md": "agents", "p/CLAUDE.md": "claude", "p/.claude/CLAUDE.md": "dot", "p/CLAUDE.local.md": "local",
-		"p/GEMINI.md": "gemini", "p/.github/copilot-instructions.md": "copilot", "p/sub/CLAUDE.md": "sub", "p/other/CLAUDE.md": "not this",
+		"etc/CLAUDE.md": "org", "home/.claude/CLAUDE.md": "user", "home/.codex/AGENTS.md": "codex",
+		"home/.config/lathe/AGENTS.md": "lathe",
+		"CLAUDE.md":                    "above", "p/AGENTS.md": "agents", "p/CLAUDE.md": "claude",
+		"p/.claude/CLAUDE.md": "dot", "p/CLAUDE.local.md": "local",
+		"p/GEMINI.md": "gemini", "p/.github/copilot-instructions.md": "copilot", "p/sub/CLAUDE.md": "sub",
+		"p/other/CLAUDE.md": "not this",
 	})
 	want := []string{
-		"etc/CLAUDE.md: org", "home/.claude/CLAUDE.md: user", "home/.codex/AGENTS.md: codex", "home/.config/lathe/AGENTS.md: lathe",
-		"CLAUDE.md: above", "p/.github/copilot-instructions.md: copilot", "p/GEMINI.md: gemini", "p/AGENTS.md: agents", "p/CLAUDE.md: claude",
+		"etc/CLAUDE.md: org", "home/.claude/CLAUDE.md: user", "home/.codex/AGENTS.md: codex",
+		"home/.config/lathe/AGENTS.md: lathe",
+		"CLAUDE.md: above", "p/.github/copilot-instructions.md: copilot", "p/GEMINI.md: gemini", "p/AGENTS.md: agents",
+		"p/CLAUDE.md: claude",
 		"p/.claude/CLAUDE.md: dot", "p/CLAUDE.local.md: local", "p/sub/CLAUDE.md: sub",
 	}
 	if diff := cmp.Diff(want, listed(t, top, LoadMemory(o))); diff != "" {
@@ -80,7 +86,8 @@ func TestMemoryIsReadFromTheGeneralToTheSpecific(t *testing.T) {
 
 func TestTheSameMemoryIsToldOnce(t *testing.T) {
 	top, o := tree(t, map[string]string{
-		"p/AGENTS.md": "a", "p/CLAUDE.md": "-> AGENTS.md", "p/GEMINI.md": "same", "p/sub/AGENTS.md": "same", "p/sub/CLAUDE.md": "b @../AGENTS.md",
+		"p/AGENTS.md": "a", "p/CLAUDE.md": "-> AGENTS.md", "p/GEMINI.md": "same", "p/sub/AGENTS.md": "same",
+		"p/sub/CLAUDE.md": "b @../AGENTS.md",
 	})
 	want := []string{"p/GEMINI.md: same", "p/AGENTS.md: a", "p/sub/CLAUDE.md: b @../AGENTS.md"}
 	if diff := cmp.Diff(want, listed(t, top, LoadMemory(o))); diff != "" {
@@ -90,7 +97,8 @@ func TestTheSameMemoryIsToldOnce(t *testing.T) {
 
 func TestImportsAreFollowedFiveLevelsDeep(t *testing.T) {
 	files := map[string]string{
-		"p/CLAUDE.md":            "see @docs/1.md, and (@with\\ space.md).\nmail a@b.md, @types/node, @missing.md\n`@code.md` ``x ` @code.md``\n```\n@code.md\n```\n<!-- @code.md -->",
+		"p/CLAUDE.md": "see @docs/1.md, and (@with\\ space.md).\nmail a@b.md, @types/node, " +
+			"@missing.md\n`@code.md` ``x ` @code.md``\n```\n@code.md\n```\n<!-- @code.md -->",
 		"p/with space.md":        "spaced",
 		"p/code.md":              "not this",
 		"p/docs/7.md":            "too deep",
@@ -111,7 +119,8 @@ func TestImportsAreFollowedFiveLevelsDeep(t *testing.T) {
 		paths = append(paths, path)
 	}
 	want := []string{
-		"home/.claude/CLAUDE.md", "home/x/user.md", "p/CLAUDE.md", "p/docs/1.md", "p/docs/2.md", "p/docs/3.md", "p/docs/4.md", "p/docs/5.md",
+		"home/.claude/CLAUDE.md", "home/x/user.md", "p/CLAUDE.md", "p/docs/1.md", "p/docs/2.md", "p/docs/3.md",
+		"p/docs/4.md", "p/docs/5.md",
 		"p/docs/cycle.md", "p/with space.md", "p/CLAUDE.local.md",
 	}
 	if diff := cmp.Diff(want, paths); diff != "" {
@@ -130,8 +139,10 @@ func TestImportsAreFollowedFiveLevelsDeep(t *testing.T) {
 
 func TestAProjectReachesNothingOutside(t *testing.T) {
 	top, o := tree(t, map[string]string{
-		"home/.ssh/id.md": "secret", "secret.md": "secret", "p/CLAUDE.md": "@~/.ssh/id.md @../secret.md @/etc/hostname.md @link.md @in/dir/s.md",
-		"p/link.md": "-> ../secret.md", "p/in/dir": "-> ../..", "p/AGENTS.md": "-> ../home/.ssh/id.md", "s.md": "secret", "p/sub/CLAUDE.md": "inner @../ok.md", "p/ok.md": "fine",
+		"home/.ssh/id.md": "secret", "secret.md": "secret",
+		"p/CLAUDE.md": "@~/.ssh/id.md @../secret.md @/etc/hostname.md @link.md @in/dir/s.md",
+		"p/link.md":   "-> ../secret.md", "p/in/dir": "-> ../..", "p/AGENTS.md": "-> ../home/.ssh/id.md", "s.md": "secret",
+		"p/sub/CLAUDE.md": "inner @../ok.md", "p/ok.md": "fine",
 	})
 	m := LoadMemory(o)
 	if text := m.Text(); strings.Contains(text, "secret\n") || !strings.Contains(text, "fine") {
@@ -145,7 +156,8 @@ func TestAProjectReachesNothingOutside(t *testing.T) {
 
 func TestFilesThatAreNoTextAreLeftOut(t *testing.T) {
 	top, o := tree(t, map[string]string{
-		"p/AGENTS.md": "a\x00b", "p/CLAUDE.md": "x\xffy\r\nz", "p/.claude/CLAUDE.md": strings.Repeat("x", fileLimit+1), "p/CLAUDE.local.md": " \n<!-- nothing -->\n",
+		"p/AGENTS.md": "a\x00b", "p/CLAUDE.md": "x\xffy\r\nz", "p/.claude/CLAUDE.md": strings.Repeat("x", fileLimit+1),
+		"p/CLAUDE.local.md": " \n<!-- nothing -->\n",
 	})
 	if err := syscall.Mkfifo(filepath.Join(top, "p/GEMINI.md"), 0o600); err != nil {
 		t.Fatal(err)
@@ -163,7 +175,10 @@ func TestFilesThatAreNoTextAreLeftOut(t *testing.T) {
 }
 
 func TestExcludedFilesAreNotRead(t *testing.T) {
-	top, o := tree(t, map[string]string{"CLAUDE.md": "above", "p/CLAUDE.md": "mine", "p/sub/CLAUDE.md": "sub @x.md", "p/sub/x.md": "x", "home/.claude/CLAUDE.md": "user"})
+	top, o := tree(t, map[string]string{
+		"CLAUDE.md": "above", "p/CLAUDE.md": "mine", "p/sub/CLAUDE.md": "sub @x.md",
+		"p/sub/x.md": "x", "home/.claude/CLAUDE.md": "user",
+	})
 	o.Excludes = []string{top + "/CLAUDE.md", "**/sub/x.md", "~/.claude/**", "[bad"}
 	o.Excludes = append(o.Excludes, strings.Repeat("{a,b}", 10)+".md")
 	m := LoadMemory(o)
@@ -192,7 +207,8 @@ func TestAPatternOfARuleThatCannotBeUsedIsANote(t *testing.T) {
 	}
 	want := []string{
 		`/p/.claude/rules/a.md: its pattern "{a" matches no file: a bracket or brace is not closed, or is empty`,
-		`/p/.claude/rules/b.md: its pattern "` + strings.Repeat("{a,b}", 10) + `" matches no file: its braces stand for too many alternatives (500 at most, in 4000 bytes)`,
+		`/p/.claude/rules/b.md: its pattern "` + strings.Repeat("{a,b}", 10) +
+			`" matches no file: its braces stand for too many alternatives (500 at most, in 4000 bytes)`,
 		"/p/.claude/rules/c.md has 201 patterns; the first 200 count",
 	}
 	if diff := cmp.Diff(want, notes); diff != "" {
@@ -215,7 +231,10 @@ func TestAPatternOfARuleThatCannotBeUsedIsANote(t *testing.T) {
 func TestMemoryIsBounded(t *testing.T) {
 	line := strings.Repeat("ä", 49) + "\n"
 	files := map[string]string{}
-	for i, name := range []string{"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/CLAUDE.local.md", "p/sub/CLAUDE.md"} {
+	for i, name := range []string{
+		"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/CLAUDE.local.md",
+		"p/sub/CLAUDE.md",
+	} {
 		files[name] = fmt.Sprintf("begin %d\n", i) + strings.Repeat(line, 200) + "end"
 	}
 	_, o := tree(t, files)
@@ -236,8 +255,14 @@ func TestMemoryIsBounded(t *testing.T) {
 
 func TestARepositoryDoesNotPushOutTheInstructionsOfOthers(t *testing.T) {
 	long := strings.Repeat(strings.Repeat("x", 99)+"\n", 99)
-	files := map[string]string{"etc/CLAUDE.md": "of the organisation\n" + long, "home/.claude/CLAUDE.md": "of the user\n" + long}
-	for i, name := range []string{"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/sub/AGENTS.md", "p/sub/CLAUDE.md"} {
+	files := map[string]string{
+		"etc/CLAUDE.md":          "of the organisation\n" + long,
+		"home/.claude/CLAUDE.md": "of the user\n" + long,
+	}
+	for i, name := range []string{
+		"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/sub/AGENTS.md",
+		"p/sub/CLAUDE.md",
+	} {
 		files[name] = fmt.Sprintf("project %d\n", i) + long
 	}
 	_, o := tree(t, files)
@@ -252,7 +277,8 @@ func TestARepositoryDoesNotPushOutTheInstructionsOfOthers(t *testing.T) {
 		t.Errorf("%d bytes in all", len(text))
 	}
 	cuts := strings.Join(m.Cuts(), "\n")
-	if !strings.Contains(cuts, "p/GEMINI.md is left out") || strings.Contains(cuts, "etc/") || strings.Contains(cuts, "home/") {
+	if !strings.Contains(cuts, "p/GEMINI.md is left out") || strings.Contains(cuts, "etc/") || strings.Contains(cuts,
+		"home/") {
 		t.Errorf("cuts: %s", cuts)
 	}
 }
@@ -274,7 +300,8 @@ func TestAFileThatIsCutIsNamed(t *testing.T) {
 	top, o := tree(t, map[string]string{"p/CLAUDE.md": strings.Repeat("long line\n", 1200), "p/AGENTS.md": "short"})
 	p := Begin(t.Context(), o)
 	p.Parts(t.Context())
-	want := "instructions that do not reach the model whole: " + filepath.Join(top, "p/CLAUDE.md") + " is cut (11999 characters)"
+	want := "instructions that do not reach the model whole: " + filepath.Join(top, "p/CLAUDE.md") +
+		" is cut (11999 characters)"
 	if got := p.Notice(); !strings.HasPrefix(got, want) {
 		t.Errorf("%q", got)
 	}
@@ -341,7 +368,8 @@ func FuzzParseMemory(f *testing.F) {
 }
 
 func BenchmarkMemory(b *testing.B) {
-	_, o := tree(b, map[string]string{"p/CLAUDE.md": strings.Repeat("Some *text* with `code` and <!-- comments -->.\n", 200) + "@x.md", "p/x.md": "x", "home/.claude/CLAUDE.md": "user"})
+	_, o := tree(b, map[string]string{"p/CLAUDE.md": strings.Repeat("Some *text* with `code` and <!-- comments -->.\n",
+		200) + "@x.md", "p/x.md": "x", "home/.claude/CLAUDE.md": "user"})
 	for b.Loop() {
 		if len(LoadMemory(o).Entries) != 3 {
 			b.Fatal("not all was read")
@@ -350,7 +378,10 @@ func BenchmarkMemory(b *testing.B) {
 }
 
 func BenchmarkParseWorstCase(b *testing.B) {
-	for name, piece := range map[string]string{"ticks": "`a` ", "open": "a ``` b `` c ` ", "comments": "<!-- ", "fences": "```\n", "at": "@"} {
+	for name, piece := range map[string]string{
+		"ticks": "`a` ", "open": "a ``` b `` c ` ", "comments": "<!-- ",
+		"fences": "```\n", "at": "@",
+	} {
 		text := strings.Repeat(piece, (1<<20)/len(piece))
 		b.Run(name, func(b *testing.B) {
 			b.SetBytes(int64(len(text)))

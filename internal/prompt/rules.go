@@ -109,7 +109,8 @@ func (r rule) matches(path string) bool {
 	return slices.ContainsFunc(r.patterns, func(g glob.Glob) bool { return g.Match(rel) })
 }
 
-// patterns compiles the patterns of a rule file. A pattern without a slash matches names in any folder. One that cannot be used is a note.
+// patterns compiles the patterns of a rule file. A pattern without a slash matches names in any folder. One that cannot
+// be used is a note.
 func (l *loader) patterns(path string, texts []string) (out []glob.Glob) {
 	if len(texts) > patternCount {
 		l.warn("%s has %d patterns; the first %d count", path, len(texts), patternCount)

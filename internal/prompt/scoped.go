@@ -10,7 +10,8 @@ import (
 )
 
 // Scoped gives memory when work reaches the files that it is for: rules with patterns, and the memory files of
-// folders below the working one. Each is given once, until Reset, and again when Reload found it changed. It is safe for concurrent use.
+// folders below the working one. Each is given once, until Reset, and again when Reload found it changed. It is safe
+// for concurrent use.
 type Scoped struct {
 	o ContextOptions
 
@@ -35,7 +36,8 @@ func (s *Scoped) Reset() {
 	s.l, s.given, s.opened = nil, map[string]string{}, map[string]bool{}
 }
 
-// Reload makes the next use read the files again. A text that is already in the conversation is repeated only if it changed.
+// Reload makes the next use read the files again. A text that is already in the conversation is repeated only if it
+// changed.
 func (s *Scoped) Reload() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -135,11 +137,13 @@ func scopedText(entries []Entry, notes []string) string {
 	room := scopedLimit
 	for _, e := range entries {
 		if len(e.Text) > room {
-			fmt.Fprintf(&b, "Instructions for files like this one are in %s; read it before you change them.\n", oneLine(e.Path, 1000))
+			fmt.Fprintf(&b, "Instructions for files like this one are in %s; read it before you change them.\n",
+				oneLine(e.Path, 1000))
 			continue
 		}
 		room -= len(e.Text)
-		fmt.Fprintf(&b, "Instructions for files like this one, from %s (%s):\n\n%s\n\n", oneLine(e.Path, 1000), e.Source, e.Text)
+		fmt.Fprintf(&b, "Instructions for files like this one, from %s (%s):\n\n%s\n\n", oneLine(e.Path, 1000), e.Source,
+			e.Text)
 	}
 	for _, n := range notes[:min(len(notes), 5)] {
 		b.WriteString("Note: " + oneLine(n, 1000) + "\n")

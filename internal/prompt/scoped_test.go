@@ -18,11 +18,14 @@ func scopedTree(t *testing.T, files map[string]string) (string, ContextOptions) 
 
 func TestRulesWithoutPatternsAreMemory(t *testing.T) {
 	top, o := scopedTree(t, map[string]string{
-		"home/.claude/rules/mine.md": "mine", "p/CLAUDE.md": "claude", "p/.claude/rules/a/deep.md": "deep", "p/.claude/rules/z.md": "---\npaths: \"**\"\n---\nz",
-		"p/.lathe/rules/own.md": "own", "p/.github/instructions/all.instructions.md": "---\napplyTo: '**'\n---\nall", "p/.github/instructions/other.md": "no",
-		"p/.claude/rules/go.md": "---\npaths: ['*.go']\n---\nonly go", "p/CLAUDE.local.md": "local",
+		"home/.claude/rules/mine.md": "mine", "p/CLAUDE.md": "claude", "p/.claude/rules/a/deep.md": "deep",
+		"p/.claude/rules/z.md":  "---\npaths: \"**\"\n---\nz",
+		"p/.lathe/rules/own.md": "own", "p/.github/instructions/all.instructions.md": "---\napplyTo: '**'\n---\nall",
+		"p/.github/instructions/other.md": "no",
+		"p/.claude/rules/go.md":           "---\npaths: ['*.go']\n---\nonly go", "p/CLAUDE.local.md": "local",
 	})
-	want := "home/.claude/rules/mine.md: mine|p/CLAUDE.md: claude|p/.github/instructions/all.instructions.md: all|p/.claude/rules/a/deep.md: deep|" +
+	want := "home/.claude/rules/mine.md: mine|p/CLAUDE.md: claude|p/.github/instructions/all.instructions.md: " +
+		"all|p/.claude/rules/a/deep.md: deep|" +
 		"p/.claude/rules/z.md: z|p/.lathe/rules/own.md: own|p/CLAUDE.local.md: local"
 	if got := strings.Join(listed(t, top, LoadMemory(o)), "|"); got != want {
 		t.Errorf("\n%s\nwant\n%s", got, want)
@@ -32,10 +35,12 @@ func TestRulesWithoutPatternsAreMemory(t *testing.T) {
 // A repository's rule whose pattern has alternatives without end neither stops lathe nor the other rules.
 func TestARuleWithAHostilePatternHoldsForNothing(t *testing.T) {
 	_, o := scopedTree(t, map[string]string{
-		"p/.claude/rules/bomb.md": "---\npaths:\n  - '**/" + strings.Repeat("{a,*}", 30) + "x'\n  - '" + strings.Repeat("{a,b}", 9000) + "'\n---\nbomb",
+		"p/.claude/rules/bomb.md": "---\npaths:\n  - '**/" + strings.Repeat("{a,*}", 30) + "x'\n  - '" +
+			strings.Repeat("{a,b}", 9000) + "'\n---\nbomb",
 		"p/.claude/rules/good.md": "---\npaths: '**/*.{go,mod}'\n---\ngood",
 	})
-	if got := NewScoped(o).For(filepath.Join(o.Root, strings.Repeat("a/", 50)+strings.Repeat("a", 200)+".go")); !strings.Contains(got, "good") || strings.Contains(got, "bomb") {
+	if got := NewScoped(o).For(filepath.Join(o.Root, strings.Repeat("a/", 50)+strings.Repeat("a", 200)+
+		".go")); !strings.Contains(got, "good") || strings.Contains(got, "bomb") {
 		t.Errorf("%q", got)
 	}
 }
@@ -74,8 +79,10 @@ func TestRulesAreGivenForMatchingFilesOnce(t *testing.T) {
 
 func TestMemoryOfAFolderComesWhenItIsEntered(t *testing.T) {
 	_, o := scopedTree(t, map[string]string{
-		"p/CLAUDE.md": "top", "p/api/AGENTS.md": "agents of api", "p/api/v1/CLAUDE.md": "claude of v1\n@more.md", "p/api/v1/more.md": "imported",
-		"p/api/.claude/rules/sql.md": "---\npaths: '*.sql'\n---\nsql rule", "p/api/v1/CLAUDE.local.md": "my own", "other/CLAUDE.md": "outside",
+		"p/CLAUDE.md": "top", "p/api/AGENTS.md": "agents of api", "p/api/v1/CLAUDE.md": "claude of v1\n@more.md",
+		"p/api/v1/more.md":           "imported",
+		"p/api/.claude/rules/sql.md": "---\npaths: '*.sql'\n---\nsql rule", "p/api/v1/CLAUDE.local.md": "my own",
+		"other/CLAUDE.md": "outside",
 	})
 	s := NewScoped(o)
 	got := s.For(filepath.Join(o.Root, "api/v1/new/file.go"))
@@ -100,7 +107,8 @@ func TestMemoryOfAFolderComesWhenItIsEntered(t *testing.T) {
 
 func TestScopedMemoryDoesNotReachOutOfTheProject(t *testing.T) {
 	top, o := scopedTree(t, map[string]string{
-		"secret.md": "secret", "p/sub/CLAUDE.md": "-> ../../secret.md", "p/.claude/rules/r.md": "---\npaths: '*.go'\n---\n@../../../secret.md",
+		"secret.md": "secret", "p/sub/CLAUDE.md": "-> ../../secret.md",
+		"p/.claude/rules/r.md": "---\npaths: '*.go'\n---\n@../../../secret.md",
 	})
 	if err := os.Symlink(top, filepath.Join(o.Root, "up")); err != nil {
 		t.Fatal(err)
@@ -116,10 +124,12 @@ func TestScopedMemoryDoesNotReachOutOfTheProject(t *testing.T) {
 func TestScopedMemoryIsBounded(t *testing.T) {
 	files := map[string]string{}
 	for i := range 250 {
-		files[fmt.Sprintf("p/.claude/rules/r%03d.md", i)] = "---\npaths: '*.go'\n---\n" + strings.Repeat(fmt.Sprintf("rule %d\n", i), 1000)
+		files[fmt.Sprintf("p/.claude/rules/r%03d.md", i)] = "---\npaths: '*.go'\n---\n" +
+			strings.Repeat(fmt.Sprintf("rule %d\n", i), 1000)
 	}
 	_, o := scopedTree(t, files)
-	if got := NewScoped(o).For(filepath.Join(o.Root, "a.go")); len(got) > scopedLimit+40_000 || !strings.Contains(got, "read it before") {
+	if got := NewScoped(o).For(filepath.Join(o.Root, "a.go")); len(got) > scopedLimit+40_000 || !strings.Contains(got,
+		"read it before") {
 		t.Errorf("%d bytes", len(got))
 	}
 }
@@ -149,14 +159,18 @@ func TestTheExampleOfTheDocumentHoldsForTheFilesItNames(t *testing.T) {
 func TestAfterAReloadOnlyMemoryThatChangedIsGivenAgain(t *testing.T) {
 	top, o := tree(t, map[string]string{
 		"p/sub/api/CLAUDE.md": "Of the api.", "p/sub/api/a.go": "", ".claude/rules/x": "",
-		"p/.claude/rules/go.md": "---\npaths: '**/*.go'\n---\nOf Go.", "p/.claude/rules/still.md": "---\npaths: '**/*.go'\n---\nStill the same.",
+		"p/.claude/rules/go.md":    "---\npaths: '**/*.go'\n---\nOf Go.",
+		"p/.claude/rules/still.md": "---\npaths: '**/*.go'\n---\nStill the same.",
 	})
 	s := NewScoped(o)
 	path := filepath.Join(top, "p/sub/api/a.go")
 	if got := s.For(path); !strings.Contains(got, "Of the api.") || !strings.Contains(got, "Of Go.") {
 		t.Fatalf("%q", got)
 	}
-	for name, text := range map[string]string{"p/sub/api/CLAUDE.md": "New of the api.", "p/.claude/rules/go.md": "---\npaths: '**/*.go'\n---\nNew of Go."} {
+	for name, text := range map[string]string{
+		"p/sub/api/CLAUDE.md":   "New of the api.",
+		"p/.claude/rules/go.md": "---\npaths: '**/*.go'\n---\nNew of Go.",
+	} {
 		if err := os.WriteFile(filepath.Join(top, name), []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
@@ -165,7 +179,8 @@ func TestAfterAReloadOnlyMemoryThatChangedIsGivenAgain(t *testing.T) {
 		t.Errorf("before the reload: %q", got)
 	}
 	s.Reload()
-	if got := s.For(path); !strings.Contains(got, "New of the api.") || !strings.Contains(got, "New of Go.") || strings.Contains(got, "Still") {
+	if got := s.For(path); !strings.Contains(got, "New of the api.") || !strings.Contains(got, "New of Go.") ||
+		strings.Contains(got, "Still") {
 		t.Errorf("after the reload: %q", got)
 	}
 	s.Reload()

@@ -19,7 +19,9 @@ const (
 // Structure provides the folders below dir with their file counts, as many levels as fit, and the files of dir itself.
 // Files that git ignores are left out.
 func Structure(dir string) Provider {
-	return Provider{Name: "structure", Origin: "setting context.fileStructure", Get: func(ctx context.Context) (string, error) {
+	return Provider{Name: "structure", Origin: "setting context.fileStructure", Get: func(ctx context.Context) (string,
+		error,
+	) {
 		top, more, err := countFiles(ctx, dir)
 		if err != nil {
 			return "", err

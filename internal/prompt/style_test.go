@@ -17,8 +17,16 @@ func TestAStyleTakesThePlaceOfWhatItReplaces(t *testing.T) {
 		style    Style
 		has, not []string
 	}{
-		{Style{Name: "A", Text: "Sing."}, []string{"# Care", "Report honestly", "# Output style: A\n\nSing."}, []string{"# How to work", "brief and plain"}},
-		{Style{Name: "B", Text: "Sing.", KeepCoding: true}, []string{"# How to work", "# Care", "Report honestly", "Sing."}, []string{"brief and plain"}},
+		{
+			Style{Name: "A", Text: "Sing."},
+			[]string{"# Care", "Report honestly", "# Output style: A\n\nSing."},
+			[]string{"# How to work", "brief and plain"},
+		},
+		{
+			Style{Name: "B", Text: "Sing.", KeepCoding: true},
+			[]string{"# How to work", "# Care", "Report honestly", "Sing."},
+			[]string{"brief and plain"},
+		},
 	} {
 		got := text(tc.style)
 		for _, want := range tc.has {

@@ -88,7 +88,8 @@ func SystemSections(o SystemOptions) []Section {
 		add("language", "setting language", "# Language\n\nWrite your answers in "+oneLine(strings.TrimSpace(o.Language), 60)+
 			". Code, identifiers and commands stay as they are.")
 	}
-	if text := attribution("commit message", o.Commit) + attribution("description of a pull request", o.PullRequest); text != "" {
+	if text := attribution("commit message", o.Commit) + attribution("description of a pull request",
+		o.PullRequest); text != "" {
 		add("attribution", "setting attribution", "# Attribution\n"+text)
 	}
 	add("user", "--append-system-prompt", o.Append)

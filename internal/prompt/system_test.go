@@ -35,7 +35,8 @@ func TestTheBytesOfTheSystemPromptOfEachFamily(t *testing.T) {
 func TestTheFamilyOfAModel(t *testing.T) {
 	for id, want := range map[string]Family{
 		"claude-opus-4-1": Claude, "anthropic/claude-sonnet-4-5": Claude, "us.anthropic.claude-haiku-4-5-v1:0": Claude,
-		"gpt-5": GPT, "openai/gpt-4.1-mini": GPT, "o3": GPT, "o4-mini": GPT, "codex-mini-latest": GPT, "chatgpt-4o-latest": GPT,
+		"gpt-5": GPT, "openai/gpt-4.1-mini": GPT, "o3": GPT, "o4-mini": GPT, "codex-mini-latest": GPT,
+		"chatgpt-4o-latest":       GPT,
 		"models/gemini-2.5-flash": Gemini, "gpt-oss-120b": Open, "llama-3.3-70b": Open, "olmo-2": Open, "o1x": Open, "": Open,
 	} {
 		if got := FamilyOf(id); got != want {

@@ -134,7 +134,10 @@ func (r *reader) blocks(v any) (out []llm.Part) {
 			out = append(out, r.call(str(at(b, "id")), str(at(b, "name")), raw(at(b, "input")), nil))
 		case "tool_result":
 			id := str(at(b, "tool_use_id"))
-			out = append(out, llm.ToolResult{CallID: id, Name: r.names[id], Parts: r.blocks(at(b, "content")), IsError: at(b, "is_error") == true})
+			out = append(out, llm.ToolResult{
+				CallID: id, Name: r.names[id], Parts: r.blocks(at(b, "content")),
+				IsError: at(b, "is_error") == true,
+			})
 		default:
 			out = append(out, *r.opaque(b))
 		}
@@ -144,7 +147,8 @@ func (r *reader) blocks(v any) (out []llm.Part) {
 
 func (r *reader) chat(v map[string]any) {
 	r.req.MaxTokens = max(num(v["max_tokens"]), num(v["max_completion_tokens"]))
-	r.req.Temperature, r.req.Effort = number(v["temperature"]), llm.Effort(str(v["reasoning_effort"])+str(at(v, "reasoning", "effort")))
+	r.req.Temperature, r.req.Effort = number(v["temperature"]), llm.Effort(str(v["reasoning_effort"])+
+		str(at(v, "reasoning", "effort")))
 	r.req.Stop = strs(list(v, "stop"))
 	for _, m := range list(v, "messages") {
 		switch role := str(at(m, "role")); role {
@@ -190,7 +194,8 @@ func (r *reader) chatReply(m any) {
 		if e := at(c, "extra_content"); e != nil {
 			o = r.opaque(map[string]any{"extra_content": e})
 		}
-		parts = append(parts, r.call(str(at(c, "id")), str(at(c, "function", "name")), json.RawMessage(str(at(c, "function", "arguments"))), o))
+		parts = append(parts, r.call(str(at(c, "id")), str(at(c, "function", "name")),
+			json.RawMessage(str(at(c, "function", "arguments"))), o))
 	}
 	r.add(llm.Assistant, parts...)
 }
@@ -250,7 +255,8 @@ func (r *reader) item(item any) {
 func (r *reader) google(v map[string]any) {
 	conf := v["generationConfig"]
 	r.req.MaxTokens, r.req.Temperature = num(at(conf, "maxOutputTokens")), number(at(conf, "temperature"))
-	r.req.Stop, r.req.Effort = strs(list(conf, "stopSequences")), llm.Effort(str(at(conf, "thinkingConfig", "thinkingLevel")))
+	r.req.Stop, r.req.Effort = strs(list(conf, "stopSequences")),
+		llm.Effort(str(at(conf, "thinkingConfig", "thinkingLevel")))
 	for _, p := range list(v, "systemInstruction", "parts") {
 		r.req.System = append(r.req.System, llm.Text{Text: str(at(p, "text"))})
 	}
@@ -304,7 +310,8 @@ func (r *reader) googlePart(p any) llm.Part {
 
 func (r *reader) converse(v map[string]any) {
 	conf := v["inferenceConfig"]
-	r.req.MaxTokens, r.req.Temperature, r.req.Stop = num(at(conf, "maxTokens")), number(at(conf, "temperature")), strs(list(conf, "stopSequences"))
+	r.req.MaxTokens, r.req.Temperature, r.req.Stop = num(at(conf, "maxTokens")), number(at(conf, "temperature")),
+		strs(list(conf, "stopSequences"))
 	r.req.System = r.converseParts(v["system"])
 	for _, m := range list(v, "messages") {
 		r.add(llm.Role(str(at(m, "role"))), r.converseParts(at(m, "content"))...)
@@ -334,7 +341,10 @@ func (r *reader) converseParts(v any) (out []llm.Part) {
 			out = append(out, r.call(str(at(call, "toolUseId")), str(at(call, "name")), raw(at(call, "input")), nil))
 		case result != nil:
 			id := str(at(result, "toolUseId"))
-			out = append(out, llm.ToolResult{CallID: id, Name: r.names[id], Parts: r.converseParts(at(result, "content")), IsError: at(result, "status") == "error"})
+			out = append(out, llm.ToolResult{
+				CallID: id, Name: r.names[id], Parts: r.converseParts(at(result, "content")),
+				IsError: at(result, "status") == "error",
+			})
 		case thought != nil:
 			out = append(out, llm.Reasoning{
 				Text: str(at(thought, "reasoningText", "text")), Signature: str(at(thought, "reasoningText", "signature")),

@@ -28,8 +28,8 @@ func above(address string) (rest, name string) {
 	return address[:i], address[i+1:]
 }
 
-// addressed returns the model that lathe would use for a request to an address, with its quirks; nil: lathe has no wire for it.
-// Its replies are those of the tape.
+// addressed returns the model that lathe would use for a request to an address, with its quirks; nil: lathe has no wire
+// for it. Its replies are those of the tape.
 func addressed(t testing.TB, address string, body []byte, reply tape) (wire string, m llm.Model) {
 	t.Helper()
 	var named struct{ Model string }
@@ -42,7 +42,10 @@ func addressed(t testing.TB, address string, body []byte, reply tape) (wire stri
 	var p llm.Provider
 	switch {
 	case strings.HasPrefix(verb, "converse"):
-		wire, p = "converse", converse.New(converse.Config{BaseURL: strings.TrimSuffix(models, "/model"), HTTP: client, Retry: once})
+		wire, p = "converse", converse.New(converse.Config{
+			BaseURL: strings.TrimSuffix(models, "/model"), HTTP: client,
+			Retry: once,
+		})
 		id, _ = url.PathUnescape(quoted)
 	case strings.Contains(verb, "enerateContent"):
 		wire, p = "google", google.New(google.Config{BaseURL: base, HTTP: client, Retry: once})
@@ -63,9 +66,15 @@ func addressed(t testing.TB, address string, body []byte, reply tape) (wire stri
 		}
 		wire, p = "anthropic", a
 	case verb == "responses":
-		wire, id, p = "responses", named.Model, openai.New(openai.Config{BaseURL: base, HTTP: client, Retry: once, Responses: true})
+		wire, id, p = "responses", named.Model, openai.New(openai.Config{
+			BaseURL: base, HTTP: client, Retry: once,
+			Responses: true,
+		})
 	case verb == "completions":
-		wire, id, p = "chat", named.Model, openai.New(openai.Config{BaseURL: strings.TrimSuffix(base, "/chat"), HTTP: client, Retry: once, Traits: chatTraits(base, named.Model)})
+		wire, id, p = "chat", named.Model, openai.New(openai.Config{
+			BaseURL: strings.TrimSuffix(base, "/chat"), HTTP: client,
+			Retry: once, Traits: chatTraits(base, named.Model),
+		})
 	default:
 		return "", nil
 	}
@@ -104,7 +113,8 @@ func said(req *llm.Request) []string {
 	for _, m := range req.Messages {
 		for _, p := range m.Parts {
 			line := string(m.Role) + " " + saidPart(p)
-			if text, ok := strings.CutPrefix(line, string(m.Role)+" text "); ok && strings.HasPrefix(out[len(out)-1], string(m.Role)+" text ") {
+			if text, ok := strings.CutPrefix(line, string(m.Role)+" text "); ok && strings.HasPrefix(out[len(out)-1],
+				string(m.Role)+" text ") {
 				out[len(out)-1] += "\n\n" + text // texts of one author are one
 				continue
 			}
@@ -194,8 +204,8 @@ func differences(accepted, sent []byte) (out []string) {
 	return out
 }
 
-// checkAccepted reads a request that a host accepted, has lathe send the same conversation, and reports what differs, except
-// for members that are expected to.
+// checkAccepted reads a request that a host accepted, has lathe send the same conversation, and reports what differs,
+// except for members that are expected to.
 func checkAccepted(t *testing.T, address string, body []byte, expected func(wire, field string) bool) (other []string) {
 	t.Helper()
 	wire, m := addressed(t, address, body, tape{"application/json", []byte("{}")})
@@ -210,17 +220,19 @@ func checkAccepted(t *testing.T, address string, body []byte, expected func(wire
 	}
 	all := differences(body, sent)
 	if d := slices.DeleteFunc(slices.Clone(all), func(f string) bool { return expected(wire, f) }); len(d) > 0 {
-		t.Errorf("%s: members differ from those that the host accepted: %s\naccepted %.3000s\nsent     %.3000s", m.Info().ID, strings.Join(d, " "), body, sent)
+		t.Errorf("%s: members differ from those that the host accepted: %s\naccepted %.3000s\nsent     %.3000s", m.Info().ID,
+			strings.Join(d, " "), body, sent)
 	}
 	return all
 }
 
-// TestAcceptedRequestsAreSentAsTheyWere reads requests that hosts accepted, from the folder that LATHE_RECORDINGS names, and
-// compares them with what lathe sends for the same conversation.
+// TestAcceptedRequestsAreSentAsTheyWere reads requests that hosts accepted, from the folder that LATHE_RECORDINGS
+// names, and compares them with what lathe sends for the same conversation.
 func TestAcceptedRequestsAreSentAsTheyWere(t *testing.T) {
 	dir := os.Getenv("LATHE_RECORDINGS")
 	if dir == "" {
-		t.Skip("LATHE_RECORDINGS names no folder of recordings; TestRequestsHaveTheAcceptedForms has the forms that occur in them")
+		t.Skip("LATHE_RECORDINGS names no folder of recordings; TestRequestsHaveTheAcceptedForms has the forms that occur " +
+			"in them")
 	}
 	err := filepath.WalkDir(dir, func(path string, _ fs.DirEntry, err error) error {
 		if err != nil || filepath.Ext(path) != ".json" {
@@ -237,13 +249,15 @@ func TestAcceptedRequestsAreSentAsTheyWere(t *testing.T) {
 				continue
 			}
 			t.Run(fmt.Sprintf("%s/%d", filepath.Base(path), i), func(t *testing.T) {
-				checkAccepted(t, x.Request.URL, []byte(x.Request.Body), func(wire, f string) bool { return judged()[wire+" "+f] != "" })
+				checkAccepted(t, x.Request.URL, []byte(x.Request.Body),
+					func(wire, f string) bool { return judged()[wire+" "+f] != "" })
 				if i+1 < len(r.Interactions) && r.Interactions[i+1].Response.Status == 200 {
 					reply := []byte(x.Response.Body)
 					if x.Response.BodyEncoding == "base64" {
 						reply, _ = base64.StdEncoding.DecodeString(x.Response.Body)
 					}
-					checkContinued(t, x.Request.URL, []byte(x.Request.Body), tape{x.Response.Headers["content-type"], reply}, []byte(r.Interactions[i+1].Request.Body))
+					checkContinued(t, x.Request.URL, []byte(x.Request.Body), tape{x.Response.Headers["content-type"], reply},
+						[]byte(r.Interactions[i+1].Request.Body))
 				}
 			})
 		}
@@ -254,8 +268,8 @@ func TestAcceptedRequestsAreSentAsTheyWere(t *testing.T) {
 	}
 }
 
-// checkContinued has lathe read a reply, and requires that its next request sends all of the reply back that the accepted
-// request did: texts, calls in order with their ids, and what the host sealed.
+// checkContinued has lathe read a reply, and requires that its next request sends all of the reply back that the
+// accepted request did: texts, calls in order with their ids, and what the host sealed.
 func checkContinued(t *testing.T, address string, first []byte, reply tape, second []byte) {
 	t.Helper()
 	wire, m := addressed(t, address, first, reply)
@@ -272,7 +286,8 @@ func checkContinued(t *testing.T, address string, first []byte, reply tape, seco
 	next.Messages = append(append([]llm.Message(nil), before.Messages...), msg, llm.UserText("Go on."))
 	sent := readRequest(t, wire, host, sentBody(t, m, &next))
 	if got := kept(sent.Messages[len(before.Messages)]); !holds(got, kept(want.Messages[len(before.Messages)])) {
-		t.Errorf("of the reply\n%s\ngoes back, but the host was sent\n%s", strings.Join(got, "\n"), strings.Join(kept(want.Messages[len(before.Messages)]), "\n"))
+		t.Errorf("of the reply\n%s\ngoes back, but the host was sent\n%s", strings.Join(got, "\n"),
+			strings.Join(kept(want.Messages[len(before.Messages)]), "\n"))
 	}
 }
 

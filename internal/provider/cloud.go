@@ -77,8 +77,9 @@ func openBedrock(c connection) (llm.Provider, error) {
 		c.prepare = cloud.AWS(o, region)
 	}
 	others := converse.New(converse.Config{
-		Name: c.name, BaseURL: base, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, Prepare: c.prepare,
-		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL,
+		Name: c.name, BaseURL: base, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry, StallTimeout: c.stall,
+		Prepare: c.prepare,
+		KeyVar:  place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL,
 	})
 	if c.set.Type == converseWire {
 		if c.task > 0 {
@@ -93,8 +94,8 @@ func openBedrock(c connection) (llm.Provider, error) {
 	return bedrockModels{c.name, region, claude, others}, nil
 }
 
-// bedrockModels are the models of a region of Bedrock: Anthropic's by their own API, unless that is nil, and all others by
-// Converse.
+// bedrockModels are the models of a region of Bedrock: Anthropic's by their own API, unless that is nil, and all others
+// by Converse.
 type bedrockModels struct {
 	name, region   string
 	claude, others llm.Provider
@@ -112,10 +113,11 @@ func (b bedrockModels) Model(ctx context.Context, id string) (llm.Model, error) 
 	return b.claude.Model(ctx, id)
 }
 
-// isClaude reports whether a name of Bedrock's is one of a model of Anthropic's. An inference profile that the user made
-// does not tell; such ones are mostly made for Claude.
+// isClaude reports whether a name of Bedrock's is one of a model of Anthropic's. An inference profile that the user
+// made does not tell; such ones are mostly made for Claude.
 func isClaude(id string) bool {
-	return strings.Contains(id, "claude") || strings.Contains(id, "anthropic.") || strings.Contains(id, ":application-inference-profile/")
+	return strings.Contains(id, "claude") || strings.Contains(id, "anthropic.") || strings.Contains(id,
+		":application-inference-profile/")
 }
 
 func newClaude(c connection, where anthropic.Cloud, base, region string) (llm.Provider, error) {
@@ -123,8 +125,10 @@ func newClaude(c connection, where anthropic.Cloud, base, region string) (llm.Pr
 		return nil, noTaskBudget(c.name)
 	}
 	return anthropic.New(anthropic.Config{
-		Name: c.name, BaseURL: base, Headers: c.set.Headers, Betas: c.set.Betas, HTTP: c.http, Retry: c.retry, StallTimeout: c.stall,
-		ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare, CacheTTL: c.cacheTTL, Cloud: where, Region: region,
+		Name: c.name, BaseURL: base, Headers: c.set.Headers, Betas: c.set.Betas, HTTP: c.http, Retry: c.retry,
+		StallTimeout:   c.stall,
+		ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare, CacheTTL: c.cacheTTL, Cloud: where,
+		Region: region,
 		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
 	})
 }
@@ -147,7 +151,8 @@ func (v vertexModels) Model(ctx context.Context, id string) (llm.Model, error) {
 // openVertex connects to a project in Vertex AI.
 func openVertex(c connection) (llm.Provider, error) {
 	env := c.cloud.Getenv
-	project := cmp.Or(env("ANTHROPIC_VERTEX_PROJECT_ID"), env("GOOGLE_VERTEX_PROJECT"), env("GOOGLE_CLOUD_PROJECT"), env("GCLOUD_PROJECT"))
+	project := cmp.Or(env("ANTHROPIC_VERTEX_PROJECT_ID"), env("GOOGLE_VERTEX_PROJECT"), env("GOOGLE_CLOUD_PROJECT"),
+		env("GCLOUD_PROJECT"))
 	location := cmp.Or(env("CLOUD_ML_REGION"), env("GOOGLE_VERTEX_LOCATION"), env("GOOGLE_CLOUD_LOCATION"), "global")
 	if project == "" {
 		return nil, fmt.Errorf("the provider %s needs the project: set ANTHROPIC_VERTEX_PROJECT_ID", c.name)

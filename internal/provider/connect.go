@@ -184,7 +184,8 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	}
 	base := baseOf(name, set)
 	if base == "" && !speaksClaude(wireOf(name, set)) {
-		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name, place(name, "apiBase"))
+		return nil, fmt.Errorf("the provider %s has an address of your own: set %s in your settings", name,
+			place(name, "apiBase"))
 	}
 	set.APIBase = base
 	if all.replay == nil {
@@ -192,8 +193,12 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	}
 	c := connection{
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
-		retry: llm.RetryPolicy{Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs), MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs)},
-		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime, task: all.o.TaskBudget,
+		retry: llm.RetryPolicy{
+			Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs),
+			MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs),
+		},
+		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime,
+		task:  all.o.TaskBudget,
 		cloud: cloud.Options{Getenv: all.getenv, HTTP: all.http, Run: all.runCommand},
 	}
 	if c.retry.Max == 0 {
@@ -210,7 +215,8 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	}
 	open, ok := wires[wire]
 	if !ok {
-		return nil, fmt.Errorf("provider %s: there is no wire %q; the wires are %s", name, wire, strings.Join(slices.Sorted(maps.Keys(wires)), ", "))
+		return nil, fmt.Errorf("provider %s: there is no wire %q; the wires are %s", name, wire,
+			strings.Join(slices.Sorted(maps.Keys(wires)), ", "))
 	}
 	return open(c)
 }
@@ -261,9 +267,11 @@ func speaksClaude(wire string) bool {
 
 func openAnthropic(c connection) (llm.Provider, error) {
 	return anthropic.New(anthropic.Config{
-		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers, Betas: c.set.Betas,
-		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare,
-		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL, TaskBudget: c.task,
+		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers,
+		Betas: c.set.Betas,
+		HTTP:  c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version,
+		Prepare: c.prepare,
+		KeyVar:  place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL, TaskBudget: c.task,
 	})
 }
 
@@ -278,7 +286,8 @@ func openGoogle(c connection) (llm.Provider, error) {
 }
 
 func noTaskBudget(name string) error {
-	return fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd", name)
+	return fmt.Errorf("--task-budget: %s has no task budgets, only Anthropic's API; use --max-turns or --max-budget-usd",
+		name)
 }
 
 func openOpenAI(c connection) (llm.Provider, error) {
@@ -297,7 +306,8 @@ func openOpenAI(c connection) (llm.Provider, error) {
 	}
 	return openai.New(openai.Config{
 		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
-		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
+		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"),
+		URLVar:    place(c.name, "apiBase"),
 		Responses: c.responses, APIVersion: c.set.APIVersion, WebSocket: c.set.WebSocket,
 	}), nil
 }
@@ -322,7 +332,8 @@ func describe(info llm.ModelInfo, own config.ModelInfo) llm.ModelInfo {
 	if own.Name != "" {
 		info.Name = own.Name
 	}
-	if !info.Known { // a guess does not become a fact: the limit is left to the server, which refuses images if it takes none
+	// a guess does not become a fact: the limit is left to the server, which refuses images if it takes none
+	if !info.Known {
 		info.MaxOutput, info.Images = 0, true
 	}
 	if own.ContextWindow > 0 {

@@ -17,7 +17,8 @@ import (
 )
 
 // handoverScript has replies of every kind: several calls, thoughts, plain answers, bad input, an impossible name.
-// Calls have ids of their own at each server, since servers know theirs by id; those of one have characters that others refuse.
+// Calls have ids of their own at each server, since servers know theirs by id; those of one have characters that others
+// refuse.
 func handoverScript(server string) *llmtest.Script {
 	call := func(name, path string) llmtest.Part { return llmtest.Tool(name, map[string]any{"file_path": path}) }
 	signed := func(parts ...llmtest.Part) llmtest.Reply {
@@ -81,11 +82,17 @@ func handoverModels(t *testing.T) []llm.Model {
 		id string
 	}{
 		{claude, llm.DefaultModel},
-		{openai.New(openai.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never, Traits: &openai.Traits{Reasoning: openai.KeepWithCalls}}), "local"},
+		{openai.New(openai.Config{
+			BaseURL: server(), APIKey: "k", HTTP: client, Retry: never,
+			Traits: &openai.Traits{Reasoning: openai.KeepWithCalls},
+		}), "local"},
 		{openai.New(openai.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never, Responses: true}), "gpt-5.1"},
 		{google.New(google.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never}), "gemini-3-flash-preview"},
 		{google.New(google.Config{BaseURL: server(), APIKey: "k", HTTP: client, Retry: never}), "gemini-2.5-pro"},
-		{converse.New(converse.Config{BaseURL: server(), Headers: map[string]string{"Authorization": "Bearer k"}, HTTP: client, Retry: never}), "us.anthropic.claude-sonnet-4-5-20250929-v1:0"},
+		{converse.New(converse.Config{
+			BaseURL: server(), Headers: map[string]string{"Authorization": "Bearer k"},
+			HTTP: client, Retry: never,
+		}), "us.anthropic.claude-sonnet-4-5-20250929-v1:0"},
 	} {
 		m, err := row.p.Model(t.Context(), row.id)
 		if err != nil {
@@ -112,7 +119,10 @@ func reply(ctx context.Context, m llm.Model, msgs []llm.Message) (llm.Message, e
 	schema := []byte(`{"type":"object","properties":{"file_path":{"type":"string"}},"required":["file_path"]}`)
 	req := &llm.Request{
 		System: []llm.Part{llm.Text{Text: "S"}}, Messages: msgs, Effort: "medium",
-		Tools: []llm.ToolSpec{{Name: "Read", Description: "Reads.", Schema: schema}, {Name: "Bash", Description: "Runs.", Schema: schema}},
+		Tools: []llm.ToolSpec{{Name: "Read", Description: "Reads.", Schema: schema}, {
+			Name: "Bash", Description: "Runs.",
+			Schema: schema,
+		}},
 	}
 	for d, err := range m.Stream(ctx, req) {
 		if err != nil {
@@ -158,7 +168,10 @@ func TestAHandOverLeaksNoSignatures(t *testing.T) {
 				continue
 			}
 			body := ""
-			for d, err := range to.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("Please begin."), m, answered(m, false)}}) {
+			for d, err := range to.Stream(t.Context(), &llm.Request{Messages: []llm.Message{
+				llm.UserText("Please begin."), m,
+				answered(m, false),
+			}}) {
 				if err != nil {
 					break // what was sent counts
 				}

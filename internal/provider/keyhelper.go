@@ -54,7 +54,10 @@ func (all *Set) helperKey(ctx context.Context, refused string) (string, error) {
 		if ctx.Err() != nil {
 			return "", ctx.Err()
 		}
-		return "", &llm.Error{Kind: llm.KindAuth, Message: err.Error(), Hint: "run the command by hand, and correct apiKeyHelper in your settings", Err: err}
+		return "", &llm.Error{
+			Kind: llm.KindAuth, Message: err.Error(),
+			Hint: "run the command by hand, and correct apiKeyHelper in your settings", Err: err,
+		}
 	}
 	h.key, h.at = key, time.Now()
 	return key, nil

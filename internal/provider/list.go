@@ -13,8 +13,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// ModelsOf lists the models of a provider by the ids that choose them, or of all that have a key if name is "". A server
-// whose models are not in the catalogue is asked for them.
+// ModelsOf lists the models of a provider by the ids that choose them, or of all that have a key if name is "". A
+// server whose models are not in the catalogue is asked for them.
 func (all *Set) ModelsOf(ctx context.Context, name string) ([]llm.ModelInfo, error) {
 	if name == "" {
 		if models := all.Models(); len(models) > 0 {
@@ -84,7 +84,8 @@ func (all *Set) served(ctx context.Context, name string) ([]llm.ModelInfo, error
 	all.mu.Unlock()
 	resp, err := client.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("the server of %s at %s does not answer; is it running? (%s)", name, u.Host, place(name, "apiBase"))
+		return nil, fmt.Errorf("the server of %s at %s does not answer; is it running? (%s)", name, u.Host,
+			place(name, "apiBase"))
 	}
 	defer func() { _ = resp.Body.Close() }()
 	b, err := io.ReadAll(io.LimitReader(resp.Body, mostList))

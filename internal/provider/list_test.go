@@ -22,25 +22,30 @@ func TestTheModelsOfAServerAreListedByIt(t *testing.T) {
 		fmt.Fprint(w, `{"object":"list","data":[{"id":"qwen3:8b"},{"id":"llama","max_model_len":4096}]}`)
 	}))
 	t.Cleanup(server.Close)
-	all := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "`+server.URL+`", "apiKey": "k", "models": {"qwen3:8b": {"contextWindow": 7}}}}}`)
+	all := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "`+server.URL+
+		`", "apiKey": "k", "models": {"qwen3:8b": {"contextWindow": 7}}}}}`)
 	models, err := all.ModelsOf(t.Context(), "box")
 	if err != nil || len(models) != 2 || auth != "Bearer k" {
 		t.Fatalf("%+v %v %q", models, err, auth)
 	}
-	if a, b := models[0], models[1]; a.ID != "box/qwen3:8b" || a.ContextWindow != 7 || b.ID != "box/llama" || b.ContextWindow != 4096 || !b.Known {
+	if a, b := models[0], models[1]; a.ID != "box/qwen3:8b" || a.ContextWindow != 7 || b.ID != "box/llama" ||
+		b.ContextWindow != 4096 || !b.Known {
 		t.Errorf("%+v", models)
 	}
-	if _, err := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1"}}}`).ModelsOf(t.Context(), "box"); err == nil || !strings.Contains(err.Error(), "is it running") {
+	if _, err := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1"}}}`).ModelsOf(
+		t.Context(), "box"); err == nil || !strings.Contains(err.Error(), "is it running") {
 		t.Errorf("%v", err)
 	}
-	if _, err := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "`+server.URL+`/v1/other"}}}`).ModelsOf(t.Context(), "box"); err == nil || !strings.Contains(err.Error(), "no list of models") {
+	if _, err := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "`+server.URL+`/v1/other"}}}`).ModelsOf(
+		t.Context(), "box"); err == nil || !strings.Contains(err.Error(), "no list of models") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestTheModelsOfAKnownHostAreThoseOfTheCatalogue(t *testing.T) {
 	models, err := set(t, "{}", "GROQ_API_KEY=k").ModelsOf(t.Context(), "groq")
-	if err != nil || !slices.ContainsFunc(models, func(m llm.ModelInfo) bool { return m.ID == "groq/openai/gpt-oss-120b" && m.Known && !m.Unpriced }) {
+	if err != nil || !slices.ContainsFunc(models,
+		func(m llm.ModelInfo) bool { return m.ID == "groq/openai/gpt-oss-120b" && m.Known && !m.Unpriced }) {
 		t.Errorf("%d %v", len(models), err)
 	}
 	if _, err := set(t, "{}").ModelsOf(t.Context(), "groq"); err == nil || !strings.Contains(err.Error(), "GROQ_API_KEY") {
@@ -54,13 +59,17 @@ func TestTheModelsOfAKnownHostAreThoseOfTheCatalogue(t *testing.T) {
 func TestTheSettingsOfAModelReachItsRequests(t *testing.T) {
 	var got *http.Request
 	url := requests(t, func(r *http.Request) { got = r })
-	all := set(t, `{"stream": {"maxRetries": 0}, "providers": {"box": {"type": "openai", "apiBase": "`+url+`", "models": {"blind": {"images": false, "maxOutputTokens": 77}}}}}`)
+	all := set(t, `{"stream": {"maxRetries": 0}, "providers": {"box": {"type": "openai", "apiBase": "`+url+
+		`", "models": {"blind": {"images": false, "maxOutputTokens": 77}}}}}`)
 	m, err := all.Model(t.Context(), "box/blind")
 	if err != nil {
 		t.Fatal(err)
 	}
 	body := ""
-	for d, err := range m.Stream(t.Context(), &llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "x"}, llm.Media{MIME: "image/png", Data: []byte("png"), Name: "a.png"}}}}}) {
+	for d, err := range m.Stream(t.Context(), &llm.Request{Messages: []llm.Message{{
+		Role:  llm.User,
+		Parts: []llm.Part{llm.Text{Text: "x"}, llm.Media{MIME: "image/png", Data: []byte("png"), Name: "a.png"}},
+	}}}) {
 		if err != nil {
 			break // the server answers in no wire's form
 		}
@@ -68,7 +77,8 @@ func TestTheSettingsOfAModelReachItsRequests(t *testing.T) {
 			body = string(sent.Body())
 		}
 	}
-	if got == nil || strings.Contains(body, "image_url") || !strings.Contains(body, "a.png (image/png) left out") || !strings.Contains(body, `"max_tokens":77`) {
+	if got == nil || strings.Contains(body, "image_url") || !strings.Contains(body, "a.png (image/png) left out") ||
+		!strings.Contains(body, `"max_tokens":77`) {
 		t.Errorf("%s", body)
 	}
 }
@@ -81,9 +91,15 @@ func TestThinkingAndImagesOfTheSettingsReachEveryWire(t *testing.T) {
 		{"openai", "ours", `{"contextWindow": 4096}`, "image_url", "max_tokens"},
 		{"openai", "ours", `{"images": false}`, "left out", "image_url"},
 		{"openai", "gpt-5.1", `{"thinking": ""}`, `"max_completion_tokens":16384`, "effort"},
-		{"responses", "ours", `{"thinking": "adaptive"}`, `"include":["reasoning.encrypted_content"],"reasoning":{"summary":"auto","effort":"high"}`, "max_output_tokens"},
+		{
+			"responses", "ours", `{"thinking": "adaptive"}`,
+			`"include":["reasoning.encrypted_content"],"reasoning":{"summary":"auto","effort":"high"}`, "max_output_tokens",
+		},
 		{"responses", "gpt-5-chat-latest", `{"images": false}`, "left out", "reasoning"},
-		{"anthropic", "ours", `{"thinking": "adaptive"}`, `"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`, "cannot be sent"},
+		{
+			"anthropic", "ours", `{"thinking": "adaptive"}`,
+			`"thinking":{"type":"adaptive","display":"summarized"},"output_config":{"effort":"high"}`, "cannot be sent",
+		},
 		{"anthropic", "ours", `{"thinking": "budget"}`, `"budget_tokens":20000`, "effort"},
 		{"anthropic", "claude-sonnet-4-5", `{"thinking": ""}`, `"type":"image"`, "budget_tokens"},
 		{"anthropic", "claude-sonnet-4-5", `{"images": false}`, "cannot be sent", `"type":"image"`},
@@ -93,13 +109,17 @@ func TestThinkingAndImagesOfTheSettingsReachEveryWire(t *testing.T) {
 		{"google", "gemini-3-new", `{"contextWindow": 5000}`, `"thinkingLevel":"high"`, "left out"},
 		{"google", "gemini-2.5-flash", `{"images": false}`, "left out", "inlineData"},
 	} {
-		all := set(t, `{"stream": {"maxRetries": 0}, "providers": {"box": {"type": "`+row.wire+`", "apiKey": "k", "apiBase": "http://127.0.0.1:1", "models": {"`+row.id+`": `+row.own+`}}}}`)
+		all := set(t, `{"stream": {"maxRetries": 0}, "providers": {"box": {"type": "`+row.wire+
+			`", "apiKey": "k", "apiBase": "http://127.0.0.1:1", "models": {"`+row.id+`": `+row.own+`}}}}`)
 		m, err := all.Model(t.Context(), "box/"+row.id)
 		if err != nil {
 			t.Fatal(err)
 		}
 		body := string(sentBody(t, m, &llm.Request{
-			Effort: "high", Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "x"}, llm.Media{MIME: "image/png", Data: []byte("png")}}}},
+			Effort: "high", Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{
+				llm.Text{Text: "x"},
+				llm.Media{MIME: "image/png", Data: []byte("png")},
+			}}},
 		}))
 		if !strings.Contains(body, row.has) || strings.Contains(body, row.not) {
 			t.Errorf("%s %s %s: want %s, not %s:\n%s", row.wire, row.id, row.own, row.has, row.not, body)

@@ -33,8 +33,8 @@ func (l *localServer) found() string {
 	return l.base
 }
 
-// localServer asks once whether an Ollama with models runs on this machine, at OLLAMA_HOST or its usual port. It is asked only
-// where no other provider can be called.
+// localServer asks once whether an Ollama with models runs on this machine, at OLLAMA_HOST or its usual port. It is
+// asked only where no other provider can be called.
 func (all *Set) localServer() foundServer {
 	l := &all.local
 	l.once.Do(func() {

@@ -52,8 +52,8 @@ type Set struct {
 	given     []string // the scripted models that may be used
 }
 
-// Give lets scripted models among ids be used: those that the user names on the command line. Settings and files of agents can come
-// with a project, which would then speak as the model.
+// Give lets scripted models among ids be used: those that the user names on the command line. Settings and files of
+// agents can come with a project, which would then speak as the model.
 func (all *Set) Give(ids ...string) {
 	all.mu.Lock()
 	defer all.mu.Unlock()
@@ -209,12 +209,14 @@ func (all *Set) ready(name string) error {
 	if h.Device {
 		return fmt.Errorf("the provider %s has no login: run lathe auth login %s", name, name)
 	}
-	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings, or run lathe auth login %s", name, place(name, "apiKey"), name, name)
+	return fmt.Errorf("the provider %s has no key: set %s, or providers.%s.apiKey in your settings, or run lathe auth "+
+		"login %s", name, place(name, "apiKey"), name, name)
 }
 
 func unknownProvider(name string, names []string) error {
 	slices.Sort(names)
-	return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the settings", name, strings.Join(names, ", "))
+	return fmt.Errorf("there is no provider %q; the providers are %s, and others can be added under providers in the "+
+		"settings", name, strings.Join(names, ", "))
 }
 
 // usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
@@ -225,7 +227,8 @@ func (all *Set) usable(name string) bool {
 	if all.replaying() != nil && name == all.o.Settings().Provider {
 		return true
 	}
-	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || all.stored(name, p) || keyInHeaders(p.Headers) || all.cloudReady(h)
+	return p.APIKey != "" || p.AuthToken != "" || all.helped(name, p) || own || all.stored(name, p) ||
+		keyInHeaders(p.Headers) || all.cloudReady(h)
 }
 
 // keyInHeaders reports whether headers that the user set carry a key.
@@ -245,7 +248,8 @@ func (all *Set) Provider(name string) config.Provider {
 	if name == ollamaHost && p.APIBase == "" {
 		p.APIBase = all.local.found()
 	}
-	if all.o.Settings().APIBase != "" && (name == all.o.Settings().Provider || (all.o.Settings().Provider == "" && name == all.baseOwner())) {
+	if all.o.Settings().APIBase != "" && (name == all.o.Settings().Provider ||
+		(all.o.Settings().Provider == "" && name == all.baseOwner())) {
 		p.APIBase = all.o.Settings().APIBase
 	}
 	return p

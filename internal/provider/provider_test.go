@@ -23,7 +23,8 @@ func set(t *testing.T, settings string, env ...string) *Set {
 	t.Helper()
 	dir := t.TempDir()
 	cfg, err := config.Load(config.Options{
-		Dir: dir, Home: dir, Environ: append([]string{"HOME=" + dir}, env...), SettingsFlag: settings, ManagedPaths: []string{},
+		Dir: dir, Home: dir, Environ: append([]string{"HOME=" + dir}, env...), SettingsFlag: settings,
+		ManagedPaths: []string{},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -31,7 +32,8 @@ func set(t *testing.T, settings string, env ...string) *Set {
 	runner := sandbox.New()
 	t.Cleanup(runner.Close)
 	all := New(Options{
-		Settings: func() *config.Settings { return &cfg.Settings }, Version: "test", Runner: runner, Dir: dir, Env: func() []string { return nil },
+		Settings: func() *config.Settings { return &cfg.Settings }, Version: "test", Runner: runner, Dir: dir,
+		Env: func() []string { return nil },
 	})
 	t.Cleanup(all.Close)
 	return all
@@ -49,10 +51,12 @@ func TestModelsOfWhatCanBeCalledAreListed(t *testing.T) {
 		t.Errorf("without a key: %v", got)
 	}
 	got := ids(set(t, "{}", "ANTHROPIC_API_KEY=x"))
-	if !slices.Contains(got, "claude-haiku-4-5") || slices.ContainsFunc(got, func(id string) bool { return strings.HasPrefix(id, "gpt") }) {
+	if !slices.Contains(got, "claude-haiku-4-5") || slices.ContainsFunc(got,
+		func(id string) bool { return strings.HasPrefix(id, "gpt") }) {
 		t.Errorf("%v", got)
 	}
-	all := set(t, `{"providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1/v1", "models": {"llama": {"contextWindow": 9}}}}}`, "ANTHROPIC_API_KEY=x")
+	all := set(t,
+		`{"providers": {"box": {"type": "openai", "apiBase": "http://127.0.0.1:1/v1", "models": {"llama": {"contextWindow": 9}}}}}`, "ANTHROPIC_API_KEY=x")
 	got = ids(all)
 	if !slices.Contains(got, "box/llama") || got[0] == "box/llama" {
 		t.Errorf("%v", got)
@@ -86,17 +90,33 @@ func TestAPrefixIsTakenOffOnlyAtTheProvidersOwnHost(t *testing.T) {
 	}{
 		{[]string{"OPENAI_API_KEY=k"}, "{}", "openai/gpt-5", "openai", "gpt-5"},
 		{[]string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://api.openai.com/v1"}, "{}", "openai/gpt-5", "openai", "gpt-5"},
-		{[]string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://gateway.example/v1"}, "{}", "openai/gpt-5", "openai", "openai/gpt-5"},
-		{[]string{"OPENAI_API_KEY=k"}, `{"apiBase": "https://openrouter.ai/api/v1"}`, "openai/gpt-5", "openai", "openai/gpt-5"},
+		{
+			[]string{"OPENAI_API_KEY=k", "OPENAI_BASE_URL=https://gateway.example/v1"},
+			"{}", "openai/gpt-5", "openai",
+			"openai/gpt-5",
+		},
+		{
+			[]string{"OPENAI_API_KEY=k"},
+			`{"apiBase": "https://openrouter.ai/api/v1"}`, "openai/gpt-5", "openai",
+			"openai/gpt-5",
+		},
 		{[]string{"OPENROUTER_API_KEY=k"}, "{}", "openai/gpt-5", "openrouter", "openai/gpt-5"},
 		{[]string{"OPENROUTER_API_KEY=k"}, "{}", "openrouter/openai/gpt-5", "openrouter", "openai/gpt-5"},
-		{[]string{"OPENROUTER_API_KEY=k", "OPENAI_API_KEY=k"}, `{"provider": "openrouter"}`, "openai/gpt-5", "openrouter", "openai/gpt-5"},
+		{
+			[]string{"OPENROUTER_API_KEY=k", "OPENAI_API_KEY=k"},
+			`{"provider": "openrouter"}`, "openai/gpt-5", "openrouter",
+			"openai/gpt-5",
+		},
 		{[]string{"OPENROUTER_API_KEY=k", "OPENAI_API_KEY=k"}, "{}", "openai/gpt-5", "openai", "gpt-5"},
 		{[]string{"GROQ_API_KEY=k"}, "{}", "openai/gpt-oss-120b", "groq", "openai/gpt-oss-120b"},
 		{[]string{"ANTHROPIC_API_KEY=k", "OPENAI_API_KEY=k"}, `{"provider": "anthropic"}`, "openai/gpt-5", "openai", "gpt-5"},
 		{[]string{"ANTHROPIC_API_KEY=k"}, "{}", "anthropic/claude-sonnet-4.5", "anthropic", "claude-sonnet-4-5"},
 		{[]string{"ANTHROPIC_API_KEY=k"}, "{}", "claude-sonnet-4.5", "anthropic", "claude-sonnet-4-5"},
-		{[]string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=https://gateway.example"}, "{}", "anthropic/claude-sonnet-4.5", "anthropic", "anthropic/claude-sonnet-4.5"},
+		{
+			[]string{"ANTHROPIC_API_KEY=k", "ANTHROPIC_BASE_URL=https://gateway.example"},
+			"{}", "anthropic/claude-sonnet-4.5",
+			"anthropic", "anthropic/claude-sonnet-4.5",
+		},
 		{[]string{"ANTHROPIC_API_KEY=k"}, "{}", "ollama/qwen3:8b", "ollama", "qwen3:8b"},
 		{nil, `{"providers": {"box": {"type": "openai", "apiBase": "http://box:1"}}}`, "box/a/b", "box", "a/b"},
 	} {
@@ -106,7 +126,8 @@ func TestAPrefixIsTakenOffOnlyAtTheProvidersOwnHost(t *testing.T) {
 			t.Errorf("%v %s %s: %s, %v", c.env, c.settings, c.model, name, err)
 			continue
 		}
-		if m, err := all.Model(t.Context(), c.model); err != nil || m.Info().ID != c.sent || !strings.HasPrefix(m.Info().Host, c.provider+"@") {
+		if m, err := all.Model(t.Context(), c.model); err != nil || m.Info().ID != c.sent ||
+			!strings.HasPrefix(m.Info().Host, c.provider+"@") {
 			t.Errorf("%v %s %s: %+v, %v", c.env, c.settings, c.model, m, err)
 		}
 	}
@@ -139,7 +160,8 @@ func TestEveryKnownHostConnects(t *testing.T) {
 			env = append(env, h.Variable("apiKey")+"=k-0123456789")
 		}
 		if h.Base == "" {
-			settings = `{"provider": "` + h.Name + `", "providers": {"` + h.Name + `": {"apiBase": "https://mine.example/openai/v1"}}}`
+			settings = `{"provider": "` + h.Name + `", "providers": {"` + h.Name +
+				`": {"apiBase": "https://mine.example/openai/v1"}}}`
 		}
 		all := clouded(t, settings, append(env, "ANTHROPIC_VERTEX_PROJECT_ID=p")...)
 		id := h.Model
@@ -159,7 +181,8 @@ func TestEveryKnownHostConnects(t *testing.T) {
 		}
 		section := llm.CatalogueHost(h.Base)
 		for _, id := range []string{h.Model, h.Small} {
-			if id != "" && section != "" && !slices.ContainsFunc(llm.Known(section), func(m llm.ModelInfo) bool { return m.ID == id }) {
+			if id != "" && section != "" && !slices.ContainsFunc(llm.Known(section),
+				func(m llm.ModelInfo) bool { return m.ID == id }) {
 				t.Errorf("%s: the catalogue does not have %s", h.Name, id)
 			}
 		}
@@ -169,7 +192,8 @@ func TestEveryKnownHostConnects(t *testing.T) {
 			}
 		}
 	}
-	if _, err := set(t, `{"provider": "azure"}`, "AZURE_OPENAI_API_KEY=k").Model(t.Context(), "m"); err == nil || !strings.Contains(err.Error(), "AZURE_OPENAI_ENDPOINT") {
+	if _, err := set(t, `{"provider": "azure"}`, "AZURE_OPENAI_API_KEY=k").Model(t.Context(), "m"); err == nil ||
+		!strings.Contains(err.Error(), "AZURE_OPENAI_ENDPOINT") {
 		t.Errorf("azure without an address: %v", err)
 	}
 }
@@ -178,7 +202,8 @@ func TestAKeyOfOtherProgramsChoosesNoProvider(t *testing.T) {
 	if _, _, err := set(t, "{}", "GITHUB_TOKEN=k").Choose(""); !errors.Is(err, ErrNoKey) {
 		t.Errorf("%v", err)
 	}
-	if name, _, err := set(t, "{}", "GITHUB_TOKEN=k").Choose("github-models/openai/gpt-4.1"); err != nil || name != "github-models" {
+	if name, _, err := set(t, "{}", "GITHUB_TOKEN=k").Choose("github-models/openai/gpt-4.1"); err != nil ||
+		name != "github-models" {
 		t.Errorf("%s, %v", name, err)
 	}
 }
@@ -188,7 +213,9 @@ func requests(t *testing.T, each func(*http.Request)) string {
 	t.Helper()
 	s := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		each(r)
-		_, _ = io.WriteString(w, "data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
+		_,
+			_ = io.WriteString(w,
+			"data: {\"choices\":[{\"index\":0,\"delta\":{\"content\":\"hi\"},\"finish_reason\":\"stop\"}]}\n\ndata: [DONE]\n\n")
 	}))
 	t.Cleanup(s.Close)
 	return s.URL
@@ -197,7 +224,8 @@ func requests(t *testing.T, each func(*http.Request)) string {
 func TestSettingsWinOverTheTable(t *testing.T) {
 	var got *http.Request
 	url := requests(t, func(r *http.Request) { got = r })
-	all := set(t, `{"providers": {"groq": {"apiBase": "`+url+`/own", "apiKey": "k-from-settings", "headers": {"X-Team": "blue"}}}}`)
+	all := set(t, `{"providers": {"groq": {"apiBase": "`+url+
+		`/own", "apiKey": "k-from-settings", "headers": {"X-Team": "blue"}}}}`)
 	m, err := all.Model(t.Context(), "groq/llama")
 	if err != nil {
 		t.Fatal(err)
@@ -207,7 +235,8 @@ func TestSettingsWinOverTheTable(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if got.URL.Path != "/own/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer k-from-settings" || got.Header.Get("X-Team") != "blue" {
+	if got.URL.Path != "/own/v1/chat/completions" || got.Header.Get("Authorization") != "Bearer k-from-settings" ||
+		got.Header.Get("X-Team") != "blue" {
 		t.Errorf("%s %v", got.URL, got.Header)
 	}
 }
@@ -215,7 +244,8 @@ func TestSettingsWinOverTheTable(t *testing.T) {
 var update = flag.Bool("update", false, "write the table of hosts into the documentation")
 
 func TestDocumentationListsEveryHost(t *testing.T) {
-	const file, begin, end = "../../docs/configuration.md", "<!-- hosts: go test ./internal/provider -run Documentation -update -->\n", "<!-- end of hosts -->"
+	const file, begin, end = "../../docs/configuration.md",
+		"<!-- hosts: go test ./internal/provider -run Documentation -update -->\n", "<!-- end of hosts -->"
 	data, err := os.ReadFile(file)
 	if err != nil {
 		t.Fatal(err)

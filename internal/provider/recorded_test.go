@@ -46,7 +46,10 @@ type tape struct {
 
 func (p tape) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(p.body)), Header: http.Header{"Content-Type": {p.kind}}, Request: r}, nil
+	return &http.Response{
+		StatusCode: 200, Body: io.NopCloser(bytes.NewReader(p.body)),
+		Header: http.Header{"Content-Type": {p.kind}}, Request: r,
+	}, nil
 }
 
 // heard is a reply in a form that all wires have in common.
@@ -81,9 +84,9 @@ func listen(m llm.Model) (h heard, ready int, err error) {
 	return h, ready, err
 }
 
-// TestRecordedConversations decodes the recorded replies of real hosts, from a folder of JSON files that LATHE_RECORDINGS
-// names, compares text, calls, arguments and usage with those that a plain reading of the JSON gives, and cuts each reply
-// after every event and at random bytes.
+// TestRecordedConversations decodes the recorded replies of real hosts, from a folder of JSON files that
+// LATHE_RECORDINGS names, compares text, calls, arguments and usage with those that a plain reading of the JSON gives,
+// and cuts each reply after every event and at random bytes.
 func TestRecordedConversations(t *testing.T) {
 	dir := os.Getenv("LATHE_RECORDINGS")
 	if dir == "" {
@@ -123,7 +126,8 @@ func eachRecording(t testing.TB, dir string, do func(name, url string, sent []by
 			}
 			if x.Response.Status == 200 && len(body) > 0 {
 				n++
-				do(fmt.Sprintf("%s/%d", filepath.Base(path), i), x.Request.URL, []byte(x.Request.Body), tape{x.Response.Headers["content-type"], body})
+				do(fmt.Sprintf("%s/%d", filepath.Base(path), i), x.Request.URL, []byte(x.Request.Body),
+					tape{x.Response.Headers["content-type"], body})
 			}
 		}
 		return nil
@@ -169,7 +173,8 @@ func checkTape(t *testing.T, wire, url string, sent []byte, p tape) {
 		t.Fatal(err)
 	}
 	want, cuts := readPlainly(t, wire, p.body)
-	want.Thought, got.Thought = strings.Join(strings.Fields(want.Thought), ""), strings.Join(strings.Fields(got.Thought), "")
+	want.Thought, got.Thought = strings.Join(strings.Fields(want.Thought), ""), strings.Join(strings.Fields(got.Thought),
+		"")
 	if diff := cmp.Diff(want, got); diff != "" || ready != len(want.Calls) {
 		t.Errorf("%d calls were ready\n%s", ready, diff)
 	}
@@ -324,7 +329,8 @@ func (r *reading) anthropic(e map[string]any) {
 	}
 	for _, u := range []any{at(e, "message", "usage"), e["usage"]} {
 		if at(u, "input_tokens") != nil {
-			r.Prompt = num(at(u, "input_tokens")) + num(at(u, "cache_read_input_tokens")) + num(at(u, "cache_creation_input_tokens"))
+			r.Prompt = num(at(u, "input_tokens")) + num(at(u, "cache_read_input_tokens")) +
+				num(at(u, "cache_creation_input_tokens"))
 		}
 		if n := at(u, "output_tokens"); n != nil {
 			r.Out = num(n)

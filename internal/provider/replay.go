@@ -33,8 +33,8 @@ func (all *Set) replaying() Replay {
 // sendsNothing takes the place of a cloud's credentials in a replay.
 func sendsNothing(context.Context, *llm.Outgoing) error { return nil }
 
-// Addressed returns the provider to which a request with this URL goes, and its base URL if that is not the known host's own. An
-// empty name means that the URL does not say it.
+// Addressed returns the provider to which a request with this URL goes, and its base URL if that is not the known
+// host's own. An empty name means that the URL does not say it.
 func Addressed(requestURL string) (name, base string) {
 	longest := 0
 	for _, h := range hosts.Table {

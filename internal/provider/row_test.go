@@ -33,7 +33,10 @@ func TestAProviderIsOneRow(t *testing.T) {
 	}{
 		{"{}", "", "acme-ai", "anvil-2", []string{"ACME_KEY=k"}},
 		{"{}", "anvil-1", "acme-ai", "anvil-1", []string{"ACME_KEY=k", "ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o"}},
-		{"{}", "claude-opus-4-5", "anthropic", "claude-opus-4-5", []string{"ACME_KEY=k", "ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o"}},
+		{"{}", "claude-opus-4-5", "anthropic", "claude-opus-4-5", []string{
+			"ACME_KEY=k", "ANTHROPIC_API_KEY=a",
+			"OPENAI_API_KEY=o",
+		}},
 		{"{}", "gpt-5.5", "openai", "gpt-5.5", []string{"ACME_KEY=k", "ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o"}},
 		{"{}", "acme-ai/anvil-3", "acme-ai", "anvil-3", []string{"ACME_KEY=k", "ANTHROPIC_API_KEY=a"}},
 		{`{"provider": "acme-ai"}`, "", "acme-ai", "anvil-2", []string{"ACME_KEY=k", "ANTHROPIC_API_KEY=a"}},
@@ -83,7 +86,8 @@ func TestTheErrorWithoutAKeyListsTheWays(t *testing.T) {
 	}
 }
 
-// OpenAI's own host is called by its newer API, servers in its place by the one that they copy; the setting decides for both.
+// OpenAI's own host is called by its newer API, servers in its place by the one that they copy; the setting decides for
+// both.
 func TestTheWireOfAServerInPlaceOfAHost(t *testing.T) {
 	var path string
 	url := requests(t, func(r *http.Request) { path = r.URL.Path })
@@ -113,13 +117,15 @@ func TestTheWireOfAServerInPlaceOfAHost(t *testing.T) {
 				break // the server answers by one of the APIs only
 			}
 		}
-		if want := map[string]string{"openai": "/chat/completions", "responses": "/responses"}[c.want]; !strings.HasSuffix(path, want) {
+		if want := map[string]string{"openai": "/chat/completions", "responses": "/responses"}[c.want]; !strings.HasSuffix(
+			path, want) {
 			t.Errorf("%s: the request went to %s", c.settings, path)
 		}
 	}
 }
 
-// A bare --api-base goes to the preferred host that has a key, if only one has, else to the wire that most servers speak.
+// A bare --api-base goes to the preferred host that has a key, if only one has, else to the wire that most servers
+// speak.
 func TestABareBaseGoesToTheOnlyKey(t *testing.T) {
 	for _, c := range []struct {
 		env  []string
@@ -132,7 +138,8 @@ func TestABareBaseGoesToTheOnlyKey(t *testing.T) {
 		{[]string{"ANTHROPIC_API_KEY=a", "OPENAI_API_KEY=o"}, "openai"},
 		{[]string{"GROQ_API_KEY=g"}, "openai"},
 	} {
-		if name, _, err := set(t, `{"apiBase": "http://127.0.0.1:1/v1"}`, c.env...).Choose("m"); err != nil || name != c.want {
+		if name, _, err := set(t, `{"apiBase": "http://127.0.0.1:1/v1"}`, c.env...).Choose("m"); err != nil ||
+			name != c.want {
 			t.Errorf("%v: %s, %v", c.env, name, err)
 		}
 	}

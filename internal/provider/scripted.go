@@ -22,8 +22,8 @@ type script struct {
 	model  llm.Model
 }
 
-// scripted returns the model whose replies are in a file, one for all callers. Requests go to a server in this process, over
-// the network like any other, which refuses what Anthropic's API refuses.
+// scripted returns the model whose replies are in a file, one for all callers. Requests go to a server in this process,
+// over the network like any other, which refuses what Anthropic's API refuses.
 func (all *Set) scripted(ctx context.Context, id string) (llm.Model, error) {
 	client, err := all.client()
 	if err != nil {
@@ -50,7 +50,10 @@ func (all *Set) scripted(ctx context.Context, id string) (llm.Model, error) {
 	if err := s.server.Start("127.0.0.1:0"); err != nil {
 		return nil, err
 	}
-	p, err := anthropic.New(anthropic.Config{Name: "scripted", BaseURL: s.server.URL(), APIKey: "scripted", HTTP: client, Version: all.o.Version})
+	p, err := anthropic.New(anthropic.Config{
+		Name: "scripted", BaseURL: s.server.URL(), APIKey: "scripted", HTTP: client,
+		Version: all.o.Version,
+	})
 	if err == nil {
 		s.model, err = p.Model(ctx, llm.DefaultModel)
 	}

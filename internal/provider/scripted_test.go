@@ -11,7 +11,8 @@ import (
 
 func TestAScriptedModelAnswersFromItsFile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "script")
-	if err := os.WriteFile(file, []byte("reply\n  say Hello.\n  call Read {\"file_path\":\"${WORKDIR}/a\"}\nreply\n  say Done.\n"), 0o600); err != nil {
+	if err := os.WriteFile(file, []byte("reply\n  say Hello.\n  call Read {\"file_path\":\"${WORKDIR}/a\"}\nreply\n  "+
+		"say Done.\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	all := set(t, `{"model":"scripted:`+file+`"}`)
@@ -22,16 +23,19 @@ func TestAScriptedModelAnswersFromItsFile(t *testing.T) {
 	}
 	msgs := []llm.Message{llm.UserText("x")}
 	out, err := reply(t.Context(), m, msgs)
-	if err != nil || out.PlainText() != "Hello." || len(out.Calls()) != 1 || !strings.Contains(string(out.Calls()[0].Input), all.o.Dir) {
+	if err != nil || out.PlainText() != "Hello." || len(out.Calls()) != 1 ||
+		!strings.Contains(string(out.Calls()[0].Input), all.o.Dir) {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if out, err = reply(t.Context(), m, append(msgs, out, answered(out, false))); err != nil || out.PlainText() != "Done." {
+	if out, err = reply(t.Context(), m, append(msgs, out, answered(out, false))); err != nil ||
+		out.PlainText() != "Done." {
 		t.Errorf("%+v %v", out, err)
 	}
 	if small, err := all.SmallModel(t.Context()); err != nil || small.Info().Price != (llm.Price{}) {
 		t.Errorf("%v %v", small, err)
 	}
-	if _, err := all.Model(t.Context(), "scripted:/no/such/file"); err == nil || !strings.Contains(err.Error(), "/no/such/file") {
+	if _, err := all.Model(t.Context(), "scripted:/no/such/file"); err == nil || !strings.Contains(err.Error(),
+		"/no/such/file") {
 		t.Errorf("%v", err)
 	}
 }

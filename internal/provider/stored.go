@@ -21,8 +21,8 @@ const keyService = "provider"
 // copilotHost is the name of GitHub Copilot in the table of hosts.
 const copilotHost = "github-copilot"
 
-// Keys returns where `lathe auth login` keeps keys: the keyring of the operating system, else a file in the folder of states. It is
-// nil where there is no such folder.
+// Keys returns where `lathe auth login` keeps keys: the keyring of the operating system, else a file in the folder of
+// states. It is nil where there is no such folder.
 func Keys(stateHome string, getenv func(string) string) *keyring.Store {
 	if stateHome == "" {
 		return nil
@@ -97,15 +97,18 @@ func (all *Set) CopilotLogin(ctx context.Context, show func(address, code string
 	if err != nil {
 		return false, err
 	}
-	secret, err := cloud.LoginCopilot(ctx, cloud.Options{Getenv: all.getenv, HTTP: client, Login: all.getenv("COPILOT_GITHUB_URL")}, show)
+	secret, err := cloud.LoginCopilot(ctx, cloud.Options{
+		Getenv: all.getenv, HTTP: client,
+		Login: all.getenv("COPILOT_GITHUB_URL"),
+	}, show)
 	if err != nil {
 		return false, err
 	}
 	return all.Login(copilotHost, secret)
 }
 
-// preparesStored returns a Prepare that sets the key of the keyring. The keyring is asked at the first request, and again
-// when the key was refused: another process may have logged in since.
+// preparesStored returns a Prepare that sets the key of the keyring. The keyring is asked at the first request, and
+// again when the key was refused: another process may have logged in since.
 func (all *Set) preparesStored(name, wire string, o cloud.Options) llm.Prepare {
 	if name == copilotHost {
 		o.Login = all.getenv("COPILOT_GITHUB_URL")
@@ -120,7 +123,10 @@ func (all *Set) preparesStored(name, wire string, o cloud.Options) llm.Prepare {
 			fresh, err := all.o.Keys.Get(keyService, name)
 			switch {
 			case err != nil:
-				return &llm.Error{Kind: llm.KindAuth, Provider: name, Message: llm.Clean(err.Error()), Hint: "log in again: lathe auth login " + name, Err: err}
+				return &llm.Error{
+					Kind: llm.KindAuth, Provider: name, Message: llm.Clean(err.Error()),
+					Hint: "log in again: lathe auth login " + name, Err: err,
+				}
 			case out.Refused != nil && fresh == key:
 				return out.Refused.Err
 			}
@@ -166,11 +172,12 @@ func (a account) Lock(ctx context.Context) (func(), error) {
 // KeyState is a provider's key, for people: where it comes from, never the key.
 type KeyState struct {
 	Provider string `json:"provider"`
-	Source   string `json:"source"` // a variable or setting, "keyring", "credentials.json" (its file), "apiKeyHelper", "cloud credentials"
+	// a variable or setting, "keyring", "credentials.json" (its file), "apiKeyHelper", "cloud credentials"
+	Source string `json:"source"`
 }
 
-// KeyStates lists the providers that can be called with a key or with credentials, in the order of the table, then those of
-// the settings.
+// KeyStates lists the providers that can be called with a key or with credentials, in the order of the table, then
+// those of the settings.
 func (all *Set) KeyStates() []KeyState {
 	var out []KeyState
 	for _, name := range all.names() {

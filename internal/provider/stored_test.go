@@ -24,8 +24,12 @@ func TestAKeyThatWasKeptIsSentInTheHeaderOfItsHost(t *testing.T) {
 	var got *http.Request
 	url := requests(t, func(r *http.Request) { got = r })
 	file := filepath.Join(t.TempDir(), "credentials.json")
-	for name, header := range map[string]string{"anthropic": "X-Api-Key", "google": "X-Goog-Api-Key", "groq": "Authorization", "azure": "Api-Key", "openrouter": "Authorization"} {
-		all := keyed(t, file, `{"provider":"`+name+`","providers":{"`+name+`":{"apiBase":"`+url+`"}},"stream":{"maxRetries":0}}`)
+	for name, header := range map[string]string{
+		"anthropic": "X-Api-Key", "google": "X-Goog-Api-Key",
+		"groq": "Authorization", "azure": "Api-Key", "openrouter": "Authorization",
+	} {
+		all := keyed(t, file, `{"provider":"`+name+`","providers":{"`+name+`":{"apiBase":"`+url+
+			`"}},"stream":{"maxRetries":0}}`)
 		if _, err := all.Login(name, "kept-"+name); err != nil {
 			t.Fatal(err)
 		}
@@ -55,7 +59,8 @@ func TestAProviderWithAKeptKeyIsChosenUntilTheLogout(t *testing.T) {
 	if s := all.KeyStates(); len(s) != 1 || s[0] != (KeyState{"huggingface", "credentials.json"}) {
 		t.Errorf("%v", s)
 	}
-	if s := keyed(t, file, `{}`, "ANTHROPIC_API_KEY=a").KeyStates(); len(s) != 2 || s[0] != (KeyState{"anthropic", "ANTHROPIC_API_KEY"}) {
+	if s := keyed(t, file, `{}`, "ANTHROPIC_API_KEY=a").KeyStates(); len(s) != 2 ||
+		s[0] != (KeyState{"anthropic", "ANTHROPIC_API_KEY"}) {
 		t.Errorf("%v", s)
 	}
 	if err := all.Logout("huggingface"); err != nil {
@@ -103,7 +108,8 @@ func TestCopilotIsLoggedInToByACode(t *testing.T) {
 	git := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		switch r.URL.Path {
 		case "/login/device/code":
-			fmt.Fprint(w, `{"device_code":"d","user_code":"AB-12","verification_uri":"https://github.com/login/device","interval":0}`)
+			fmt.Fprint(w,
+				`{"device_code":"d","user_code":"AB-12","verification_uri":"https://github.com/login/device","interval":0}`)
 		case "/login/oauth/access_token":
 			fmt.Fprint(w, `{"access_token":"gho"}`)
 		default:
@@ -111,7 +117,9 @@ func TestCopilotIsLoggedInToByACode(t *testing.T) {
 		}
 	}))
 	defer git.Close()
-	all := keyed(t, filepath.Join(t.TempDir(), "credentials.json"), `{"provider":"github-copilot","providers":{"github-copilot":{"apiBase":"`+url+`"}},"stream":{"maxRetries":0}}`, "COPILOT_GITHUB_URL="+git.URL)
+	all := keyed(t, filepath.Join(t.TempDir(), "credentials.json"),
+		`{"provider":"github-copilot","providers":{"github-copilot":{"apiBase":"`+url+`"}},"stream":{"maxRetries":0}}`,
+		"COPILOT_GITHUB_URL="+git.URL)
 	code := ""
 	if _, err := all.CopilotLogin(t.Context(), func(_, c string) { code = c }); err != nil || code != "AB-12" {
 		t.Fatalf("%q %v", code, err)
@@ -148,10 +156,14 @@ func TestALocalOllamaIsFoundWhereNothingElseIsConfigured(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	asked = 0
-	if name, _, _ := clouded(t, `{}`, "OLLAMA_HOST="+srv.URL, "ANTHROPIC_API_KEY=k").Choose(""); name != "anthropic" || asked != 0 {
+	if name, _, _ := clouded(t, `{}`, "OLLAMA_HOST="+srv.URL, "ANTHROPIC_API_KEY=k").Choose(""); name != "anthropic" ||
+		asked != 0 {
 		t.Errorf("with a key: %s, asked %d times", name, asked)
 	}
-	for host, want := range map[string]string{"": "http://127.0.0.1:11434", "0.0.0.0": "http://127.0.0.1:11434", "box": "http://box:11434", "https://box:99/": "https://box:99"} {
+	for host, want := range map[string]string{
+		"": "http://127.0.0.1:11434", "0.0.0.0": "http://127.0.0.1:11434",
+		"box": "http://box:11434", "https://box:99/": "https://box:99",
+	} {
 		if got := ollamaBase(host); got != want {
 			t.Errorf("%q: %s, want %s", host, got, want)
 		}

@@ -64,7 +64,9 @@ func patchAccesses(in patchInput, at call.Place) ([]permission.Access, error) {
 }
 
 func newApplyPatch(env *Env) agent.Tool {
-	return newTool(patchTool, patchDescription, func(ctx context.Context, _ llm.ToolCall, in patchInput) (*agent.Plan, error) {
+	return newTool(patchTool, patchDescription, func(ctx context.Context, _ llm.ToolCall, in patchInput) (*agent.Plan,
+		error,
+	) {
 		list, err := patch.Parse(in.Patch)
 		if err != nil {
 			return nil, err
@@ -173,7 +175,10 @@ func (f *patched) compare() {
 	case files.Binary(before[:min(len(before), 8192)]):
 		f.diff = event.Diff{Path: f.path.Lexical, Unified: "(not text)"}
 	case len(before)+len(after) > diffMax:
-		f.diff = event.Diff{Path: f.path.Lexical, Unified: tooLarge, Added: bytes.Count(after, []byte("\n")), Removed: bytes.Count(before, []byte("\n"))}
+		f.diff = event.Diff{
+			Path: f.path.Lexical, Unified: tooLarge, Added: bytes.Count(after, []byte("\n")),
+			Removed: bytes.Count(before, []byte("\n")),
+		}
 	default:
 		f.diff, f.hunks = diffTexts(f.path.Lexical, files.Decode(before).View, files.Decode(after).View)
 	}
@@ -262,8 +267,8 @@ func (p *patching) update(ctx context.Context, f *patched, from *patch.File) err
 	return p.move(f, from)
 }
 
-// apply changes the content of a file. A file that was never read may be changed where the lines of the patch prove that its content is
-// known.
+// apply changes the content of a file. A file that was never read may be changed where the lines of the patch prove
+// that its content is known.
 func (p *patching) apply(f *patched, from *patch.File) error {
 	if len(from.Hunks) == 0 {
 		return nil
@@ -361,7 +366,10 @@ func (p *patching) run(ctx context.Context) (*agent.Result, error) {
 		if err := f.settle(); err != nil {
 			return nil, fmt.Errorf("%w\nNo file was changed", err)
 		}
-		list = append(list, transact.Change{Target: f.target, Info: f.info, Before: f.before, After: f.after, Remove: !f.there, Mode: f.target.Mode})
+		list = append(list, transact.Change{
+			Target: f.target, Info: f.info, Before: f.before, After: f.after,
+			Remove: !f.there, Mode: f.target.Mode,
+		})
 	}
 	done, err := transact.Apply(ctx, p.env.Journals, list)
 	if err != nil {
@@ -390,7 +398,8 @@ func (f *patched) learn(reads *ReadTracker, id string, done files.Replaced) {
 	}
 }
 
-// written are the files in the order in which they are written: what goes is last, so that no content is on the way only.
+// written are the files in the order in which they are written: what goes is last, so that no content is on the way
+// only.
 func (p *patching) written() []*patched {
 	out := slices.Clone(p.order)
 	slices.SortStableFunc(out, func(a, b *patched) int {

@@ -117,7 +117,8 @@ func TestPatchesNeedTheFilesToBeKnown(t *testing.T) {
 		return in{"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n" + hunk + "*** End Patch"}
 	}
 	b.fails("ApplyPatch", update("+blind\n"), "has not been read")
-	b.fails("ApplyPatch", in{"patch": "*** Begin Patch\n*** Add File: a.txt\n+blind\n*** End Patch"}, "has not been read", "*** Update File: a.txt")
+	b.fails("ApplyPatch", in{"patch": "*** Begin Patch\n*** Add File: a.txt\n+blind\n*** End Patch"}, "has not been read",
+		"*** Update File: a.txt")
 	b.must("ApplyPatch", update(" one\n-two\n+2\n")) // its lines prove that it is known
 	b.must("Edit", in{"file_path": "a.txt", "old_string": "2", "new_string": "two"})
 	b.put("a.txt", "one\ntwo\nthree\nfour\n")
@@ -129,7 +130,8 @@ func TestPatchesNeedTheFilesToBeKnown(t *testing.T) {
 		t.Errorf("%q", got)
 	}
 	b.put("b.txt", "unread\n")
-	b.fails("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-all new\n+x\n*** End Patch"}, "cannot move", "has not been read")
+	b.fails("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: b.txt\n@@\n-all " +
+		"new\n+x\n*** End Patch"}, "cannot move", "has not been read")
 }
 
 func TestPatchesAskForEveryPath(t *testing.T) {
@@ -139,7 +141,8 @@ func TestPatchesAskForEveryPath(t *testing.T) {
 	if err := os.Symlink("real", filepath.Join(b.dir, "link")); err != nil {
 		t.Skip(err)
 	}
-	plan, err := b.prepare("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: moved.txt\n*** Add File: ../outside.txt\n+x\n*** Update File: link/r.txt\n@@\n-r\n+s\n*** End Patch"})
+	plan, err := b.prepare("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: " +
+		"moved.txt\n*** Add File: ../outside.txt\n+x\n*** Update File: link/r.txt\n@@\n-r\n+s\n*** End Patch"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -151,7 +154,8 @@ func TestPatchesAskForEveryPath(t *testing.T) {
 		}
 		got = append(got, a.Target)
 	}
-	want := []string{filepath.Join(b.dir, "a.txt"), filepath.Join(b.dir, "moved.txt"), filepath.Join(filepath.Dir(b.dir), "outside.txt"), filepath.Join(b.dir, "real/r.txt")}
+	want := []string{filepath.Join(b.dir, "a.txt"), filepath.Join(b.dir, "moved.txt"), filepath.Join(filepath.Dir(b.dir),
+		"outside.txt"), filepath.Join(b.dir, "real/r.txt")}
 	if fmt.Sprint(got) != fmt.Sprint(want) {
 		t.Errorf("%v, want %v", got, want)
 	}
@@ -188,7 +192,8 @@ func TestAPatchIsRefusedWhenAFileChangedMeanwhile(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", "a\n")
 	b.put("b.txt", "b\n")
-	plan, err := b.prepare("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+A\n*** Update File: b.txt\n@@\n-b\n+B\n*** End Patch"})
+	plan, err := b.prepare("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n@@\n-a\n+A\n*** Update " +
+		"File: b.txt\n@@\n-b\n+B\n*** End Patch"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -206,13 +211,15 @@ func TestWhatAPatchWroteIsKnown(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", "a\n")
 	b.read("a.txt")
-	b.must("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: c.txt\n@@\n-a\n+b\n*** Add File: n.txt\n+n\n*** End Patch"})
+	b.must("ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: a.txt\n*** Move to: c.txt\n@@\n-a\n+b\n*** Add " +
+		"File: n.txt\n+n\n*** End Patch"})
 	b.must("Write", in{"file_path": "c.txt", "content": "all\n"})
 	b.must("Write", in{"file_path": "n.txt", "content": "all\n"})
 	b.must("Write", in{"file_path": "a.txt", "content": "again\n"}) // it is gone, so nothing is lost
 }
 
-// FuzzPatches: no patch makes it panic; one that fails changes nothing; one that applies leaves every line that it does not remove.
+// FuzzPatches: no patch makes it panic; one that fails changes nothing; one that applies leaves every line that it does
+// not remove.
 func FuzzPatches(f *testing.F) {
 	for _, v := range vectors(f, "testdata/patch/vectors.txt") {
 		for _, text := range v.in {
@@ -220,7 +227,8 @@ func FuzzPatches(f *testing.F) {
 		}
 	}
 	f.Fuzz(func(t *testing.T, p, content string) {
-		if strings.Contains(p, "..") || strings.Contains(p, "/") && strings.Contains(p, "~") || strings.Contains(p, ": /") || strings.Contains(p, "\t/") {
+		if strings.Contains(p, "..") || strings.Contains(p, "/") && strings.Contains(p, "~") || strings.Contains(p, ": /") ||
+			strings.Contains(p, "\t/") {
 			return // outside of the folder
 		}
 		b := newBench(t)

@@ -13,7 +13,9 @@ import (
 const answerMax = 4000
 
 // UseSmall lets WebFetch and WebSearch use the small model. count adds its use to the cost of the session.
-func (e *Env) UseSmall(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo, u llm.Usage)) {
+func (e *Env) UseSmall(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo,
+	u llm.Usage),
+) {
 	e.Ask = asker(small, count)
 	e.small, e.count = small, count
 }
@@ -30,7 +32,9 @@ func (e *Env) UseSearch(o websearch.Options) {
 }
 
 // asker makes Env.Ask of the small model. count adds its use to the cost of the session.
-func asker(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo, u llm.Usage)) func(ctx context.Context, system, prompt string) (string, error) {
+func asker(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo,
+	u llm.Usage),
+) func(ctx context.Context, system, prompt string) (string, error) {
 	return func(ctx context.Context, system, prompt string) (string, error) {
 		m, err := small(ctx)
 		if err != nil {
@@ -38,7 +42,8 @@ func asker(small func(context.Context) (llm.Model, error), count func(purpose st
 		}
 		var said llm.Message
 		for delta, err := range m.Stream(ctx, &llm.Request{
-			System: []llm.Part{llm.Text{Text: system}}, Messages: []llm.Message{llm.UserText(prompt)}, MaxTokens: answerMax, Effort: "off",
+			System: []llm.Part{llm.Text{Text: system}}, Messages: []llm.Message{llm.UserText(prompt)}, MaxTokens: answerMax,
+			Effort: "off",
 		}) {
 			if err != nil {
 				return "", err

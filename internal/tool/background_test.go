@@ -80,7 +80,8 @@ func TestACommandRunsInTheBackground(t *testing.T) {
 	}
 	b.until(id, "first")
 	list := b.env.Background.List()
-	if len(list) != 1 || list[0].Status != tool.ShellRunning || list[0].ID != id || list[0].Dir != b.dir || b.env.Background.Running() != 1 {
+	if len(list) != 1 || list[0].Status != tool.ShellRunning || list[0].ID != id || list[0].Dir != b.dir ||
+		b.env.Background.Running() != 1 {
 		t.Errorf("%+v", list)
 	}
 	wantIn(t, b.must("TaskOutput", in{"task_id": id}), "bash_1 is running", "No new output")
@@ -195,7 +196,8 @@ func TestOnlySoManyRunInTheBackground(t *testing.T) {
 	for range tool.MostBackground {
 		b.spawn("sleep 1000")
 	}
-	b.fails("Bash", in{"command": "sleep 1000", "run_in_background": true}, "16 commands run in the background", "TaskStop")
+	b.fails("Bash", in{"command": "sleep 1000", "run_in_background": true}, "16 commands run in the background",
+		"TaskStop")
 	b.must("TaskStop", in{"task_id": "bash_3"})
 	b.spawn("sleep 1000")
 	if got := len(b.env.Background.List()); got != tool.MostBackground+1 {
@@ -281,7 +283,8 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 			if s.Status != tool.ShellCompleted || s.Output == "" || b.env.Dir.Get() != b.dir {
 				t.Errorf("%+v in %s", s, b.env.Dir.Get())
 			}
-			if got := b.must("TaskOutput", in{"task_id": "bash_1"}); !strings.Contains(got, "more\nafter") || strings.Contains(got, "ready") {
+			if got := b.must("TaskOutput", in{"task_id": "bash_1"}); !strings.Contains(got, "more\nafter") ||
+				strings.Contains(got, "ready") {
 				t.Errorf("%q", got)
 			}
 			data, err := os.ReadFile(s.Output)

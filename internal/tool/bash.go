@@ -67,8 +67,10 @@ const BashName = "Bash"
 var bashTool = call.Declaration{
 	Name: BashName,
 	Aliases: []string{
-		"shell", "run_shell", "run_shell_command", "shell_command", "local_shell", "run_terminal_cmd", "run_terminal_command", "run_command",
-		"run_in_terminal", "execute", "execute_command", "exec", "exec_command", "terminal", "sh", "execute_bash", "create_directory",
+		"shell", "run_shell", "run_shell_command", "shell_command", "local_shell", "run_terminal_cmd",
+		"run_terminal_command", "run_command",
+		"run_in_terminal", "execute", "execute_command", "exec", "exec_command", "terminal", "sh", "execute_bash",
+		"create_directory",
 	},
 	Schema: json.RawMessage(bashSchema),
 	Params: map[string]string{
@@ -113,10 +115,12 @@ func newBash(env *Env) agent.Tool {
 
 func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*agent.Plan, error) {
 	if i := strings.IndexByte(in.Command, 0); i >= 0 {
-		return nil, fmt.Errorf("the command has a NUL byte at position %d, which no shell takes; write it as \\0 for printf", i)
+		return nil, fmt.Errorf("the command has a NUL byte at position %d, which no shell takes; write it as \\0 for printf",
+			i)
 	}
 	if in.Leave && in.Background {
-		return nil, errors.New("leave_running and run_in_background exclude each other: a background command ends with the session. " +
+		return nil, errors.New("leave_running and run_in_background exclude each other: a background command ends with " +
+			"the session. " +
 			"To leave a process running, start it with & in a command that returns")
 	}
 	if refusal := needsScreen(in.Command); refusal != "" {
@@ -141,7 +145,8 @@ func (t *basher) prepare(ctx context.Context, c llm.ToolCall, in bashInput) (*ag
 	one.accesses = plan.Accesses
 	one.outside = permission.RunsOutside(one.accesses)
 	if in.Leave && t.env.Boundary.Confined() && !one.outside && !t.env.Boundary.Standard() {
-		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be used: start it with run_in_background, or ask the user to start it")
+		return nil, errors.New("nothing outlives a command in a sandbox that was requested, so leave_running cannot be " +
+			"used: start it with run_in_background, or ask the user to start it")
 	}
 	plan.Preview = event.Command{Command: in.Command, Dir: one.dir, Warning: one.warnings(ctx, plan.Accesses)}
 	plan.Parallel = one.safe != nil && one.safe.reads && !one.safe.moves
@@ -198,7 +203,8 @@ func (c *bashCall) startDir() error {
 	}
 	if c.at.gone != "" {
 		c.env.Dir.Set(c.at.dir)
-		c.notes = append(c.notes, fmt.Sprintf("The working folder %s is gone; this ran in %s, the nearest that exists.", c.at.gone, c.at.dir))
+		c.notes = append(c.notes, fmt.Sprintf("The working folder %s is gone; this ran in %s, the nearest that exists.",
+			c.at.gone, c.at.dir))
 	}
 	return nil
 }
@@ -264,7 +270,8 @@ func (c *bashCall) output(ctx context.Context, flooded func()) *bashText {
 // result puts the outcome into words.
 func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, out outputText) *agent.Result {
 	view := event.Command{
-		Command: c.in.Command, Dir: c.dir, Output: out.text, ExitCode: exit.Code, Duration: exit.Duration, OutputRef: out.path,
+		Command: c.in.Command, Dir: c.dir, Output: out.text, ExitCode: exit.Code, Duration: exit.Duration,
+		OutputRef: out.path,
 	}
 	meta := map[string]any{"stdout": out.text, "stderr": "", "interrupted": false, "isImage": false, "exitCode": exit.Code}
 	if box := c.sandboxName(); box != "" {
@@ -316,9 +323,11 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 func (c *bashCall) timedOut(limit time.Duration) string {
 	head := fmt.Sprintf("Command timed out after %s. It was ended with everything it had started", limit)
 	if c.in.Leave {
-		return head + ", since leave_running is for commands that return: start the long one with & and return, or give a longer timeout."
+		return head + ", since leave_running is for commands that return: start the long one with & and return, or give a " +
+			"longer timeout."
 	}
-	return head + ", because no more commands may run in the background: end one of those with TaskStop, or give a longer timeout."
+	return head + ", because no more commands may run in the background: end one of those with TaskStop, or give a " +
+		"longer timeout."
 }
 
 func (c *bashCall) noteLeft(exit sandbox.Exit) {
@@ -327,10 +336,12 @@ func (c *bashCall) noteLeft(exit sandbox.Exit) {
 		for i, pid := range exit.Left {
 			pids[i] = strconv.Itoa(pid)
 		}
-		c.notes = append(c.notes, fmt.Sprintf("%s running, also after lathe ends: pid %s.", count(len(pids), "process stays", "processes stay"), strings.Join(pids, ", ")))
+		c.notes = append(c.notes, fmt.Sprintf("%s running, also after lathe ends: pid %s.", count(len(pids), "process stays",
+			"processes stay"), strings.Join(pids, ", ")))
 	}
 	if exit.Ended > 0 && !exit.Cancelled {
-		c.notes = append(c.notes, fmt.Sprintf("%s left running in the background and ended with the command.", count(exit.Ended, "process was", "processes were")))
+		c.notes = append(c.notes, fmt.Sprintf("%s left running in the background and ended with the command.",
+			count(exit.Ended, "process was", "processes were")))
 	}
 	if exit.Alive > 0 {
 		c.notes = append(c.notes, fmt.Sprintf("%s could not be ended.", count(exit.Alive, "process", "processes")))

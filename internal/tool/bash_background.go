@@ -45,7 +45,8 @@ func (s *shellRun) report(ctx context.Context, env *Env, filter *regexp.Regexp) 
 	case fault != nil:
 		notes = append(notes, "Some of the output could not be kept: "+fault.Error())
 	case came > now.Size:
-		notes = append(notes, fmt.Sprintf("Of the %s of output only the first %s were kept, in %s", size(came), size(now.Size), cmp.Or(now.Output, "the session's blobs")))
+		notes = append(notes, fmt.Sprintf("Of the %s of output only the first %s were kept, in %s", size(came),
+			size(now.Size), cmp.Or(now.Output, "the session's blobs")))
 	case now.Output != "":
 		notes = append(notes, "All of the output is in "+now.Output)
 	}
@@ -56,7 +57,8 @@ func (s *shellRun) report(ctx context.Context, env *Env, filter *regexp.Regexp) 
 	r := agent.TextResult(compose(head, text, notes))
 	r.Title = now.ID + ": " + bashTitle(bashInput{Command: now.Command})
 	r.View = event.Command{
-		Command: now.Command, Dir: now.Dir, Output: text, ExitCode: now.ExitCode, Duration: now.Duration, OutputRef: now.Output, Background: now.ID,
+		Command: now.Command, Dir: now.Dir, Output: text, ExitCode: now.ExitCode, Duration: now.Duration,
+		OutputRef: now.Output, Background: now.ID,
 	}
 	r.Meta = now.meta()
 	r.Meta["stdout"], r.Meta["stderr"] = text, ""

@@ -81,12 +81,18 @@ func project(t *testing.T, base string) string {
 	dir := filepath.Join(base, "project")
 	for name, text := range map[string]string{
 		"go.mod": "module example.com/x\n\ngo 1.22\n", "main.go": "package main\n\nfunc main() { println(1) }\n",
-		"main_test.go": "package main\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestX(t *testing.T) {\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n",
-		"Makefile":     "all: hello\nhello: c/hello.c\n\tcc -o hello c/hello.c\nclean:\n\trm -f hello\n", "c/hello.c": "int main(void) { return 0; }\n",
-		"ipc.js": "process.send('hi')\n", "package.json": `{"name": "x", "version": "1.0.0", "scripts": {"hello": "node -v", "test": "node ipc-less.js"}}`, "ipc-less.js": "console.log(1)\n",
-		"test_x.py": "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n", "hello.rs": "fn main() {}\n",
-		"crate/Cargo.toml": "[package]\nname = \"crate1\"\nversion = \"0.1.0\"\nedition = \"2021\"\n", "crate/src/lib.rs": "#[test]\nfn t() {}\n",
-		"notes": "one\n", "script.sh": "#!/bin/sh\necho ok\n", ".gitignore": "/.venv\n/crate/target\n",
+		"main_test.go": "package main\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestX(t *testing.T) {\n\tif err := " +
+			"os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n",
+		"Makefile":         "all: hello\nhello: c/hello.c\n\tcc -o hello c/hello.c\nclean:\n\trm -f hello\n",
+		"c/hello.c":        "int main(void) { return 0; }\n",
+		"ipc.js":           "process.send('hi')\n",
+		"package.json":     `{"name": "x", "version": "1.0.0", "scripts": {"hello": "node -v", "test": "node ipc-less.js"}}`,
+		"ipc-less.js":      "console.log(1)\n",
+		"test_x.py":        "import unittest\nclass T(unittest.TestCase):\n    def test(self): pass\n",
+		"hello.rs":         "fn main() {}\n",
+		"crate/Cargo.toml": "[package]\nname = \"crate1\"\nversion = \"0.1.0\"\nedition = \"2021\"\n",
+		"crate/src/lib.rs": "#[test]\nfn t() {}\n",
+		"notes":            "one\n", "script.sh": "#!/bin/sh\necho ok\n", ".gitignore": "/.venv\n/crate/target\n",
 	} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {
@@ -96,7 +102,8 @@ func project(t *testing.T, base string) string {
 			t.Fatal(err)
 		}
 	}
-	if out, err := exec.Command("git", "init", "-q", "--bare", filepath.Join(base, "remote.git")).CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "init", "-q", "--bare",
+		filepath.Join(base, "remote.git")).CombinedOutput(); err != nil {
 		t.Fatalf("git init: %v: %s", err, out)
 	}
 	return dir
@@ -117,7 +124,8 @@ func everydayEnv(t *testing.T, confined bool) *tool.Env {
 	t.Cleanup(env.Runner.Close)
 	if confined {
 		home, _ := os.UserHomeDir()
-		b, err := boundary.Open(boundary.Options{Dir: env.Roots.First(), Home: home, State: base + "/state", Cache: base + "/cache"})
+		b, err := boundary.Open(boundary.Options{Dir: env.Roots.First(), Home: home, State: base + "/state", Cache: base +
+			"/cache"})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -149,7 +157,8 @@ func TestEverydayCommandsEndInTheDefaultSandboxAsWithoutOne(t *testing.T) {
 		without := runBash(t, t.Context(), plain, map[string]any{"command": line})
 		within := runBash(t, t.Context(), boxed, map[string]any{"command": line})
 		if without.Meta["exitCode"] != within.Meta["exitCode"] {
-			t.Errorf("%s\nwithout the sandbox %v: %s\nin it %v: %s", line, without.Meta["exitCode"], textOf(without), within.Meta["exitCode"], textOf(within))
+			t.Errorf("%s\nwithout the sandbox %v: %s\nin it %v: %s", line, without.Meta["exitCode"], textOf(without),
+				within.Meta["exitCode"], textOf(within))
 			continue
 		}
 		t.Logf("%v, %v, %v and %v: %s", within.Meta["exitCode"], within.Meta["sandbox"], took(without), took(within), line)

@@ -44,7 +44,8 @@ func exitMeaning(command string, code int, output string) string {
 	return ""
 }
 
-// codeMeaning is the meaning of an exit code that shells give (bash(1), EXIT STATUS); empty where it has none of its own.
+// codeMeaning is the meaning of an exit code that shells give (bash(1), EXIT STATUS); empty where it has none of its
+// own.
 func codeMeaning(command string, code int) string {
 	switch code {
 	case 124:
@@ -55,7 +56,8 @@ func codeMeaning(command string, code int) string {
 		return "it was found, but cannot be run: not executable, or a folder"
 	case 127:
 		return "a program was not found"
-	case 128 + 1, 128 + 2, 128 + 3, 128 + 4, 128 + 6, 128 + 7, 128 + 8, 128 + 9, 128 + 11, 128 + 13, 128 + 14, 128 + 15, 128 + 24, 128 + 25:
+	case 128 + 1, 128 + 2, 128 + 3, 128 + 4, 128 + 6, 128 + 7, 128 + 8, 128 + 9, 128 + 11, 128 + 13, 128 + 14, 128 + 15,
+		128 + 24, 128 + 25:
 		return signalMeaning(code - 128)
 	}
 	return ""
@@ -63,8 +65,10 @@ func codeMeaning(command string, code int) string {
 
 func signalMeaning(n int) string {
 	name := map[int]string{
-		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE", 9: "SIGKILL: often no memory was left",
-		11: "SIGSEGV: it crashed", 13: "SIGPIPE: its reader ended", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU", 25: "SIGXFSZ",
+		1: "SIGHUP", 2: "SIGINT", 3: "SIGQUIT", 4: "SIGILL", 6: "SIGABRT", 7: "SIGBUS", 8: "SIGFPE",
+		9:  "SIGKILL: often no memory was left",
+		11: "SIGSEGV: it crashed", 13: "SIGPIPE: its reader ended", 14: "SIGALRM", 15: "SIGTERM", 24: "SIGXCPU",
+		25: "SIGXFSZ",
 	}[n]
 	return "a program was ended by " + name
 }

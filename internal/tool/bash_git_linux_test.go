@@ -17,11 +17,13 @@ func TestALineThatEndsWithSuccessSaysWhatWasNotKept(t *testing.T) {
 		t.Skipf("this machine has no tier full: %s", s.Why)
 	}
 	env := everydayEnv(t, true)
-	bash(t, env, `git init -q && git config user.email a@example.com && git config user.name A && git add -A && git commit -qm one`)
+	bash(t, env,
+		`git init -q && git config user.email a@example.com && git config user.name A && git add -A && git commit -qm one`)
 	private := fmt.Sprintf("/tmp/lathe-tree-%d", os.Getpid())
 	bash(t, env, "echo "+private+" >private; echo ../hidden >hidden")
 	for line, want := range map[string]string{
-		`git worktree add -q -b t $(cat private) 2>&1 | tail -1; make`:                "the work tree " + private + " is not on this machine",
+		`git worktree add -q -b t $(cat private) 2>&1 | tail -1; make`: "the work tree " + private +
+			" is not on this machine",
 		`git worktree add -q -b u $(cat hidden) 2>&1 | tail -1; make`:                 "refused a part of the command",
 		`git config alias.x '!make' | cat; make`:                                      "was not kept: it sets alias",
 		`touch .git/hooks/pre-commit 2>&1 | cat; echo 'Read-only file system: notes'`: "refused a part of the command",

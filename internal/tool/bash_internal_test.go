@@ -53,7 +53,10 @@ func TestTerminalOutputBecomesText(t *testing.T) {
 }
 
 func TestTextIsTheSameHoweverItIsCut(t *testing.T) {
-	pieces := []string{"a", "\n", "\r", "\b", "\x1b", "[", "]", "1;2", "m", "\x07", "\\", "ä", "€", "😀", "\xc3", "\xe2\x82", "\xf0\x9f", "\xff", "P", "\x00"}
+	pieces := []string{
+		"a", "\n", "\r", "\b", "\x1b", "[", "]", "1;2", "m", "\x07", "\\", "ä", "€", "😀", "\xc3",
+		"\xe2\x82", "\xf0\x9f", "\xff", "P", "\x00",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		all := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 0, 40).Draw(t, "bytes"), "")
 		var cut [][]byte
@@ -72,7 +75,10 @@ func TestTextIsTheSameHoweverItIsCut(t *testing.T) {
 }
 
 func TestVeryLongLinesKeepMemoryFlat(t *testing.T) {
-	out := &bashText{limit: 1000, live: liveText{send: func(string) {}}, blob: func() (BlobWriter, error) { return discard{}, nil }}
+	out := &bashText{
+		limit: 1000, live: liveText{send: func(string) {}},
+		blob: func() (BlobWriter, error) { return discard{}, nil },
+	}
 	chunk := []byte(strings.Repeat("x", 64<<10))
 	for range 1000 {
 		_, _ = out.Write(chunk)
@@ -147,7 +153,10 @@ func FuzzSplitCommands(f *testing.F) {
 
 func BenchmarkBashOutput(b *testing.B) {
 	chunk := []byte(strings.Repeat("a line of ordinary output with \x1b[31mcolour\x1b[0m and more\n", 1000))
-	out := &bashText{limit: bashOutput, live: liveText{send: func(string) {}}, blob: func() (BlobWriter, error) { return discard{}, nil }}
+	out := &bashText{
+		limit: bashOutput, live: liveText{send: func(string) {}},
+		blob: func() (BlobWriter, error) { return discard{}, nil },
+	}
 	b.SetBytes(int64(len(chunk)))
 	for b.Loop() {
 		_, _ = out.Write(chunk)
@@ -156,7 +165,10 @@ func BenchmarkBashOutput(b *testing.B) {
 
 func TestBashTimeoutIsBounded(t *testing.T) {
 	env := &Env{Limits: Limits{BashTimeout: time.Minute, BashMaxTimeout: 2 * time.Minute}}
-	for ms, want := range map[int64]time.Duration{0: time.Minute, 1000: time.Second, 1 << 62: 2 * time.Minute, 120_001: 2 * time.Minute} {
+	for ms, want := range map[int64]time.Duration{
+		0: time.Minute, 1000: time.Second, 1 << 62: 2 * time.Minute,
+		120_001: 2 * time.Minute,
+	} {
 		if got := (&bashCall{env: env, in: bashInput{Timeout: ms}}).timeout(); got != want {
 			t.Errorf("%d ms: got %s, want %s", ms, got, want)
 		}
@@ -165,12 +177,16 @@ func TestBashTimeoutIsBounded(t *testing.T) {
 
 // The model plans with these numbers: its description of the tool has them too.
 func TestBashHasTheLimitsThatItsDescriptionStates(t *testing.T) {
-	for ms, want := range map[int64]time.Duration{0: 2 * time.Minute, 1000: time.Second, 600_000: 10 * time.Minute, 600_001: 10 * time.Minute} {
+	for ms, want := range map[int64]time.Duration{
+		0: 2 * time.Minute, 1000: time.Second, 600_000: 10 * time.Minute,
+		600_001: 10 * time.Minute,
+	} {
 		if got := (&bashCall{env: &Env{}, in: bashInput{Timeout: ms}}).timeout(); got != want {
 			t.Errorf("%d ms: got %s, want %s", ms, got, want)
 		}
 	}
-	if !strings.Contains(bashDescription, "milliseconds, default 120000, at most 600000") || !strings.Contains(bashDescription, "over 30,000 characters") || bashOutput != 30_000 {
+	if !strings.Contains(bashDescription, "milliseconds, default 120000, at most 600000") ||
+		!strings.Contains(bashDescription, "over 30,000 characters") || bashOutput != 30_000 {
 		t.Errorf("the description states other limits:\n%s", bashDescription)
 	}
 }

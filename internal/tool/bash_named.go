@@ -18,9 +18,9 @@ const (
 	stateMax   = 1 << 20 // bytes of one shell's state
 )
 
-// Shells are the named shells of an agent. No process waits between two commands of such a shell: each command is a new one, which
-// starts with the state in which the last one ended, in the sandbox and with the permissions of its own call. So a command that
-// crashes or is ended loses nothing but its own changes. Safe for concurrent use.
+// Shells are the named shells of an agent. No process waits between two commands of such a shell: each command is a new
+// one, which starts with the state in which the last one ended, in the sandbox and with the permissions of its own
+// call. So a command that crashes or is ended loses nothing but its own changes. Safe for concurrent use.
 type Shells struct {
 	mu     sync.Mutex
 	shells map[string]*namedShell
@@ -46,10 +46,12 @@ func (s *Shells) find(name string, sh shellProgram, dir string) (*namedShell, er
 		return nil, nil
 	}
 	if s == nil || sh.kind == "sh" {
-		return nil, errors.New("shell_id needs bash or zsh, and neither is here: leave shell_id out, and set what the command needs in the command itself")
+		return nil, errors.New("shell_id needs bash or zsh, and neither is here: leave shell_id out, and set what the " +
+			"command needs in the command itself")
 	}
 	if !shellName().MatchString(name) {
-		return nil, fmt.Errorf("shell_id %q is no name for a shell: use up to 64 letters, digits, dots, dashes and underscores", name)
+		return nil, fmt.Errorf("shell_id %q is no name for a shell: use up to 64 letters, digits, dots, dashes and "+
+			"underscores", name)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -57,7 +59,8 @@ func (s *Shells) find(name string, sh shellProgram, dir string) (*namedShell, er
 		return n, nil
 	}
 	if len(s.shells) >= mostShells {
-		return nil, fmt.Errorf("there are %d named shells already; use one of them: %s", mostShells, strings.Join(s.names(), ", "))
+		return nil, fmt.Errorf("there are %d named shells already; use one of them: %s", mostShells,
+			strings.Join(s.names(), ", "))
 	}
 	if s.shells == nil {
 		s.shells = map[string]*namedShell{}
@@ -94,8 +97,8 @@ func (n *namedShell) begin() (note string) {
 	return fmt.Sprintf("(Shell %q is new: it has no variables or functions of earlier commands.)", n.name)
 }
 
-// plain reports whether the words of the next command mean the same as in a new shell: nothing is defined but options that do not
-// change what a word is. Anything that it does not know counts as a change.
+// plain reports whether the words of the next command mean the same as in a new shell: nothing is defined but options
+// that do not change what a word is. Anything that it does not know counts as a change.
 func (n *namedShell) plain() bool {
 	if n == nil {
 		return false
@@ -114,7 +117,8 @@ func (n *namedShell) plain() bool {
 
 // usual reports whether a new bash that is not interactive has the option on.
 func usual(option string) bool {
-	return slices.Contains(strings.Fields("checkwinsize cmdhist complete_fullquote expand_aliases extquote force_fignore globasciiranges globskipdots "+
+	return slices.Contains(strings.Fields("checkwinsize cmdhist complete_fullquote expand_aliases extquote "+
+		"force_fignore globasciiranges globskipdots "+
 		"hostcomplete interactive_comments patsub_replacement progcomp promptvars sourcepath"), option)
 }
 
@@ -124,8 +128,8 @@ type stateScripts struct {
 	last   string // restores it
 }
 
-// scripts are those for the next command of the shell. The state of a confined command may hold anything, so it does not go to one
-// outside of the sandbox.
+// scripts are those for the next command of the shell. The state of a confined command may hold anything, so it does
+// not go to one outside of the sandbox.
 func (n *namedShell) scripts(sh shellProgram, cwd cwdFile, confined bool) stateScripts {
 	if n == nil {
 		return stateScripts{}
@@ -154,9 +158,11 @@ func (c *bashCall) keepState(p *bashProc) {
 	state, err := p.cwd.state().content(stateMax)
 	switch {
 	case errors.Is(err, errStateLong):
-		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command: the new one is longer than %s.", c.named.name, size(stateMax)))
+		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command: the new one is longer "+
+			"than %s.", c.named.name, size(stateMax)))
 	case err != nil || state == "":
-		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command, because it did not end by itself.", c.named.name))
+		c.notes = append(c.notes, fmt.Sprintf("Shell %q keeps the state from before this command, because it did not end "+
+			"by itself.", c.named.name))
 	default:
 		c.named.mu.Lock()
 		c.named.state, c.named.inner = state, p.run != nil
@@ -189,9 +195,9 @@ func (c cwdFile) content(limit int64) (string, error) {
 	return string(b), err
 }
 
-// The scripts that write a shell's state. Variables of the environment that have the value of the start are left out, because the
-// next command may get another one; so are those that the shell itself sets: bash also gives itself a PATH, SHELL and TERM where the
-// environment has none. The subshell keeps the options that it needs from the command.
+// The scripts that write a shell's state. Variables of the environment that have the value of the start are left out,
+// because the next command may get another one; so are those that the shell itself sets: bash also gives itself a PATH,
+// SHELL and TERM where the environment has none. The subshell keeps the options that it needs from the command.
 const (
 	bashState = `__lathe_env=$(compgen -e; echo PATH SHELL TERM)
 for __lathe_n in $__lathe_env; do printf -v "__lathe_was_$__lathe_n" %%s "${!__lathe_n}"; done

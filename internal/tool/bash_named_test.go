@@ -24,10 +24,12 @@ func TestACommandPastItsTimeGoesOnInTheBackground(t *testing.T) {
 		t.Fatal(err)
 	}
 	id, _ := r.Meta["backgroundTaskId"].(string)
-	if r.IsError || id == "" || !strings.Contains(text(r), "did not end within 200ms") || !strings.Contains(text(r), "\nbefore\n") || !strings.Contains(text(r), id) {
+	if r.IsError || id == "" || !strings.Contains(text(r), "did not end within 200ms") || !strings.Contains(text(r),
+		"\nbefore\n") || !strings.Contains(text(r), id) {
 		t.Fatalf("%q, %+v", text(r), r.Meta)
 	}
-	if v := r.View.(event.Command); v.Background != id || r.Meta["backgroundedByUser"] != false || r.Meta["timedOutAfterMs"] != int64(200) {
+	if v := r.View.(event.Command); v.Background != id || r.Meta["backgroundedByUser"] != false ||
+		r.Meta["timedOutAfterMs"] != int64(200) {
 		t.Errorf("%+v, %+v", v, r.Meta)
 	}
 	if err := os.WriteFile(filepath.Join(b.dir, "go"), []byte("now\n"), 0o600); err != nil {
@@ -57,7 +59,9 @@ func TestANamedShellKeepsItsState(t *testing.T) {
 		t.Run(sh, func(t *testing.T) {
 			env := inShell(t, sh)
 			env.Environ = func() []string { return append(os.Environ(), "FROM_OUTSIDE=first", "GONE=x") }
-			if got := inNamed(t, env, "a", "x='one two'; export Y=$'l1\\nl2'; arr=(1 '2 3' \"4'5\"); greet() { echo \"hi $1\"; }; alias ll='echo alias'; unset GONE; PATH=$PATH:/extra; cd sub"); !strings.Contains(got, `Shell "a" is new`) {
+			if got := inNamed(t, env, "a", "x='one two'; export Y=$'l1\\nl2'; arr=(1 '2 3' \"4'5\"); greet() { echo \"hi "+
+				"$1\"; }; alias ll='echo alias'; unset GONE; PATH=$PATH:/extra; cd sub"); !strings.Contains(got,
+				`Shell "a" is new`) {
 				t.Errorf("%q", got)
 			}
 			env.Environ = func() []string { return append(os.Environ(), "FROM_OUTSIDE=second", "GONE=x") }
@@ -132,7 +136,8 @@ func TestANamedShellNeedsAName(t *testing.T) {
 	env := bashIn(t, "bash")
 	for _, name := range []string{"../x", "a b", strings.Repeat("x", 65)} {
 		b, _ := json.Marshal(map[string]any{"command": "true", "shell_id": name})
-		if _, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: b}); err == nil || !strings.Contains(err.Error(), "use up to 64 letters") {
+		if _, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: b}); err == nil ||
+			!strings.Contains(err.Error(), "use up to 64 letters") {
 			t.Errorf("%q: %v", name, err)
 		}
 	}
@@ -157,7 +162,10 @@ func TestACommandOnATerminal(t *testing.T) {
 	if lines := strings.Split(textOf(r), "\n"); len(lines) != 5000 || lines[4999] != "5000" {
 		t.Errorf("%d lines, the last %q", len(lines), lines[len(lines)-1])
 	}
-	r = runBash(t, t.Context(), env, map[string]any{"command": "echo $$; setsid sleep 1000 & disown; echo left", "pty": true})
+	r = runBash(t, t.Context(), env, map[string]any{
+		"command": "echo $$; setsid sleep 1000 & disown; echo left",
+		"pty":     true,
+	})
 	if !strings.Contains(textOf(r), "left") {
 		t.Errorf("%q", textOf(r))
 	}
@@ -175,7 +183,8 @@ func TestARuleForALineDoesNotHoldWhereAShellHasDefinedSomething(t *testing.T) {
 		t.Error("a shell that defined nothing counts as one that did")
 	}
 	for shell, command := range map[string]string{
-		"f": "npm() { echo mine; }", "a": "alias npm='echo mine'", "p": "PATH=$PWD:$PATH", "e": "export NODE_OPTIONS=--require=./x.js", "v": "x=1", "o": "shopt -s dotglob",
+		"f": "npm() { echo mine; }", "a": "alias npm='echo mine'", "p": "PATH=$PWD:$PATH",
+		"e": "export NODE_OPTIONS=--require=./x.js", "v": "x=1", "o": "shopt -s dotglob",
 		"u": "unset HOME",
 	} {
 		if inNamed(t, env, shell, command); !kept(shell) {

@@ -21,8 +21,8 @@ func (e *Env) excluded(in bashInput) bool {
 	return permission.RunsOutside(accesses)
 }
 
-// unheld finds out whether a command runs outside of the sandbox, and which of its parts then need approval though they are read-only: a
-// program that nothing confines must not be the project's.
+// unheld finds out whether a command runs outside of the sandbox, and which of its parts then need approval though they
+// are read-only: a program that nothing confines must not be the project's.
 func (e *Env) unheld(in bashInput, dir string, m *Machine, accesses []permission.Access) {
 	command := accesses[0].Command
 	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
@@ -50,7 +50,8 @@ func (c *bashCall) line() boundary.Line {
 func (e *Env) lineOf(in bashInput, m *Machine, dir string, accesses []permission.Access) (line boundary.Line) {
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
-	if in.Shell != "" || len(accesses) == 0 || accesses[0].Command == nil { // the words may mean something else in a named shell
+	// the words may mean something else in a named shell
+	if in.Shell != "" || len(accesses) == 0 || accesses[0].Command == nil {
 		return line
 	}
 	line.ReadOnly = accesses[0].Command.Class.ReadOnly()
@@ -60,7 +61,8 @@ func (e *Env) lineOf(in bashInput, m *Machine, dir string, accesses []permission
 		}
 	}
 	line.Foreign = func() bool {
-		return slices.ContainsFunc(accesses[0].Command.Parts, func(p permission.Part) bool { return m.foreign(p.Program, dir) })
+		return slices.ContainsFunc(accesses[0].Command.Parts,
+			func(p permission.Part) bool { return m.foreign(p.Program, dir) })
 	}
 	for _, a := range accesses {
 		if a.Kind == permission.Write {
@@ -68,7 +70,8 @@ func (e *Env) lineOf(in bashInput, m *Machine, dir string, accesses []permission
 		}
 	}
 	root := e.Roots.First()
-	anywhere := []string{filepath.VolumeName(root) + string(filepath.Separator)} // where files lie is for the permissions to judge, but for guarded ones
+	// where files lie is for the permissions to judge, but for guarded ones
+	anywhere := []string{filepath.VolumeName(root) + string(filepath.Separator)}
 	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, anywhere) }
 	line.Excluded = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, m.roots) }
 	return line
@@ -77,7 +80,8 @@ func (e *Env) lineOf(in bashInput, m *Machine, dir string, accesses []permission
 // bashRules is the tool Bash as far as rules on commands need it.
 var bashRules = call.Declaration{Name: BashName, Subject: permission.SubjectCommand, SubjectIn: []string{"command"}}
 
-// covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the roots only.
+// covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the
+// roots only.
 func (e *Env) covers(patterns []string, command string, accesses []permission.Access, roots []string) bool {
 	var rules []permission.Rule
 	known := call.NewCatalogue(bashRules)
@@ -85,7 +89,8 @@ func (e *Env) covers(patterns []string, command string, accesses []permission.Ac
 		if !strings.ContainsAny(pattern, " *:") { // a program, with any arguments
 			pattern += ":*"
 		}
-		rule, err := permission.ParseRule(known, BashName+"("+pattern+")", permission.Allow, permission.Source{Name: "sandbox.excludedCommands"})
+		rule, err := permission.ParseRule(known, BashName+"("+pattern+")", permission.Allow,
+			permission.Source{Name: "sandbox.excludedCommands"})
 		if err == nil {
 			rules = append(rules, rule)
 		}
@@ -99,8 +104,8 @@ func (e *Env) covers(patterns []string, command string, accesses []permission.Ac
 	})
 }
 
-// RunsUnasked reports whether a call needs no approval because the sandbox confines it: a command, with the setting for that,
-// in the full sandbox.
+// RunsUnasked reports whether a call needs no approval because the sandbox confines it: a command, with the setting for
+// that, in the full sandbox.
 func (e *Env) RunsUnasked(r permission.Request) bool {
 	var in bashInput
 	if r.Tool != BashName || !e.Boundary.RunsUnasked() || json.Unmarshal(r.Input, &in) != nil {
@@ -116,7 +121,10 @@ func (c *bashCall) mayLeave(ctx context.Context) bool {
 	}
 	input := outsideInput(c.input)
 	return c.env.Unconfined(ctx, agent.Approval{
-		Request: permission.Request{CallID: c.id, Tool: BashName, Input: input, Accesses: slices.Clone(c.accesses), Dir: c.dir},
+		Request: permission.Request{
+			CallID: c.id, Tool: BashName, Input: input, Accesses: slices.Clone(c.accesses),
+			Dir: c.dir,
+		},
 		Call:    llm.ToolCall{ID: c.id, Name: BashName, Input: input},
 		Title:   bashTitle(c.in),
 		Preview: event.Command{Command: c.in.Command, Dir: c.dir, Warning: c.warnings(ctx, c.accesses)},

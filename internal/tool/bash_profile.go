@@ -29,8 +29,8 @@ const (
 	functionMax = 512 << 10 // bytes of functions that commands get
 )
 
-// Profile is what the start-up files of the user's shell set. The first command that needs it runs the shell once with these files; commands
-// themselves are run without them. Safe for concurrent use.
+// Profile is what the start-up files of the user's shell set. The first command that needs it runs the shell once with
+// these files; commands themselves are run without them. Safe for concurrent use.
 type Profile struct {
 	mode string
 
@@ -66,7 +66,8 @@ func (p *Profile) take(ctx context.Context, env *Env, sh shellProgram) (note str
 		return "" // the call was interrupted, and the next one tries again
 	}
 	if p.done = true; err != nil {
-		return fmt.Sprintf("(The start-up files of %s could not be used: %v. Commands run in lathe's own environment; `\"bash\": {\"profile\": \"off\"}` in the settings stops trying.)", sh.kind, err)
+		return fmt.Sprintf("(The start-up files of %s could not be used: %v. Commands run in lathe's own environment; "+
+			"`\"bash\": {\"profile\": \"off\"}` in the settings stops trying.)", sh.kind, err)
 	}
 	return ""
 }
@@ -115,7 +116,8 @@ func (p *Profile) read(ctx context.Context, env *Env, sh shellProgram) error {
 	defer cancel()
 	out := &profileOutput{}
 	exit, err := env.Runner.Run(ctx, sandbox.Spec{
-		Argv: append(argv, "-c", script), Dir: env.Machine().Home(), Env: sandbox.CleanEnv(env.environ(), env.ChildEnv), Stdout: out,
+		Argv: append(argv, "-c", script), Dir: env.Machine().Home(), Env: sandbox.CleanEnv(env.environ(), env.ChildEnv),
+		Stdout: out,
 	})
 	if cause := context.Cause(ctx); cause != nil {
 		return cause
@@ -177,7 +179,8 @@ func (p *Profile) over(environ []string) []string {
 	if theirs := p.exported["PATH"]; theirs != "" {
 		more["PATH"] = joinPaths(path, theirs)
 	}
-	out := slices.DeleteFunc(slices.Clone(environ), func(kv string) bool { return more["PATH"] != "" && strings.HasPrefix(kv, "PATH=") })
+	out := slices.DeleteFunc(slices.Clone(environ),
+		func(kv string) bool { return more["PATH"] != "" && strings.HasPrefix(kv, "PATH=") })
 	for name, value := range more {
 		out = append(out, name+"="+value)
 	}
@@ -185,8 +188,8 @@ func (p *Profile) over(environ []string) []string {
 	return out
 }
 
-// joinPaths is the PATH of the profile after the folders that only lathe's own has: a virtual environment that was activated where lathe was
-// started, and that a profile which sets PATH anew would lose.
+// joinPaths is the PATH of the profile after the folders that only lathe's own has: a virtual environment that was
+// activated where lathe was started, and that a profile which sets PATH anew would lose.
 func joinPaths(ours, theirs string) string {
 	known := filepath.SplitList(theirs)
 	var front []string

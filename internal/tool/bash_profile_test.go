@@ -42,9 +42,11 @@ func withProfileOf(t *testing.T, shell, mode, name, content string, environ ...s
 func TestCommandsGetTheVariablesOfTheProfile(t *testing.T) {
 	for _, name := range []string{".bashrc", ".bash_profile", ".profile"} {
 		env, home := withProfile(t, tool.ProfileEnvironment, name,
-			"echo noise; echo run >>~/runs\nexport PATH=\"$HOME/tools:$PATH\" GREETING='two\nlines' KEPT=profile\nunexported=1\nfn() { echo no; }\n", "KEPT=ours")
+			"echo noise; echo run >>~/runs\nexport PATH=\"$HOME/tools:$PATH\" GREETING='two\nlines' "+
+				"KEPT=profile\nunexported=1\nfn() { echo no; }\n", "KEPT=ours")
 		got := bash(t, env, `echo "$GREETING|$KEPT|$unexported|${PATH%%:*}"; fn`)
-		if want := "two\nlines|ours||" + home + "/tools\n"; !strings.Contains(got, want) || !strings.Contains(got, "Exit code 127 (a program was not found)") {
+		if want := "two\nlines|ours||" + home + "/tools\n"; !strings.Contains(got, want) || !strings.Contains(got,
+			"Exit code 127 (a program was not found)") {
 			t.Errorf("%s: %q", name, got)
 		}
 		bash(t, env, "sh -c 'echo again'")
@@ -57,9 +59,11 @@ func TestCommandsGetTheVariablesOfTheProfile(t *testing.T) {
 func TestCommandsGetTheVariablesOfTheProfileOfZsh(t *testing.T) {
 	for _, name := range []string{".zshenv", ".zprofile", ".zshrc", ".zlogin"} {
 		env, home := withProfileOf(t, "zsh", tool.ProfileEnvironment, name,
-			"echo noise; print run >>~/runs\ntypeset -U path; path=(~/tools $path)\nexport PATH GREETING=$'two\\nlines' KEPT=profile\nunexported=1\nfn() { echo no }\n", "KEPT=ours")
+			"echo noise; print run >>~/runs\ntypeset -U path; path=(~/tools $path)\nexport PATH GREETING=$'two\\nlines' "+
+				"KEPT=profile\nunexported=1\nfn() { echo no }\n", "KEPT=ours")
 		got := bash(t, env, `echo "$ZSH_VERSION|$GREETING|$KEPT|$unexported|${PATH%%:*}"; fn`)
-		if _, rest, ok := strings.Cut(got, "|"); !ok || strings.HasPrefix(got, "|") || !strings.HasPrefix(rest, "two\nlines|ours||"+home+"/tools\n") {
+		if _, rest, ok := strings.Cut(got, "|"); !ok || strings.HasPrefix(got, "|") || !strings.HasPrefix(rest,
+			"two\nlines|ours||"+home+"/tools\n") {
 			t.Errorf("%s: %q", name, got)
 		}
 		if !strings.Contains(got, "Exit code 127 (a program was not found)") {
@@ -86,7 +90,8 @@ func TestFunctionsOfTheProfileOfZshAreThereIfTheSettingsSaySo(t *testing.T) {
 		t.Errorf("off: %q", got)
 	}
 	broken, _ := withProfileOf(t, "zsh", tool.ProfileEnvironment, ".zshrc", "exit 3\n")
-	if got := bash(t, broken, "sh -c 'echo works'"); !strings.HasPrefix(got, "works\n") || !strings.Contains(got, "start-up files of zsh could not be used: the shell ended in them with exit code 3") {
+	if got := bash(t, broken, "sh -c 'echo works'"); !strings.HasPrefix(got, "works\n") || !strings.Contains(got,
+		"start-up files of zsh could not be used: the shell ended in them with exit code 3") {
 		t.Errorf("%q", got)
 	}
 }
@@ -115,7 +120,8 @@ func TestFunctionsOfTheProfileAreThereIfTheSettingsSaySo(t *testing.T) {
 func TestAProfileThatEndsTheShellIsReportedOnce(t *testing.T) {
 	env, _ := withProfile(t, tool.ProfileEnvironment, ".bashrc", "exit 3\n")
 	got := bash(t, env, "sh -c 'echo works'")
-	if !strings.HasPrefix(got, "works\n") || !strings.Contains(got, "start-up files of bash could not be used: the shell ended in them with exit code 3") {
+	if !strings.HasPrefix(got, "works\n") || !strings.Contains(got,
+		"start-up files of bash could not be used: the shell ended in them with exit code 3") {
 		t.Errorf("%q", got)
 	}
 	if got := bash(t, env, "sh -c 'echo again'"); strings.Contains(got, "start-up") {
@@ -134,22 +140,32 @@ func TestProgramsThatNeedAScreenAreRefusedWithTheNextMove(t *testing.T) {
 		return err
 	}
 	for command, hint := range map[string]string{
-		"vim a.txt": "Edit", "cd x && FOO=1 /usr/bin/nano b": "Edit", "emacs -nw a": "Edit", "top": "ps aux", "watch -n1 ls": "run_in_background", "ls | htop": "ps aux",
-		"git rebase -i HEAD~3": "GIT_SEQUENCE_EDITOR", "git -C sub rebase --interactive main": "--autosquash", "git add -p": "git apply --cached", "git clean -i": "Name the files",
-		"npm init": "npm init -y", "python3": "python3 -c", "cd sub && node": "node -e", "psql mydb": "psql -c", "sqlite3 x.db": "here-document",
-		"docker run -it ubuntu bash": "Leave out -t", "kubectl exec -it pod -- sh": "Leave out -t", "crontab -e": "crontab -l", "tmux attach": "run_in_background",
-		"gdb ./a": "-batch", "passwd": "Ask the user", "sudo vim /etc/hosts": "Edit", "make\nvim a": "Edit", "ssh-keygen": "-N ''", "tmux": "run_in_background",
+		"vim a.txt": "Edit", "cd x && FOO=1 /usr/bin/nano b": "Edit", "emacs -nw a": "Edit", "top": "ps aux",
+		"watch -n1 ls": "run_in_background", "ls | htop": "ps aux",
+		"git rebase -i HEAD~3": "GIT_SEQUENCE_EDITOR", "git -C sub rebase --interactive main": "--autosquash",
+		"git add -p": "git apply --cached", "git clean -i": "Name the files",
+		"npm init": "npm init -y", "python3": "python3 -c", "cd sub && node": "node -e", "psql mydb": "psql -c",
+		"sqlite3 x.db":               "here-document",
+		"docker run -it ubuntu bash": "Leave out -t", "kubectl exec -it pod -- sh": "Leave out -t",
+		"crontab -e": "crontab -l", "tmux attach": "run_in_background",
+		"gdb ./a": "-batch", "passwd": "Ask the user", "sudo vim /etc/hosts": "Edit", "make\nvim a": "Edit",
+		"ssh-keygen": "-N ''", "tmux": "run_in_background",
 	} {
 		if err := prepare(command); err == nil || !strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: %v", command, err)
 		}
 	}
 	for _, command := range []string{
-		"vim --version", "vim -es -c wq a", "vim +q a", "emacs --batch -l x.el", "top -b -n 1", "echo vim", "which vim", "git config core.editor vim", "cat top",
-		"GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -i HEAD~2", "git -c sequence.editor=true rebase -i HEAD~2", "git rebase -i --autosquash main", "git rebase --continue",
-		"git log -p", "git commit -m 'x\ntop of file\nvim b'", "git stash pop", "git stash -p | cat", "yes '' | npm init", "npm init -y", "npm init vite app", "npm install", "python3 a.py", "python3 -c 1",
-		"echo 1 | python3", "python3 <<E\nprint(1)\nE", "python3 <x.py", "node --version", "sqlite3 x.db 'select 1'", "sqlite3 x.db < y.sql", "psql -c 'select 1' db", "docker run -d nginx",
-		"docker run -i img cmd", "docker ps", "docker exec c ls -t", "crontab -l", "tmux new-session -d x", "tmux ls", "gdb -batch -ex bt ./a", "cat <<E\ntop\nE", "bun", "su -c ls", "# vim\nls",
+		"vim --version", "vim -es -c wq a", "vim +q a", "emacs --batch -l x.el", "top -b -n 1", "echo vim", "which vim",
+		"git config core.editor vim", "cat top",
+		"GIT_SEQUENCE_EDITOR='sed -i 1s/pick/edit/' git rebase -i HEAD~2", "git -c sequence.editor=true rebase -i HEAD~2",
+		"git rebase -i --autosquash main", "git rebase --continue",
+		"git log -p", "git commit -m 'x\ntop of file\nvim b'", "git stash pop", "git stash -p | cat", "yes '' | npm init",
+		"npm init -y", "npm init vite app", "npm install", "python3 a.py", "python3 -c 1",
+		"echo 1 | python3", "python3 <<E\nprint(1)\nE", "python3 <x.py", "node --version", "sqlite3 x.db 'select 1'",
+		"sqlite3 x.db < y.sql", "psql -c 'select 1' db", "docker run -d nginx",
+		"docker run -i img cmd", "docker ps", "docker exec c ls -t", "crontab -l", "tmux new-session -d x", "tmux ls",
+		"gdb -batch -ex bt ./a", "cat <<E\ntop\nE", "bun", "su -c ls", "# vim\nls",
 	} {
 		if err := prepare(command); err != nil {
 			t.Errorf("%s: %v", command, err)

@@ -19,8 +19,8 @@ func quiet(end *os.File) error {
 	return unix.IoctlSetTermios(fd, termiosSet, state)
 }
 
-// pollable returns the same open file in a form whose reads end when it is closed, and closes f: asking for a descriptor has made f one
-// that blocks.
+// pollable returns the same open file in a form whose reads end when it is closed, and closes f: asking for a
+// descriptor has made f one that blocks.
 func pollable(f *os.File) (*os.File, error) {
 	defer f.Close()
 	fd, err := unix.FcntlInt(f.Fd(), unix.F_DUPFD_CLOEXEC, 3)

@@ -128,7 +128,10 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 		cancel(nil)
 		return nil, err
 	}
-	p := &bashProc{cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile(confined), run: confined}
+	p := &bashProc{
+		cancel: cancel, cause: func() error { return context.Cause(ctx) }, cwd: newCwdFile(confined),
+		run: confined,
+	}
 	argv, cleanup, err := c.argv(p.cwd, confined != nil)
 	if err != nil {
 		cancel(nil)
@@ -181,7 +184,8 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 		return nil, err
 	}
 	if c.plain && !c.named.plain() {
-		return nil, fmt.Errorf("another command has changed shell %q since this one was decided on; call it again", c.named.name)
+		return nil, fmt.Errorf("another command has changed shell %q since this one was decided on; call it again",
+			c.named.name)
 	}
 	if c.safe == nil {
 		if note := c.env.Profile.take(ctx, c.env, c.shell); note != "" {
@@ -196,7 +200,8 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err != nil || c.refusal == "" || !c.mayLeave(ctx) {
 		return r, err
 	}
-	c.notes = []string{"The first run, in the sandbox, failed. The user allowed one run outside of it, which is the one above. " + c.refusal}
+	c.notes = []string{"The first run, in the sandbox, failed. The user allowed one run outside of it, which is the " +
+		"one above. " + c.refusal}
 	c.outside, c.refusal = true, ""
 	return c.runFore(ctx)
 }
@@ -275,7 +280,8 @@ func (c *bashCall) runBehind() (*agent.Result, error) {
 	}
 	spool, err := c.env.blobWriter(context.Background(), c.id+".txt")
 	if err != nil {
-		return nil, fmt.Errorf("the output of the command could not be kept: %w. Run it without run_in_background, or make room in the temporary folder", err)
+		return nil, fmt.Errorf("the output of the command could not be kept: %w. Run it without run_in_background, or "+
+			"make room in the temporary folder", err)
 	}
 	own, cancel := context.WithCancelCause(context.Background())
 	s := c.shellRun(cancel, func() error { return context.Cause(own) })
@@ -303,14 +309,17 @@ func (c *bashCall) detach(p *bashProc, sink *bashSink, limit time.Duration) *age
 	if limit == 0 {
 		return c.behind(s, fmt.Sprintf("The user sent the command to the background, where it goes on as %s.", s.id), text)
 	}
-	r := c.behind(s, fmt.Sprintf("The command did not end within %s. It goes on in the background as %s; do not start it again.", limit, s.id), text)
-	r.Meta["backgroundedByUser"], r.Meta["assistantAutoBackgrounded"], r.Meta["timedOutAfterMs"] = false, true, limit.Milliseconds()
+	r := c.behind(s, fmt.Sprintf("The command did not end within %s. It goes on in the background as %s; do not start "+
+		"it again.", limit, s.id), text)
+	r.Meta["backgroundedByUser"], r.Meta["assistantAutoBackgrounded"], r.Meta["timedOutAfterMs"] = false, true,
+		limit.Milliseconds()
 	return r
 }
 
 func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) *shellRun {
 	return &shellRun{
-		callID: c.id, owner: c.env.Owner, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel, cause: cause, flood: c.flood, status: ShellRunning,
+		callID: c.id, owner: c.env.Owner, command: c.in.Command, dir: c.dir, started: c.started, cancel: cancel,
+		cause: cause, flood: c.flood, status: ShellRunning,
 	}
 }
 
@@ -335,12 +344,14 @@ func (c *bashCall) behind(s *shellRun, head, output string) *agent.Result {
 	if output != "" {
 		head += " Its output so far:"
 	}
-	c.notes = append(c.notes, fmt.Sprintf("Read new output with TaskOutput (by CallTool, if it is not in your list), task_id %q; end it with TaskStop. It is ended with the session.", s.id))
+	c.notes = append(c.notes, fmt.Sprintf("Read new output with TaskOutput (by CallTool, if it is not in your list), "+
+		"task_id %q; end it with TaskStop. It is ended with the session.", s.id))
 	r := agent.TextResult(compose(head, output, c.notes))
 	r.Title = bashTitle(c.in)
 	r.View = event.Command{Command: c.in.Command, Dir: c.dir, Output: output, Background: s.id}
 	r.Meta = map[string]any{
-		"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "backgroundTaskId": s.id, "backgroundedByUser": !c.in.Background,
+		"stdout": output, "stderr": "", "interrupted": false, "isImage": false, "backgroundTaskId": s.id,
+		"backgroundedByUser": !c.in.Background,
 	}
 	return r
 }

@@ -42,7 +42,8 @@ func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err 
 		return accesses, nil, nil
 	}
 	safe = &safeForm{
-		bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.ReadOnly(), left: command.Left,
+		bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.ReadOnly(),
+		left: command.Left,
 	}
 	for _, p := range command.Parts {
 		safe.git = safe.git || p.Program == "git"
@@ -62,7 +63,8 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 		g := git.New(c.env.Runner).WithEnviron(c.env.environ)
 		var err error
 		if more, err = g.ReadOnlyEnv(ctx, c.dir); err != nil {
-			return nil, fmt.Errorf("git cannot be run safely here: %w. Look at the repository's files with Read, or ask the user", err)
+			return nil,
+				fmt.Errorf("git cannot be run safely here: %w. Look at the repository's files with Read, or ask the user", err)
 		}
 	}
 	return sandbox.ReadOnlyEnv(c.env.environ(), c.safe.path, more), nil
@@ -120,5 +122,6 @@ func (e *Env) settle(was place) error {
 	if now.dir == was.dir && now.real == was.real && (same || was.info == nil && now.info == nil) {
 		return nil
 	}
-	return fmt.Errorf("the working folder was %s when this command was looked at and is another one now; call again", was.dir)
+	return fmt.Errorf("the working folder was %s when this command was looked at and is another one now; call again",
+		was.dir)
 }

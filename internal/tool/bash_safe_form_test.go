@@ -60,10 +60,12 @@ func TestBashSaysWhatACommandWouldDo(t *testing.T) {
 	} {
 		plan := planBash(t, env, tt.command)
 		a := plan.Accesses[0]
-		if a.Kind != permission.Exec || a.Target != tt.command || a.Command == nil || a.Command.Class != tt.class || plan.Parallel != tt.parallel {
+		if a.Kind != permission.Exec || a.Target != tt.command || a.Command == nil || a.Command.Class != tt.class ||
+			plan.Parallel != tt.parallel {
 			t.Errorf("%s: %+v, %+v, parallel %v", tt.command, a, a.Command, plan.Parallel)
 		}
-		if safe := tt.command != "go test ./..." && tt.command != "unheard-of --flag"; safe != (a.Command.Script != "") || a.Command.Class.ReadOnly() == plan.Writes() {
+		if safe := tt.command != "go test ./..." && tt.command != "unheard-of --flag"; safe != (a.Command.Script != "") ||
+			a.Command.Class.ReadOnly() == plan.Writes() {
 			t.Errorf("%s: script %q, writes %v", tt.command, a.Command.Script, plan.Writes())
 		}
 	}
@@ -98,7 +100,8 @@ func TestAReadOnlyCommandRunsCleanly(t *testing.T) {
 	env.Environ = func() []string {
 		return append([]string{
 			"HOME=/nonexistent", "BASH_ENV=" + start, "ENV=" + start, "BASH_FUNC_ls%%=() { echo function >>" + mark + "; }",
-			"PROMPT_COMMAND=echo p >>" + mark, "GIT_EXTERNAL_DIFF=" + root + "/bin/ls", "GIT_PAGER=" + root + "/bin/ls", "LESSOPEN=|" + root + "/bin/ls %s",
+			"PROMPT_COMMAND=echo p >>" + mark, "GIT_EXTERNAL_DIFF=" + root + "/bin/ls", "GIT_PAGER=" + root + "/bin/ls",
+			"LESSOPEN=|" + root + "/bin/ls %s",
 			"SHELLOPTS=xtrace", "PS4=$(echo ps4 >>" + mark + ")", "MY_TOKEN=hunter2",
 		}, "PATH="+root+"/bin:.:bin:/usr/local/bin:/usr/bin:/bin")
 	}
@@ -165,7 +168,8 @@ func TestReadOnlyGitRunsNothingOfTheRepository(t *testing.T) {
 		t.Fatalf("%+v", c)
 	}
 	// The configuration names a program between the check and the run.
-	if out, err := exec.Command("git", "-C", root, "config", "core.fsmonitor", "touch "+root+"/ran; false").CombinedOutput(); err != nil {
+	if out, err := exec.Command("git", "-C", root, "config", "core.fsmonitor", "touch "+root+
+		"/ran; false").CombinedOutput(); err != nil {
 		t.Fatalf("%v: %s", err, out)
 	}
 	r, err := plan.Run(t.Context())
@@ -186,7 +190,12 @@ func TestReadOnlyGitRunsNothingOfTheRepository(t *testing.T) {
 func TestAReadOnlyCommandMovesTheFolderToo(t *testing.T) {
 	needBash(t)
 	env := bashIn(t, "sh")
-	for _, tt := range []struct{ command, dir string }{{"cd sub", "sub"}, {"cd deep && ls", "sub/deep"}, {"cd ../.. && pwd", "."}, {"ls sub", "."}} {
+	for _, tt := range []struct{ command, dir string }{
+		{"cd sub", "sub"},
+		{"cd deep && ls", "sub/deep"},
+		{"cd ../.. && pwd", "."},
+		{"ls sub", "."},
+	} {
 		plan := planBash(t, env, tt.command)
 		if !plan.Accesses[0].Command.Class.ReadOnly() {
 			t.Errorf("%s is not read-only", tt.command)
@@ -272,17 +281,24 @@ func TestAReadOnlyCommandGivesTheSameAsThePlainShell(t *testing.T) {
 	env := bashIn(t, "bash")
 	env.Environ = func() []string { return []string{"HOME=/nonexistent", "PATH=/usr/bin:/bin", "LC_ALL=C.UTF-8"} }
 	root := env.Roots.First()
-	for name, content := range map[string]string{"a b.txt": "1\n2\n", "n-": "dash\n", "it's": "quote\n", "é.txt": "é\n", "sub/c.go": "package c\n", "$HOME": "d\n", "x*y": "star\n"} {
+	for name, content := range map[string]string{
+		"a b.txt": "1\n2\n", "n-": "dash\n", "it's": "quote\n", "é.txt": "é\n",
+		"sub/c.go": "package c\n", "$HOME": "d\n", "x*y": "star\n",
+	} {
 		if err := os.WriteFile(filepath.Join(root, name), []byte(content), 0o644); err != nil {
 			t.Fatal(err)
 		}
 	}
 	looked := 0
 	for _, command := range []string{
-		"ls", "ls -1 *", "cat *.txt", "cat ./*", "cat -- *", "cat 'a b.txt'", `cat a\ b.txt`, `cat "it's"`, `cat '$HOME'`, "cat 'x*y'", "cat x\\*y", "grep -r package .", "grep -rn '[12]' --include='*.txt' .",
-		"cat none; echo $?", "cat none && echo no || echo yes", "ls none 2>&1 | head -1", "false; true", "false", "head -n 1 -- n-", "wc -l *.txt", "sort -r 'a b.txt' | tail -1", "find . -name '*.go'",
-		"echo {a,b}c", "echo a{1..3}", "echo \"a  b\" 'c'", "echo -e 'a\\tb'", "printf '%s\\n' a b", "cd sub && cat c.go; pwd", "test -f c.go || echo none", "[ -d sub ] && echo folder", "! false && echo yes",
-		"cat <<'E'\n$HOME `x`\nE", "cat < 'a b.txt'", "(cd sub && pwd); pwd", "{ echo a; echo b; } | wc -l", "echo a # comment", "ls sub;\nls sub", "true && \\\n echo x", "echo ~", "stat -c %s 'a b.txt'", "diff 'a b.txt' ./n-",
+		"ls", "ls -1 *", "cat *.txt", "cat ./*", "cat -- *", "cat 'a b.txt'", `cat a\ b.txt`, `cat "it's"`, `cat '$HOME'`,
+		"cat 'x*y'", "cat x\\*y", "grep -r package .", "grep -rn '[12]' --include='*.txt' .",
+		"cat none; echo $?", "cat none && echo no || echo yes", "ls none 2>&1 | head -1", "false; true", "false",
+		"head -n 1 -- n-", "wc -l *.txt", "sort -r 'a b.txt' | tail -1", "find . -name '*.go'",
+		"echo {a,b}c", "echo a{1..3}", "echo \"a  b\" 'c'", "echo -e 'a\\tb'", "printf '%s\\n' a b",
+		"cd sub && cat c.go; pwd", "test -f c.go || echo none", "[ -d sub ] && echo folder", "! false && echo yes",
+		"cat <<'E'\n$HOME `x`\nE", "cat < 'a b.txt'", "(cd sub && pwd); pwd", "{ echo a; echo b; } | wc -l",
+		"echo a # comment", "ls sub;\nls sub", "true && \\\n echo x", "echo ~", "stat -c %s 'a b.txt'", "diff 'a b.txt' ./n-",
 	} {
 		env.Dir.Set(root)
 		plan := planBash(t, env, command)
@@ -308,7 +324,8 @@ func TestAReadOnlyCommandGivesTheSameAsThePlainShell(t *testing.T) {
 		for _, prog := range []string{"/usr/bin/", "/bin/"} { // programs name themselves by how they were called
 			got = strings.ReplaceAll(got, prog, "")
 		}
-		if d := cmp.Diff(fmt.Sprint(want, code), fmt.Sprint(got, r.Meta["exitCode"])); d != "" && !strings.HasPrefix(want, "bash:") {
+		if d := cmp.Diff(fmt.Sprint(want, code), fmt.Sprint(got, r.Meta["exitCode"])); d != "" && !strings.HasPrefix(want,
+			"bash:") {
 			t.Errorf("%s\nscript %s\n%s", command, plan.Accesses[0].Command.Script, d)
 		}
 	}

@@ -35,7 +35,10 @@ func confinedEnv(t *testing.T) *tool.Env {
 	if err != nil {
 		t.Fatal(err)
 	}
-	env.Boundary, err = boundary.Open(boundary.Options{Flag: "workspace", Dir: dir, Home: base, State: base + "/state", Cache: base + "/cache"})
+	env.Boundary, err = boundary.Open(boundary.Options{
+		Flag: "workspace", Dir: dir, Home: base, State: base + "/state",
+		Cache: base + "/cache",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,7 +58,8 @@ func TestBashInTheSandboxKeepsItsFolder(t *testing.T) {
 	if got := env.Dir.Get(); filepath.Base(got) != "sub" {
 		t.Errorf("the folder is %s", got)
 	}
-	if r := runBash(t, t.Context(), env, map[string]any{"command": "echo x >here; # " + strings.Repeat("long ", 30_000)}); r.IsError {
+	if r := runBash(t, t.Context(), env, map[string]any{"command": "echo x >here; # " + strings.Repeat("long ",
+		30_000)}); r.IsError {
 		t.Errorf("a long command: %s", textOf(r))
 	}
 	if _, err := os.Stat(env.Dir.Get() + "/here"); err != nil {
@@ -66,7 +70,8 @@ func TestBashInTheSandboxKeepsItsFolder(t *testing.T) {
 func TestBashTellsTheModelWhatTheSandboxRefused(t *testing.T) {
 	env := confinedEnv(t)
 	r := runBash(t, t.Context(), env, map[string]any{"command": "echo x >../outside"})
-	if text := textOf(r); !r.IsError || !strings.Contains(text, "sandbox") || !strings.Contains(text, "Read-only file system") {
+	if text := textOf(r); !r.IsError || !strings.Contains(text, "sandbox") || !strings.Contains(text,
+		"Read-only file system") {
 		t.Errorf("got %s", text)
 	}
 	if text := bash(t, env, "exit 3"); strings.Contains(text, "sandbox") {
@@ -79,7 +84,10 @@ func TestBashTellsTheModelWhatTheSandboxRefused(t *testing.T) {
 
 func TestBashInTheSandboxLeavesNothingRunning(t *testing.T) {
 	env := confinedEnv(t)
-	_, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: []byte(`{"command": "sleep 1000 &", "leave_running": true}`)})
+	_, err := toolOf(env, "Bash").Prepare(t.Context(), llm.ToolCall{
+		ID: "c", Name: "Bash",
+		Input: []byte(`{"command": "sleep 1000 &", "leave_running": true}`),
+	})
 	if err == nil || !strings.Contains(err.Error(), "sandbox") {
 		t.Errorf("got %v", err)
 	}
@@ -89,7 +97,8 @@ func TestBashInTheSandboxLeavesNothingRunning(t *testing.T) {
 func reopen(t *testing.T, env *tool.Env, settings string) {
 	t.Helper()
 	base := filepath.Dir(env.Roots.First())
-	b, err := boundary.Open(boundary.Options{Settings: []byte(settings), Dir: env.Roots.First(), Home: base, State: base + "/state", Cache: base + "/cache"})
+	b, err := boundary.Open(boundary.Options{Settings: []byte(settings), Dir: env.Roots.First(), Home: base, State: base +
+		"/state", Cache: base + "/cache"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -102,7 +111,8 @@ func TestExcludedCommandsRunOutsideOfTheSandbox(t *testing.T) {
 	reopen(t, env, `{"enabled": true, "excludedCommands": ["touch", "cp a *"]}`)
 	for line, outside := range map[string]bool{
 		"touch ../x": false, // a guard or a question about the folder stands above the pattern
-		"touch x":    true, "touch x && ls": false /* its write is of no one part */, "cp a b": true, "cp c b": false, "touch x; rm x": false, "touch $(rm x)": false, "sh -c 'touch x'": false, "ls": false, "touchy x": false,
+		"touch x":    true, "touch x && ls": false /* its write is of no one part */, "cp a b": true, "cp c b": false,
+		"touch x; rm x": false, "touch $(rm x)": false, "sh -c 'touch x'": false, "ls": false, "touchy x": false,
 	} {
 		if got := tool.Excluded(env, line); got != outside {
 			t.Errorf("%s runs outside: %v", line, got)
@@ -142,13 +152,15 @@ func TestARefusedCommandRunsOutsideOnlyIfAPersonSaysSo(t *testing.T) {
 	}
 	answer = true
 	r := runBash(t, t.Context(), env, line)
-	if text := textOf(r); r.IsError || len(asked) != 2 || !strings.Contains(text, "The user allowed one run outside") || !strings.Contains(text, "Read-only") {
+	if text := textOf(r); r.IsError || len(asked) != 2 || !strings.Contains(text, "The user allowed one run outside") ||
+		!strings.Contains(text, "Read-only") {
 		t.Errorf("asked %d times: %s", len(asked), text)
 	}
 	if _, err := os.Stat(target); err != nil {
 		t.Error(err)
 	}
-	if !strings.Contains(string(asked[0].Call.Input), `"dangerouslyDisableSandbox":true`) || asked[0].Preview == nil || len(asked[0].Accesses) == 0 {
+	if !strings.Contains(string(asked[0].Call.Input), `"dangerouslyDisableSandbox":true`) || asked[0].Preview == nil ||
+		len(asked[0].Accesses) == 0 {
 		t.Errorf("the question is %+v", asked[0])
 	}
 	if r := runBash(t, t.Context(), env, map[string]any{"command": "exit 3"}); !r.IsError || len(asked) != 2 {
@@ -174,7 +186,11 @@ func TestConfinedCommandsRunUnaskedWhereTheSettingsSaySo(t *testing.T) {
 		}
 	}
 	reopen(t, env, `{"enabled": true, "autoAllowBashIfSandboxed": true, "excludedCommands": ["docker"]}`)
-	for _, r := range []permission.Request{request("Write", `{}`), request("Bash", `{"command": "make", "leave_running": true}`), request("Bash", `{"command": "docker ps"}`), request("Bash", `[]`)} {
+	for _, r := range []permission.Request{
+		request("Write", `{}`),
+		request("Bash", `{"command": "make", "leave_running": true}`), request("Bash", `{"command": "docker ps"}`),
+		request("Bash", `[]`),
+	} {
 		if env.RunsUnasked(r) {
 			t.Errorf("%s %s runs unasked", r.Tool, r.Input)
 		}
@@ -201,7 +217,8 @@ func TestACommandInTheSandboxCannotRewriteTheScriptsOfAnother(t *testing.T) {
 	}
 	bash("f() { echo mine; }")
 	for range 5 {
-		if got := bash("f; f; #" + strings.Repeat("long ", 30_000)); strings.Contains(got, "INJECTED") || strings.Count(got, "mine") != 2 {
+		if got := bash("f; f; #" + strings.Repeat("long ", 30_000)); strings.Contains(got, "INJECTED") || strings.Count(got,
+			"mine") != 2 {
 			t.Errorf("got %s", got)
 		}
 	}

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// needsScreen is the refusal of a command line with a program that waits for a person at a terminal; empty for others. Options with
-// which such a program works without one let it pass, and so does input from a pipe or a file where it reads that.
+// needsScreen is the refusal of a command line with a program that waits for a person at a terminal; empty for others.
+// Options with which such a program works without one let it pass, and so does input from a pipe or a file where it
+// reads that.
 func needsScreen(command string) string {
 	for line := range strings.SplitSeq(command, "\n") {
 		line, _, text := strings.Cut(line, "<<")
@@ -34,7 +35,8 @@ func screenIn(line string, cmds, joins []string) string {
 	for i, c := range cmds {
 		words := strings.Fields(c)
 		words = words[assignments(words):]
-		for len(words) > 1 && slices.Contains([]string{"sudo", "env", "command", "exec", "nohup", "time"}, words[0]) && !strings.HasPrefix(words[1], "-") {
+		for len(words) > 1 && slices.Contains([]string{"sudo", "env", "command", "exec", "nohup", "time"}, words[0]) &&
+			!strings.HasPrefix(words[1], "-") {
 			words = words[1:]
 		}
 		if len(words) == 0 {
@@ -65,7 +67,8 @@ type screened struct {
 
 // title is the program with its subcommand.
 func (p screened) title() string {
-	if sub := p.sub(); sub != "" && slices.Contains([]string{"git", "npm", "yarn", "pnpm", "docker", "podman", "kubectl"}, p.name) {
+	if sub := p.sub(); sub != "" && slices.Contains([]string{"git", "npm", "yarn", "pnpm", "docker", "podman", "kubectl"},
+		p.name) {
 		return p.name + " " + sub
 	}
 	return p.name
@@ -84,7 +87,8 @@ func (p screened) sub() string {
 // given reports whether an argument begins with one of the texts, or asks for help or the version.
 func (p screened) given(options ...string) bool {
 	return slices.ContainsFunc(p.args, func(a string) bool {
-		return a == "--help" || a == "--version" || slices.ContainsFunc(options, func(o string) bool { return strings.HasPrefix(a, o) })
+		return a == "--help" || a == "--version" || slices.ContainsFunc(options,
+			func(o string) bool { return strings.HasPrefix(a, o) })
 	})
 }
 
@@ -93,7 +97,8 @@ func (p screened) has(words ...string) bool {
 	return slices.ContainsFunc(p.args, func(a string) bool {
 		return slices.ContainsFunc(words, func(w string) bool {
 			short := len(w) == 2 && w[0] == '-' && len(a) > 1 && a[0] == '-' && a[1] != '-'
-			return a == w || strings.HasPrefix(a, w+"=") || short && !strings.Contains(a, "=") && strings.ContainsRune(a[1:], rune(w[1]))
+			return a == w || strings.HasPrefix(a, w+"=") || short && !strings.Contains(a, "=") && strings.ContainsRune(a[1:],
+				rune(w[1]))
 		})
 	})
 }
@@ -147,7 +152,8 @@ func (p screened) fullScreen() string {
 			return "Give the table as a file: `crontab -l >jobs`, change that, `crontab jobs`."
 		}
 	case "tmux", "screen":
-		if sub := p.sub(); p.name == "tmux" && (sub == "" && !p.given("-V") || strings.HasPrefix(sub, "a")) || p.name == "screen" && (len(p.args) == 0 || p.has("-r", "-x")) {
+		if sub := p.sub(); p.name == "tmux" && (sub == "" && !p.given("-V") || strings.HasPrefix(sub, "a")) ||
+			p.name == "screen" && (len(p.args) == 0 || p.has("-r", "-x")) {
 			return "Start the program with run_in_background, or without attaching (`tmux new-session -d`, `screen -dm`)."
 		}
 	}
@@ -157,11 +163,14 @@ func (p screened) fullScreen() string {
 // gitHint is for the subcommands of git that ask, hunk by hunk or in an editor.
 func (p screened) gitHint() string {
 	switch sub := p.sub(); {
-	case sub == "rebase" && p.has("--interactive", "-i", "--edit-todo") && !p.edited && !p.has("--autosquash", "--exec", "-x"):
-		return "Have a program write the list: `GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -i HEAD~3`; or use `git commit --fixup` and `git rebase -i --autosquash`."
+	case sub == "rebase" && p.has("--interactive", "-i", "--edit-todo") && !p.edited && !p.has("--autosquash", "--exec",
+		"-x"):
+		return "Have a program write the list: `GIT_SEQUENCE_EDITOR='sed -i 2s/pick/fixup/' git rebase -i HEAD~3`; or use " +
+			"`git commit --fixup` and `git rebase -i --autosquash`."
 	case p.fed:
 		return ""
-	case slices.Contains([]string{"add", "checkout", "restore", "reset"}, sub) && p.has("--patch", "-p"), (sub == "commit" || sub == "stash") && p.has("--patch"):
+	case slices.Contains([]string{"add", "checkout", "restore", "reset"}, sub) && p.has("--patch", "-p"),
+		(sub == "commit" || sub == "stash") && p.has("--patch"):
 		return "Stage a part of a file with `git apply --cached` and a patch, or whole files by name."
 	case (sub == "add" || sub == "clean") && p.has("--interactive", "-i"):
 		return "Name the files on the command line."
@@ -172,23 +181,33 @@ func (p screened) gitHint() string {
 // asking are programs that ask questions on their input, which ends at once here.
 func (p screened) asking() string {
 	switch name := p.name; {
-	case slices.Contains([]string{"python", "python3", "ipython", "node", "irb", "ghci", "lua", "php", "R", "julia", "deno", "bun"}, name) && len(p.args) == 0 && name != "bun",
+	case slices.Contains([]string{
+		"python", "python3", "ipython", "node", "irb", "ghci", "lua", "php", "R", "julia",
+		"deno", "bun",
+	}, name) && len(p.args) == 0 && name != "bun",
 		(name == "python" || name == "python3") && len(p.args) == 1 && p.args[0] == "-i",
 		name == "php" && p.has("-a"):
 		return fmt.Sprintf("Give it the code: a file, an option (`%s`), or a here-document.", oneLiner(name))
-	case (name == "psql" || name == "mysql" || name == "mariadb" || name == "sqlite3" || name == "mongosh" || name == "redis-cli") && !p.given("-c", "-f", "-e", "--command", "--file", "--execute", "--eval", "-l", "-V", "-version") && p.fewWords():
-		return "Give it the statement: `psql -c`, `mysql -e`, `sqlite3 FILE 'SELECT ...'`, `mongosh --eval`, or a here-document."
-	case (name == "npm" || name == "yarn" || name == "pnpm") && p.sub() == "init" && !p.has("-y", "--yes") && len(p.args) == 1 && name != "pnpm":
+	case (name == "psql" || name == "mysql" || name == "mariadb" || name == "sqlite3" || name == "mongosh" ||
+		name == "redis-cli") && !p.given("-c", "-f", "-e", "--command", "--file", "--execute", "--eval", "-l", "-V",
+		"-version") && p.fewWords():
+		return "Give it the statement: `psql -c`, `mysql -e`, `sqlite3 FILE 'SELECT ...'`, `mongosh --eval`, or a " +
+			"here-document."
+	case (name == "npm" || name == "yarn" || name == "pnpm") && p.sub() == "init" && !p.has("-y", "--yes") &&
+		len(p.args) == 1 && name != "pnpm":
 		return fmt.Sprintf("Take the defaults with `%s init -y`, then change package.json with Edit.", name)
-	case name == "npm" && (p.sub() == "login" || p.sub() == "adduser"), (name == "docker" || name == "podman") && p.sub() == "login" && !p.given("-p", "--password"):
+	case name == "npm" && (p.sub() == "login" || p.sub() == "adduser"), (name == "docker" || name == "podman") &&
+		p.sub() == "login" && !p.given("-p", "--password"):
 		return "Ask the user to log in."
-	case (name == "docker" || name == "podman" || name == "kubectl") && (p.sub() == "run" || p.sub() == "exec") && p.interactiveTerminal():
+	case (name == "docker" || name == "podman" || name == "kubectl") && (p.sub() == "run" || p.sub() == "exec") &&
+		p.interactiveTerminal():
 		return "Leave out -t and -i, and give the command that is to run inside."
 	case name == "passwd" || name == "su" && !p.has("-c", "--command"):
 		return "Ask the user to do that."
 	case name == "ssh-keygen" && len(p.args) == 0:
 		return "Give the file and the passphrase: `ssh-keygen -t ed25519 -N '' -f FILE`."
-	case name == "gdb" && !p.given("-batch", "--batch", "-x", "-ex", "--command", "-v"), name == "lldb" && !p.given("-b", "--batch", "-o", "-s", "-v"):
+	case name == "gdb" && !p.given("-batch", "--batch", "-x", "-ex", "--command", "-v"), name == "lldb" && !p.given("-b",
+		"--batch", "-o", "-s", "-v"):
 		return "Run it in batch mode: `gdb -batch -ex run -ex bt --args PROGRAM`, `lldb -b -o run -o bt -- PROGRAM`."
 	}
 	return ""

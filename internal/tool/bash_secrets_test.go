@@ -27,7 +27,8 @@ func secretProject(t *testing.T, rules ...string) (*tool.Env, *permission.Policy
 	root := env.Roots.First()
 	run := func(args ...string) {
 		cmd := exec.Command("git", args...)
-		cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+		cmd.Dir, cmd.Env = root, append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a",
+			"GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v %s", args, err, out)
 		}
@@ -65,7 +66,10 @@ func secretProject(t *testing.T, rules ...string) (*tool.Env, *permission.Policy
 	p := permission.NewPolicy(tool.Catalogue(), "/nonexistent", []string{root}, list)
 	env.DeniedNames = p.DeniedNames
 	env.MayRead = func(path string) permission.Effect {
-		return p.Decide(permission.Request{Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}, Mode: permission.Default, Dir: root}).Effect
+		return p.Decide(permission.Request{Tool: "Read", Accesses: []permission.Access{{
+			Kind: permission.Read, Target: path,
+			Node: permission.File,
+		}}, Mode: permission.Default, Dir: root}).Effect
 	}
 	return env, p
 }
@@ -77,7 +81,9 @@ func unasked(t *testing.T, env *tool.Env, p *permission.Policy, command string) 
 }
 
 // unaskedIn is unasked in a mode.
-func unaskedIn(t *testing.T, env *tool.Env, p *permission.Policy, mode permission.Mode, command string) (output string, d permission.Decision) {
+func unaskedIn(t *testing.T, env *tool.Env, p *permission.Policy, mode permission.Mode, command string) (output string,
+	d permission.Decision,
+) {
 	t.Helper()
 	plan := planBash(t, env, command)
 	d = p.Decide(permission.Request{Tool: "Bash", Accesses: plan.Accesses, Mode: mode, Dir: env.Dir.Get()})
@@ -136,7 +142,8 @@ func TestGitShowsNothingThatARuleDenies(t *testing.T) {
 			t.Errorf("%s shows the secret:\n%s", command, out)
 		}
 	}
-	if out, _ := unasked(t, env, p, "git diff HEAD~1"); !strings.Contains(out, "+package b // three") || !strings.Contains(out, "Left out") || !strings.Contains(out, ".env") {
+	if out, _ := unasked(t, env, p, "git diff HEAD~1"); !strings.Contains(out, "+package b // three") ||
+		!strings.Contains(out, "Left out") || !strings.Contains(out, ".env") {
 		t.Errorf("git diff shows too little, or does not say what it leaves out:\n%s", out)
 	}
 }
@@ -144,10 +151,15 @@ func TestGitShowsNothingThatARuleDenies(t *testing.T) {
 func TestListsOfFilesLeaveSecretsOut(t *testing.T) {
 	env, p := secretProject(t, "Read(secrets/**)")
 	for _, command := range []string{
-		"git ls-files | xargs cat", "git ls-files sub | xargs -n1 cat", "git ls-files -z | xargs -0 cat", "git diff --name-only HEAD~1 | xargs cat", "git grep -l A | xargs cat", "cat $(git ls-files)",
-		"find . -type f | xargs cat", "find . | xargs grep -h A", "find . -type f -exec cat {} +", "find sub -maxdepth 1 -type f -exec cat {} \\;", "find . -name '*.go' -o -name '.e*' | xargs cat", "find . -type f -print0 | xargs -0 cat",
-		"for f in $(git ls-files); do cat \"$f\"; done", "git ls-files | while read f; do cat \"$f\"; done", "git ls-files | while read f; do wc -c < \"$f\"; done", "git ls-files | while read -r f; do head -1 < $f; done",
-		"grep -rl A . | xargs cat", "F=$(git ls-files); cat $F", "cd sub && git ls-files | xargs cat", "for f in $(find . -type f); do head -1 $f; done",
+		"git ls-files | xargs cat", "git ls-files sub | xargs -n1 cat", "git ls-files -z | xargs -0 cat",
+		"git diff --name-only HEAD~1 | xargs cat", "git grep -l A | xargs cat", "cat $(git ls-files)",
+		"find . -type f | xargs cat", "find . | xargs grep -h A", "find . -type f -exec cat {} +",
+		"find sub -maxdepth 1 -type f -exec cat {} \\;", "find . -name '*.go' -o -name '.e*' | xargs cat",
+		"find . -type f -print0 | xargs -0 cat",
+		"for f in $(git ls-files); do cat \"$f\"; done", "git ls-files | while read f; do cat \"$f\"; done",
+		"git ls-files | while read f; do wc -c < \"$f\"; done", "git ls-files | while read -r f; do head -1 < $f; done",
+		"grep -rl A . | xargs cat", "F=$(git ls-files); cat $F", "cd sub && git ls-files | xargs cat",
+		"for f in $(find . -type f); do head -1 $f; done",
 	} {
 		out, d := unasked(t, env, p, command)
 		if d.Effect != permission.Allow {

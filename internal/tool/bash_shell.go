@@ -32,7 +32,8 @@ func findShell(env *Env) (shellProgram, error) {
 	if env.Shell != "" {
 		path, err := exec.LookPath(env.Shell)
 		if err != nil {
-			return shellProgram{}, fmt.Errorf("the shell of the settings, %s, cannot be run: %w; set bash.shell to bash or zsh", env.Shell, err)
+			return shellProgram{}, fmt.Errorf("the shell of the settings, %s, cannot be run: %w; set bash.shell to bash or zsh",
+				env.Shell, err)
 		}
 		return shellProgram{path, shellKind(path)}, nil
 	}
@@ -49,7 +50,8 @@ func findShell(env *Env) (shellProgram, error) {
 	w := env.Machine()
 	for _, find := range []func(string) string{
 		func(name string) string { return w.Program(name, "") },
-		func(name string) string { path, _ := exec.LookPath(name); return path }, // all of PATH may be in the working folder (/)
+		// all of PATH may be in the working folder (/)
+		func(name string) string { path, _ := exec.LookPath(name); return path },
 	} {
 		for _, name := range [...]string{"bash", "zsh", "sh"} {
 			if path := find(name); path != "" {
@@ -101,7 +103,9 @@ const argLimit = 120 << 10
 // argv is the command line of the shell that runs command and leaves its last folder in cwd. A command
 // too long for one argument goes through a file beside that, which cleanup removes; so do the functions of the profile
 // and the state of a named shell.
-func (s shellProgram) argv(command, functions string, state stateScripts, cwd cwdFile) (argv []string, cleanup func(), err error) {
+func (s shellProgram) argv(command, functions string, state stateScripts, cwd cwdFile) (argv []string, cleanup func(),
+	err error,
+) {
 	prelude, flags := shPrelude, []string{}
 	switch s.kind {
 	case "bash":
@@ -161,12 +165,14 @@ func quote(s string) string { return "'" + strings.ReplaceAll(s, "'", `'\''`) + 
 func writeScript(dir, command string) (string, error) {
 	f, err := os.CreateTemp(dir, "lathe-*.sh") // mode 0600
 	if err != nil {
-		return "", fmt.Errorf("a command this long needs a temporary file: %w. Write the script with Write and run that file", err)
+		return "",
+			fmt.Errorf("a command this long needs a temporary file: %w. Write the script with Write and run that file", err)
 	}
 	defer f.Close()
 	if _, err := f.WriteString(command); err != nil {
 		os.Remove(f.Name())
-		return "", fmt.Errorf("a command this long needs a temporary file: %w. Write the script with Write and run that file", err)
+		return "",
+			fmt.Errorf("a command this long needs a temporary file: %w. Write the script with Write and run that file", err)
 	}
 	return f.Name(), nil
 }

@@ -18,7 +18,10 @@ func TestGitRunsNoFilterOfASubmodule(t *testing.T) {
 	sub, ran := filepath.Join(root, "sub"), filepath.Join(root, "ran")
 	run := func(dir string, args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c", "protocol.file.allow=always"}, args...)...)
+		cmd := exec.Command("git", append([]string{
+			"-C", dir, "-c", "user.name=a", "-c", "user.email=a@b", "-c",
+			"protocol.file.allow=always",
+		}, args...)...)
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Skipf("git %v: %s", args, out)
 		}
@@ -42,9 +45,13 @@ func TestGitRunsNoFilterOfASubmodule(t *testing.T) {
 	run(sub, "config", "filter.z.clean", "touch '"+ran+"'; cat")
 	for _, ignore := range []string{"", "none"} {
 		if ignore != "" {
-			write(filepath.Join(root, ".gitmodules"), "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n\tignore = "+ignore+"\n")
+			write(filepath.Join(root, ".gitmodules"), "[submodule \"sub\"]\n\tpath = sub\n\turl = ./sub\n\tignore = "+ignore+
+				"\n")
 		}
-		for _, line := range []string{"git status", "git status -s -- .", "git diff", "git diff --stat HEAD", "git diff-files", "git diff-index HEAD", "git describe --always", "git submodule status", "git ls-files -m"} {
+		for _, line := range []string{
+			"git status", "git status -s -- .", "git diff", "git diff --stat HEAD",
+			"git diff-files", "git diff-index HEAD", "git describe --always", "git submodule status", "git ls-files -m",
+		} {
 			later := time.Now().Add(time.Hour)
 			if err := os.Chtimes(filepath.Join(sub, "f"), later, later); err != nil {
 				t.Fatal(err)

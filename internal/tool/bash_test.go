@@ -163,12 +163,13 @@ func TestBashKeepsTheWorkingFolderBesideTrapsOfTheCommand(t *testing.T) {
 		t.Run(sh, func(t *testing.T) {
 			env := inShell(t, sh)
 			for command, want := range map[string]string{
-				`trap 'echo "bye $?"' EXIT; cd sub; exit 3`:                                                      "Exit code 3\nbye 3",
-				`cd sub; trap 'echo one' EXIT; trap 'echo "it'"'"'s two"' EXIT`:                                  "it's two",
-				`trap 'echo never' EXIT; trap - EXIT; cd sub; exit 0`:                                            "(no output)",
-				`trap "rm -f x" 0; cd sub; set -e; false`:                                                        "Exit code 1",
-				`cd sub; (trap 'echo inner; cd /' EXIT; cd deep); exit 0`:                                        "inner",
-				`f() { trap 'echo outer' EXIT; }; ` + map[string]string{"bash": "f; ", "zsh": ""}[sh] + `cd sub`: map[string]string{"bash": "outer", "zsh": "(no output)"}[sh],
+				`trap 'echo "bye $?"' EXIT; cd sub; exit 3`:                     "Exit code 3\nbye 3",
+				`cd sub; trap 'echo one' EXIT; trap 'echo "it'"'"'s two"' EXIT`: "it's two",
+				`trap 'echo never' EXIT; trap - EXIT; cd sub; exit 0`:           "(no output)",
+				`trap "rm -f x" 0; cd sub; set -e; false`:                       "Exit code 1",
+				`cd sub; (trap 'echo inner; cd /' EXIT; cd deep); exit 0`:       "inner",
+				`f() { trap 'echo outer' EXIT; }; ` + map[string]string{"bash": "f; ", "zsh": ""}[sh] +
+					`cd sub`: map[string]string{"bash": "outer", "zsh": "(no output)"}[sh],
 			} {
 				env.Dir.Set(env.Roots.First())
 				if got := bash(t, env, command); got != want {
@@ -236,7 +237,8 @@ func TestBashGoesOnFromTheNearestFolderThatExists(t *testing.T) {
 		t.Fatal(err)
 	}
 	got = bash(t, env, "pwd")
-	if !strings.HasPrefix(got, root+"\n") || !strings.Contains(got, "is gone; this ran in "+root+",") || env.Dir.Get() != root {
+	if !strings.HasPrefix(got, root+"\n") || !strings.Contains(got, "is gone; this ran in "+root+",") ||
+		env.Dir.Get() != root {
 		t.Errorf("%q, then in %s", got, env.Dir.Get())
 	}
 	got = bash(t, env, "rm -r "+root) // the session's own
@@ -262,7 +264,8 @@ func TestOutputIsSavedUpToALimit(t *testing.T) {
 	path, _ := r.Meta["persistedOutputPath"].(string)
 	t.Cleanup(func() { _ = os.Remove(path) })
 	info, err := os.Stat(path)
-	if err != nil || info.Size() != tool.BashKept || !strings.Contains(text(r), "Of the 66.8 MB of output the file has the first 64.0 MB.") {
+	if err != nil || info.Size() != tool.BashKept || !strings.Contains(text(r),
+		"Of the 66.8 MB of output the file has the first 64.0 MB.") {
 		t.Errorf("%v, %v: %s", info, err, text(r)[max(0, len(text(r))-300):])
 	}
 }
@@ -274,7 +277,8 @@ func TestACommandPastItsTimeIsEndedWhereNoMoreMayRunInTheBackground(t *testing.T
 	}
 	r := runBash(t, t.Context(), env, map[string]any{"command": "echo before; sleep 1000; echo after", "timeout": 200})
 	want := "Command timed out after 200ms. It was ended with everything it had started"
-	if !strings.HasPrefix(textOf(r), want) || !strings.Contains(textOf(r), "\nbefore") || !r.IsError || !r.View.(event.Command).TimedOut || r.Meta["timedOutAfterMs"] != int64(200) {
+	if !strings.HasPrefix(textOf(r), want) || !strings.Contains(textOf(r), "\nbefore") || !r.IsError ||
+		!r.View.(event.Command).TimedOut || r.Meta["timedOutAfterMs"] != int64(200) {
 		t.Errorf("got %q, %+v", textOf(r), r)
 	}
 }
@@ -289,7 +293,8 @@ func TestBashCancelKeepsTheOutputSoFar(t *testing.T) {
 	})
 	r := runBash(t, ctx, env, map[string]any{"command": "echo up; sleep 1000"})
 	// bash may add that its child was "Terminated".
-	if want := "Command was interrupted before it ended.\nup"; !strings.HasPrefix(textOf(r), want) || !r.IsError || r.Meta["interrupted"] != true {
+	if want := "Command was interrupted before it ended.\nup"; !strings.HasPrefix(textOf(r), want) || !r.IsError ||
+		r.Meta["interrupted"] != true {
 		t.Errorf("got %q", textOf(r))
 	}
 }
@@ -326,7 +331,8 @@ func TestBashShowsHeadAndTailOfLongOutputAndKeepsAllOfIt(t *testing.T) {
 		t.Errorf("got %q", text)
 	}
 	var left int
-	if _, err := fmt.Sscanf(note, "%d characters left out here; all of the output is in "+view.OutputRef, &left); err != nil {
+	if _, err := fmt.Sscanf(note, "%d characters left out here; all of the output is in "+view.OutputRef,
+		&left); err != nil {
 		t.Errorf("the note is %q: %v", note, err)
 	}
 	if got, total := len(strings.TrimSuffix(head, "\n"))+left+len(tail), len(want)-9; got != total {
@@ -354,7 +360,8 @@ func TestBashOutputUpToTheLimitIsWhole(t *testing.T) {
 
 func TestBashEndsAFlood(t *testing.T) {
 	env := bashIn(t, "bash")
-	plan, err := tool.FloodingBash(env, 10<<20).Prepare(t.Context(), llm.ToolCall{ID: "c", Input: json.RawMessage(`{"command":"yes"}`)})
+	plan, err := tool.FloodingBash(env, 10<<20).Prepare(t.Context(),
+		llm.ToolCall{ID: "c", Input: json.RawMessage(`{"command":"yes"}`)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -364,7 +371,8 @@ func TestBashEndsAFlood(t *testing.T) {
 	}
 	ref := r.View.(event.Command).OutputRef
 	defer os.Remove(ref)
-	if !strings.HasPrefix(textOf(r), "Command was ended because it wrote more than 10 MB") && !strings.HasPrefix(textOf(r), "Command was ended because it wrote more than 10") {
+	if !strings.HasPrefix(textOf(r), "Command was ended because it wrote more than 10 MB") && !strings.HasPrefix(
+		textOf(r), "Command was ended because it wrote more than 10") {
 		t.Errorf("got %.200q", textOf(r))
 	}
 }
@@ -379,7 +387,8 @@ func TestBashStreamsWholeCharactersAndNotTooOften(t *testing.T) {
 		got = append(got, s)
 	})
 	start := time.Now()
-	runBash(t, ctx, env, map[string]any{"command": `for i in {1..300}; do printf 'ä\xe2'; printf '\x82\xac\033[1m\r'; done`})
+	runBash(t, ctx, env,
+		map[string]any{"command": `for i in {1..300}; do printf 'ä\xe2'; printf '\x82\xac\033[1m\r'; done`})
 	if most := int(time.Since(start)/tool.LivePause) + 3; len(got) > most {
 		t.Errorf("%d pieces, want at most %d", len(got), most)
 	}
@@ -393,7 +402,8 @@ func TestBashHidesKeysAndEndsPrompts(t *testing.T) {
 	env.Environ = func() []string {
 		return append(os.Environ(), "ANTHROPIC_API_KEY=secret", "LD_PRELOAD=", "BASH_ENV=/dev/null", "MINE=1")
 	}
-	if got := bash(t, env, `env | grep -E '^(ANTHROPIC|LD_PRELOAD|BASH_ENV|MINE)'; read x; echo "$?$x"; test -t 0 || echo none`); got != "MINE=1\n1\nnone" {
+	if got := bash(t, env,
+		`env | grep -E '^(ANTHROPIC|LD_PRELOAD|BASH_ENV|MINE)'; read x; echo "$?$x"; test -t 0 || echo none`); got != "MINE=1\n1\nnone" {
 		t.Errorf("got %q", got)
 	}
 }
@@ -405,7 +415,10 @@ func TestBashTellsTheCacheAndTheView(t *testing.T) {
 		t.Fatal(err)
 	}
 	glob := func() string {
-		plan, err := toolOf(env, "Glob").Prepare(t.Context(), llm.ToolCall{ID: "g", Name: "Glob", Input: json.RawMessage(`{"pattern":"*.new"}`)})
+		plan, err := toolOf(env, "Glob").Prepare(t.Context(), llm.ToolCall{
+			ID: "g", Name: "Glob",
+			Input: json.RawMessage(`{"pattern":"*.new"}`),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -430,7 +443,8 @@ func TestBashPlanNamesTheWholeCommand(t *testing.T) {
 		t.Fatal(err)
 	}
 	a := plan.Accesses[0]
-	if a.Kind != permission.Exec || a.Target != "# nothing\nrm -rf x" || a.Command == nil || a.Command.Class.ReadOnly() || plan.Parallel || !plan.Writes() {
+	if a.Kind != permission.Exec || a.Target != "# nothing\nrm -rf x" || a.Command == nil || a.Command.Class.ReadOnly() ||
+		plan.Parallel || !plan.Writes() {
 		t.Errorf("accesses: %+v", plan.Accesses)
 	}
 	if v := plan.Preview.(event.Command); v.Command != "# nothing\nrm -rf x" || v.Dir != env.Dir.Get() {
@@ -445,12 +459,18 @@ func TestBashRefusesWhatNoShellTakes(t *testing.T) {
 		`{"command":"echo \u0000"}`: "NUL",
 		`{"command":7}`:             "does not fit",
 	} {
-		_, err := toolOf(bashIn(t, "bash"), "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(in)})
+		_, err := toolOf(bashIn(t, "bash"), "Bash").Prepare(t.Context(), llm.ToolCall{
+			ID: "c", Name: "Bash",
+			Input: json.RawMessage(in),
+		})
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: got %v", in, err)
 		}
 	}
-	_, err := toolOf(bashIn(t, "no-such-shell"), "Bash").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(`{"command":"true"}`)})
+	_, err := toolOf(bashIn(t, "no-such-shell"), "Bash").Prepare(t.Context(), llm.ToolCall{
+		ID: "c", Name: "Bash",
+		Input: json.RawMessage(`{"command":"true"}`),
+	})
 	if err == nil || !strings.Contains(err.Error(), "bash.shell") {
 		t.Errorf("got %v", err)
 	}

@@ -52,7 +52,10 @@ func mendCalls(_ string, fields map[string]json.RawMessage) (changed bool) {
 		return false
 	}
 	for _, one := range list {
-		for own, others := range map[string]string{"tool": "name tool_name recipient_name", "input": "parameters arguments args params tool_input"} {
+		for own, others := range map[string]string{
+			"tool":  "name tool_name recipient_name",
+			"input": "parameters arguments args params tool_input",
+		} {
 			for other := range strings.FieldsSeq(others) {
 				if v, ok := one[other]; ok && one[own] == nil {
 					one[own], changed = v, true
@@ -76,7 +79,9 @@ func mendCalls(_ string, fields map[string]json.RawMessage) (changed bool) {
 }
 
 func newBatch(env *Env) agent.Tool {
-	return newTool(batchTool, batchDescription, func(_ context.Context, _ llm.ToolCall, in batchInput) (*agent.Plan, error) {
+	return newTool(batchTool, batchDescription, func(_ context.Context, _ llm.ToolCall, in batchInput) (*agent.Plan,
+		error,
+	) {
 		if env.Invoke == nil {
 			return nil, errors.New("calls cannot be bundled here; make them one by one")
 		}
@@ -101,7 +106,8 @@ func (c *batchCall) nested() bool {
 	isBatch := func(name string) bool {
 		name = strings.ToLower(strings.TrimPrefix(name, "functions."))
 		for _, n := range append([]string{"Batch"}, batchTool.Aliases...) {
-			if strings.NewReplacer("_", "", "-", "", " ", "").Replace(name) == strings.NewReplacer("_", "").Replace(strings.ToLower(n)) {
+			if strings.NewReplacer("_", "", "-", "", " ", "").Replace(name) == strings.NewReplacer("_", "").Replace(
+				strings.ToLower(n)) {
 				return true
 			}
 		}

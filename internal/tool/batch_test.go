@@ -26,7 +26,11 @@ func TestABatchHandsEachCallOnAndShowsEachResult(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	wantIn(t, text, "## 1. Read: ok\none", "## 2. Read: error\nno such file")
-	for _, nested := range []in{{"tool": "batch", "input": in{}}, {"tool": "multi_tool_use.parallel", "input": in{}}, {"tool": "CallTool", "input": in{"name": "Batch"}}} {
+	for _, nested := range []in{
+		{"tool": "batch", "input": in{}},
+		{"tool": "multi_tool_use.parallel", "input": in{}},
+		{"tool": "CallTool", "input": in{"name": "Batch"}},
+	} {
 		b.fails("Batch", in{"calls": []in{read("a"), nested}}, "call 2 is a Batch itself")
 	}
 	var many []in
@@ -56,7 +60,8 @@ func TestOpenStartsTheDesktopsProgramWithoutAShell(t *testing.T) {
 	b := newBench(t)
 	bin := t.TempDir()
 	out := filepath.Join(bin, "out")
-	script := fmt.Sprintf("#!/bin/sh\nfor a; do echo \"[$a]\"; done > %s\n[ \"$1\" != http://fails.test/ ] || { echo no browser >&2; exit 3; }\n", out)
+	script := fmt.Sprintf("#!/bin/sh\nfor a; do echo \"[$a]\"; done > %s\n[ \"$1\" != http://fails.test/ ] || { echo "+
+		"no browser >&2; exit 3; }\n", out)
 	if err := os.WriteFile(filepath.Join(bin, "xdg-open"), []byte(script), 0o755); err != nil {
 		t.Fatal(err)
 	}
@@ -82,8 +87,10 @@ func TestOpenTakesPagesAndFilesOnly(t *testing.T) {
 	}
 	b.put("x.desktop", "[Desktop Entry]\nExec=rm\n")
 	for target, want := range map[string]string{
-		"file:///etc/passwd": "only http and https", "javascript:alert(1)": "only http and https", "vscode://x": "only http and https", "ssh://host": "only http and https",
-		"mailto:a@b.c": "only http and https", "https://": "only http and https", "https://u:p@h.test": "password", "-a": "cannot be opened", "x.desktop": "which opening would run", "run": "which opening would run",
+		"file:///etc/passwd": "only http and https", "javascript:alert(1)": "only http and https",
+		"vscode://x": "only http and https", "ssh://host": "only http and https",
+		"mailto:a@b.c": "only http and https", "https://": "only http and https", "https://u:p@h.test": "password",
+		"-a": "cannot be opened", "x.desktop": "which opening would run", "run": "which opening would run",
 		"missing": "does not exist", "": "names nothing",
 	} {
 		if runtime.GOOS == "windows" && target == "run" {
@@ -104,7 +111,9 @@ func TestOpenAsksForTheFileOrTheHost(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(plan.Accesses) != 2 || plan.Accesses[0].Kind != permission.Tool || plan.Accesses[0].Safe || !plan.Accesses[0].Asks || plan.Accesses[1].Kind != want.Kind || !strings.HasSuffix(plan.Accesses[1].Target, want.Target) {
+		if len(plan.Accesses) != 2 || plan.Accesses[0].Kind != permission.Tool || plan.Accesses[0].Safe ||
+			!plan.Accesses[0].Asks || plan.Accesses[1].Kind != want.Kind || !strings.HasSuffix(plan.Accesses[1].Target,
+			want.Target) {
 			t.Errorf("%s: %+v", target, plan.Accesses)
 		}
 		if plan.Parallel {

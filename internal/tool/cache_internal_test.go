@@ -133,7 +133,8 @@ func TestACachedResultIsNotChangedByItsUsers(t *testing.T) {
 	first.result.Parts[0] = nil
 	first.result.Meta["n"] = 2
 	second, _ := c.get(k, "/w", nil)
-	if text := (llm.ToolResult{Parts: second.result.Parts}).PlainText(); text != "original" || second.result.Meta["n"] != 1 {
+	if text := (llm.ToolResult{Parts: second.result.Parts}).PlainText(); text != "original" ||
+		second.result.Meta["n"] != 1 {
 		t.Errorf("%+v", second.result)
 	}
 }

@@ -55,7 +55,9 @@ func deployAccesses(in deployInput, at call.Place) ([]permission.Access, error) 
 }
 
 func newDeploy(env *tool.Env) agent.Tool {
-	return tool.ToolOf(deployTool, "Deploys a folder.", func(_ context.Context, _ llm.ToolCall, in deployInput) (*agent.Plan, error) {
+	return tool.ToolOf(deployTool, "Deploys a folder.", func(_ context.Context, _ llm.ToolCall, in deployInput) (
+		*agent.Plan, error,
+	) {
 		accesses, err := deployAccesses(in, env.Place())
 		return &agent.Plan{
 			Accesses: accesses, Title: in.Folder,
@@ -89,10 +91,14 @@ func TestAToolIsOneDeclarationAndOneLine(t *testing.T) {
 	}
 	m := call.NewMachine(tools, "/home/u/proj", "/home/u")
 	req, err := m.Request("ship_it", json.RawMessage(`{"where":"prod/a"}`), call.Fixture{Files: "prod -> /etc"})
-	if err != nil || len(req.Accesses) != 1 || req.Accesses[0].Target != "/etc/a" || req.Accesses[0].Named != "/home/u/proj/prod/a" {
+	if err != nil || len(req.Accesses) != 1 || req.Accesses[0].Target != "/etc/a" ||
+		req.Accesses[0].Named != "/home/u/proj/prod/a" {
 		t.Errorf("permission check sees %+v, %v", req.Accesses, err)
 	}
-	for text, want := range map[string]bool{"deploy(prod/**)": true, "Deploy(test/**)": false, "Edit(prod/**)": true, "Deploy(times:2)": false} {
+	for text, want := range map[string]bool{
+		"deploy(prod/**)": true, "Deploy(test/**)": false, "Edit(prod/**)": true,
+		"Deploy(times:2)": false,
+	} {
 		r, err := permission.ParseRule(tools, text, permission.Deny, permission.Source{Base: m.Dir})
 		if err != nil {
 			t.Fatal(err)
@@ -107,7 +113,10 @@ func TestAToolIsOneDeclarationAndOneLine(t *testing.T) {
 // A server's tool is declared while the session runs.
 func TestACatalogueGrowsAndLetsNothingPassItselfOff(t *testing.T) {
 	tools := tool.Catalogue()
-	weather := call.Declaration{Name: "mcp__weather__look", Class: permission.ClassRead, Accesses: call.Session("mcp__weather__look")}
+	weather := call.Declaration{
+		Name: "mcp__weather__look", Class: permission.ClassRead,
+		Accesses: call.Session("mcp__weather__look"),
+	}
 	if err := tools.Add(weather); err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +125,14 @@ func TestACatalogueGrowsAndLetsNothingPassItselfOff(t *testing.T) {
 	if d := m.Policy(nil).Decide(req); d.Effect != permission.Allow || err != nil {
 		t.Errorf("%+v %v", d, err)
 	}
-	for _, d := range []call.Declaration{weather, {Name: "read"}, {Name: "Reader", Aliases: []string{"read_file"}}, {Name: "Web_Fetch"}, {Name: "a b"}, {}} {
+	for _, d := range []call.Declaration{
+		weather,
+		{Name: "read"},
+		{Name: "Reader", Aliases: []string{"read_file"}},
+		{Name: "Web_Fetch"},
+		{Name: "a b"},
+		{},
+	} {
 		if tools.Add(d) == nil {
 			t.Errorf("%q was taken", d.Name)
 		}

@@ -26,7 +26,8 @@ func (c Choice) Of(env *Env, known *call.Catalogue) []agent.Tool {
 }
 
 func (c Choice) has(d call.Declaration) bool {
-	chosen := c.Only == nil || slices.Contains(c.Only, d.Name) || slices.ContainsFunc(d.With, func(name string) bool { return slices.Contains(c.Only, name) })
+	chosen := c.Only == nil || slices.Contains(c.Only, d.Name) || slices.ContainsFunc(d.With,
+		func(name string) bool { return slices.Contains(c.Only, name) })
 	kept := func(name string) bool { return !c.Removed(name) }
 	return chosen && !c.Without(d.Name) && kept(d.Name) && (len(d.With) == 0 || slices.ContainsFunc(d.With, kept))
 }

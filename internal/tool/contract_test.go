@@ -100,8 +100,12 @@ func samples(b *bench) []sample {
 		{"Write", in{"file_path": "a.txt", "content": "three\ntwo\n"}},
 		{"Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "2"}},
 		{"Edit", in{"file_path": "n.txt", "old_string": "", "new_string": "2"}},
-		{"ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: dir/b.go\n@@\n-package b\n+package c\n*** Add File: p/n.txt\n+n\n*** End Patch"}},
-		{"MultiEdit", in{"file_path": "m.txt", "edits": []any{map[string]any{"old_string": "", "new_string": "x"}, map[string]any{"old_string": "x", "new_string": "y"}}}},
+		{"ApplyPatch", in{"patch": "*** Begin Patch\n*** Update File: dir/b.go\n@@\n-package b\n+package c\n*** Add File: " +
+			"p/n.txt\n+n\n*** End Patch"}},
+		{"MultiEdit", in{"file_path": "m.txt", "edits": []any{
+			map[string]any{"old_string": "", "new_string": "x"},
+			map[string]any{"old_string": "x", "new_string": "y"},
+		}}},
 		{"Batch", in{"calls": []any{map[string]any{"tool": "Read", "input": map[string]any{"file_path": "a.txt"}}}}},
 		{"Open", in{"target": "http://contract.test/"}},
 		{"LSP", in{"operation": "definition", "symbol": "one"}},
@@ -112,7 +116,10 @@ func samples(b *bench) []sample {
 		{"Grep", in{"pattern": "package", "output_mode": "content"}},
 		{"Grep", in{"pattern": "one", "path": "a.txt"}},
 		{"TodoWrite", in{"todos": []any{map[string]any{"content": "x", "status": "pending"}}}},
-		{"AskUserQuestion", in{"questions": []any{map[string]any{"question": "Which?", "options": []any{map[string]any{"label": "a"}, map[string]any{"label": "b"}}}}, "answers": in{"Which?": "a"}}},
+		{"AskUserQuestion", in{"questions": []any{map[string]any{
+			"question": "Which?",
+			"options":  []any{map[string]any{"label": "a"}, map[string]any{"label": "b"}},
+		}}, "answers": in{"Which?": "a"}}},
 		{"EnterPlanMode", in{}},
 		{"ExitPlanMode", in{"plan": "# Do it"}},
 		{"ToolSearch", in{"query": "notebook"}},
@@ -212,7 +219,8 @@ func TestSchemasTakeWhatToolsTakeAndNothingElse(t *testing.T) {
 		"pattern": "x", "path": ".", "glob": "*", "type": "go", "output_mode": "count", "-A": 1, "-B": 1, "-C": 1,
 		"-n": true, "-i": true, "-o": true, "multiline": true, "head_limit": 0, "offset": 0,
 	}
-	for _, s := range append(samples(b), sample{"Grep", full}, sample{"Read", in{"file_path": "a", "offset": 1, "limit": 1}}) {
+	for _, s := range append(samples(b), sample{"Grep", full},
+		sample{"Read", in{"file_path": "a", "offset": 1, "limit": 1}}) {
 		if err := validate(s); err != nil {
 			t.Errorf("%s %v: %v", s.tool, s.input, err)
 		}
@@ -241,7 +249,8 @@ func TestPreparingHasNoEffectAndLetsGo(t *testing.T) {
 				t.Errorf("%s: %+v", s.tool, plan)
 			}
 			for _, a := range plan.Accesses {
-				if a.Kind != permission.Tool && a.Kind != permission.Exec && a.Kind != permission.Net && (!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
+				if a.Kind != permission.Tool && a.Kind != permission.Exec && a.Kind != permission.Net &&
+					(!filepath.IsAbs(a.Target) || filepath.Clean(a.Target) != a.Target) {
 					t.Errorf("%s: access to %q", s.tool, a.Target)
 				}
 			}
@@ -306,7 +315,10 @@ func (m *planModes) Set(to permission.Mode) error {
 
 // approveNext is the user's yes to the next call.
 func approveNext(b *bench) {
-	a := agent.Approval{Request: permission.Request{CallID: "call_" + strconv.Itoa(b.calls+1)}, Call: llm.ToolCall{Input: json.RawMessage(`{"plan":"x"}`)}}
+	a := agent.Approval{
+		Request: permission.Request{CallID: "call_" + strconv.Itoa(b.calls+1)},
+		Call:    llm.ToolCall{Input: json.RawMessage(`{"plan":"x"}`)},
+	}
 	b.env.Plan.Approving().Decide(a, event.Answer{Choice: event.ChoiceEdits})
 }
 
@@ -315,8 +327,17 @@ func TestNoInputMakesAToolPanic(t *testing.T) {
 	b := newBench(t)
 	all := samples(b)
 	tools := tool.Catalogue()
-	values := []any{nil, true, -1, 0, 1 << 40, 1.5, "", "a.txt", "dir", "*", "[", "{a,b}", "\x00", "../..", "\xff", []any{}, []any{1}, map[string]any{}, "content", "(((", ".*", "count"}
-	keys := []string{"file_path", "offset", "limit", "old_string", "new_string", "replace_all", "pattern", "path", "glob", "type", "output_mode", "-A", "-C", "head_limit", "multiline", "-o", "todos", "content"}
+	values := []any{
+		nil, true, -1, 0, 1 << 40, 1.5, "", "a.txt", "dir", "*", "[", "{a,b}", "\x00", "../..", "\xff",
+		[]any{},
+		[]any{1},
+		map[string]any{},
+		"content", "(((", ".*", "count",
+	}
+	keys := []string{
+		"file_path", "offset", "limit", "old_string", "new_string", "replace_all", "pattern", "path", "glob",
+		"type", "output_mode", "-A", "-C", "head_limit", "multiline", "-o", "todos", "content",
+	}
 	r := rand.New(rand.NewPCG(1, 2))
 	for i := range 3000 {
 		s := all[r.IntN(len(all))]

@@ -12,9 +12,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Deferral are the tools of a session that the model's list leaves out until they are wanted. The model gets the names of
-// unlisted ones in the description of ToolSearch, those of others with a line each, appended to the conversation: at the
-// start, and again when one arrives or leaves. ToolSearch gives their schemas, CallTool calls them. Safe for concurrent use.
+// Deferral are the tools of a session that the model's list leaves out until they are wanted. The model gets the names
+// of unlisted ones in the description of ToolSearch, those of others with a line each, appended to the conversation: at
+// the start, and again when one arrives or leaves. ToolSearch gives their schemas, CallTool calls them. Safe for
+// concurrent use.
 type Deferral struct {
 	mu       sync.Mutex
 	tools    []agent.Tool
@@ -23,9 +24,9 @@ type Deferral struct {
 	at       int               // revision of the conversation that told belongs to
 }
 
-// Split divides tools into those that are sent and those that are deferred: those declared so, the named ones and all of later. Where
-// there is no ToolSearch nothing can be found, so the named ones are sent. Where nothing is deferred ToolSearch is
-// left out.
+// Split divides tools into those that are sent and those that are deferred: those declared so, the named ones and all
+// of later. Where there is no ToolSearch nothing can be found, so the named ones are sent. Where nothing is deferred
+// ToolSearch is left out.
 func (d *Deferral) Split(tools []agent.Tool, names []string, later ...agent.Tool) (sent, deferred []agent.Tool) {
 	search := slices.ContainsFunc(tools, func(t agent.Tool) bool { return t.Spec().Name == ToolSearchName })
 	for _, t := range tools {
@@ -101,7 +102,9 @@ func NamesOf(set agent.ToolSet) []string {
 }
 
 // Hook announces before each step the tools that the step will have.
-func (d *Deferral) Hook(tools func(context.Context) (agent.ToolSet, error), messages func() []llm.Message, revision func() int) agent.BeforeStep {
+func (d *Deferral) Hook(tools func(context.Context) (agent.ToolSet, error), messages func() []llm.Message,
+	revision func() int,
+) agent.BeforeStep {
 	return agent.BeforeStep{Name: "deferred tools", Run: func(ctx context.Context) ([]llm.Message, error) {
 		if _, err := tools(ctx); err != nil {
 			return nil, err
@@ -112,10 +115,11 @@ func (d *Deferral) Hook(tools func(context.Context) (agent.ToolSet, error), mess
 
 // The beginnings of the announcements, by which a resumed conversation is read.
 const (
-	deferredHead = "<system-reminder>\nThese tools are there too. Load their schemas with ToolSearch before you call them:\n"
-	arrivedHead  = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n"
-	leftHead     = "<system-reminder>\nThese tools are not there any more:\n"
-	deferredEnd  = "</system-reminder>"
+	deferredHead = "<system-reminder>\nThese tools are there too. Load their schemas with ToolSearch before you call " +
+		"them:\n"
+	arrivedHead = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n"
+	leftHead    = "<system-reminder>\nThese tools are not there any more:\n"
+	deferredEnd = "</system-reminder>"
 )
 
 // BeforeStep announces the tools that the conversation does not list yet, and those that are gone. It costs a
@@ -141,7 +145,8 @@ func (d *Deferral) BeforeStep(messages func() []llm.Message, revision int) []llm
 // serverTools are the tools of a server that one line announces at most by name.
 const serverTools = 100 // bytes
 
-// announceable returns what there is to announce: a line for each tool, and one for all tools of a server together, by the pattern of their names.
+// announceable returns what there is to announce: a line for each tool, and one for all tools of a server together, by
+// the pattern of their names.
 func announceable(specs []llm.ToolSpec) (names []string, about map[string]string) {
 	about = map[string]string{}
 	counts := map[string]int{}

@@ -99,7 +99,8 @@ func (d *destruction) move(p permission.Part) {
 	words := strings.Fields(p.Text)
 	switch {
 	case p.Program != "cd" && p.Program != "pushd" && p.Program != "popd" || d.dir == "":
-	case p.Program == "cd" && len(words) == 2 && p.Exact && !strings.HasPrefix(words[1], "-") && !strings.HasPrefix(words[1], "~"):
+	case p.Program == "cd" && len(words) == 2 && p.Exact && !strings.HasPrefix(words[1], "-") && !strings.HasPrefix(
+		words[1], "~"):
 		d.dir = under(d.dir, words[1])
 	default:
 		d.dir = ""
@@ -164,7 +165,8 @@ func (h heap) String() string {
 	}
 	text := fmt.Sprintf("%s, %s", count(h.files, "file", "files"), size(h.bytes))
 	if h.folders > 0 {
-		text = fmt.Sprintf("%s in %s, %s", count(h.files, "file", "files"), count(h.folders, "folder", "folders"), size(h.bytes))
+		text = fmt.Sprintf("%s in %s, %s", count(h.files, "file", "files"), count(h.folders, "folder", "folders"),
+			size(h.bytes))
 	}
 	switch {
 	case h.cut:

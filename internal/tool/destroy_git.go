@@ -59,7 +59,8 @@ func (g gitLook) changes(ctx context.Context, untracked bool) {
 				names = append(names, strings.TrimSpace(l[min(2, len(l)):]))
 			}
 		}
-		g.d.say("Uncommitted: %d staged, %d changed, %d in conflict: %s", s.Staged, s.Changed, s.Conflicts, someOf(names, max(len(names), len(names)+s.More)))
+		g.d.say("Uncommitted: %d staged, %d changed, %d in conflict: %s", s.Staged, s.Changed, s.Conflicts,
+			someOf(names, max(len(names), len(names)+s.More)))
 	}
 	if untracked && s.Untracked > 0 {
 		g.d.say("%s that git does not know may be overwritten.", count(s.Untracked, "path", "paths"))
@@ -138,10 +139,12 @@ func (g gitLook) push(ctx context.Context, args []string) {
 	}
 	g.d.say("%s would be published to %s.", count(s.Ahead, "commit", "commits"), s.Upstream)
 	forced := slices.ContainsFunc(args, func(a string) bool {
-		return a == "-f" || strings.HasPrefix(a, "--force") || strings.HasPrefix(a, "+") || a == "--mirror" || a == "--delete" || a == "-d"
+		return a == "-f" || strings.HasPrefix(a, "--force") || strings.HasPrefix(a, "+") || a == "--mirror" ||
+			a == "--delete" || a == "-d"
 	})
 	if forced && s.Behind > 0 {
-		g.d.say("%s of %s are not here and would be thrown away, besides those that were not fetched yet.", count(s.Behind, "commit", "commits"), s.Upstream)
+		g.d.say("%s of %s are not here and would be thrown away, besides those that were not fetched yet.",
+			count(s.Behind, "commit", "commits"), s.Upstream)
 	} else if forced {
 		g.d.say("Commits of %s that were not fetched yet would be thrown away.", s.Upstream)
 	}

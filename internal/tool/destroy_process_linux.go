@@ -33,7 +33,8 @@ func runningProcesses(context.Context, *sandbox.Runner) ([]process, error) {
 		}
 		parent, _ := strconv.Atoi(fields[1]) // 0 where it is no number, as for the first process
 		line, _ := os.ReadFile("/proc/" + e.Name() + "/cmdline")
-		out = append(out, processOf(pid, parent, string(stat[open+1:end]), string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
+		out = append(out, processOf(pid, parent, string(stat[open+1:end]),
+			string(bytes.ReplaceAll(line, []byte{0}, []byte{' '}))))
 	}
 	return out, nil
 }

@@ -19,7 +19,10 @@ func runningProcesses(ctx context.Context, r *sandbox.Runner) ([]process, error)
 		return nil, errors.ErrUnsupported
 	}
 	var b bytes.Buffer
-	if _, err := r.Run(ctx, sandbox.Spec{Argv: []string{"/bin/ps", "-axo", "pid=,ppid=,command="}, Stdout: &b}); err != nil {
+	if _, err := r.Run(ctx, sandbox.Spec{
+		Argv:   []string{"/bin/ps", "-axo", "pid=,ppid=,command="},
+		Stdout: &b,
+	}); err != nil {
 		return nil, err
 	}
 	var out []process

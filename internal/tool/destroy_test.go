@@ -92,7 +92,8 @@ func TestTheLookAtWhatWouldBeLostIsBounded(t *testing.T) {
 func TestAWarningStaysShort(t *testing.T) {
 	needBash(t)
 	env := bashIn(t, "bash")
-	got := warningOf(t, env, "rm "+strings.Repeat("nothing-here-", 300)+strings.Repeat("; kill 123456789; pkill none$X; docker rm x; git -C none clean -f; dropdb a", 40))
+	got := warningOf(t, env, "rm "+strings.Repeat("nothing-here-", 300)+
+		strings.Repeat("; kill 123456789; pkill none$X; docker rm x; git -C none clean -f; dropdb a", 40))
 	if lines := strings.Count(got, "\n"); lines > 30 || len(got) > 10_000 {
 		t.Errorf("%d lines, %d bytes", lines, len(got))
 	}
@@ -106,7 +107,8 @@ func gitHere(t testing.TB, env *tool.Env) func(script string) {
 	}
 	root := env.Roots.First()
 	environ := []string{
-		"HOME=/nonexistent", "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"HOME=/nonexistent", "PATH=" + os.Getenv("PATH"), "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=a",
+		"GIT_AUTHOR_EMAIL=a@b",
 		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
 	}
 	env.Environ = func() []string { return environ }
@@ -129,16 +131,20 @@ func TestTheDialogSaysWhichWorkWouldBeLost(t *testing.T) {
 	env := bashIn(t, "bash")
 	sh := gitHere(t, env)
 	wantIn(t, warningOf(t, env, "git reset --hard"), "There are no uncommitted changes")
-	sh(`echo 3 >>a; echo 3 >>b; git add b; echo n >new.txt; mkdir d; echo 1 >d/x; echo 12 >d/y; echo '*.log' >.git/info/exclude; echo log >x.log`)
-	wantIn(t, warningOf(t, env, "git reset --hard HEAD~1"), "Uncommitted: 1 staged, 1 changed, 0 in conflict: ", "a, b", "1 commit would leave main")
+	sh(
+		`echo 3 >>a; echo 3 >>b; git add b; echo n >new.txt; mkdir d; echo 1 >d/x; echo 12 >d/y; echo '*.log' >.git/info/exclude; echo log >x.log`)
+	wantIn(t, warningOf(t, env, "git reset --hard HEAD~1"), "Uncommitted: 1 staged, 1 changed, 0 in conflict: ", "a, b",
+		"1 commit would leave main")
 	wantIn(t, warningOf(t, env, "git checkout -- ."), "1 staged, 1 changed")
-	wantIn(t, warningOf(t, env, "git checkout ."), "1 staged, 1 changed", "2 paths that git does not know may be overwritten")
+	wantIn(t, warningOf(t, env, "git checkout ."), "1 staged, 1 changed",
+		"2 paths that git does not know may be overwritten")
 	wantIn(t, warningOf(t, env, "git restore a"), "Uncommitted")
 	wantIn(t, warningOf(t, env, "cd d && git restore x"), "Uncommitted")
 	wantIn(t, warningOf(t, env, "git -C d restore x"), "Uncommitted")
 	wantIn(t, warningOf(t, env, "git clean -fd"), "git would remove 3 files in 3 folders, 7 bytes", "d/", "new.txt")
 	wantIn(t, warningOf(t, env, "git clean -fdx"), "x.log")
-	wantIn(t, warningOf(t, env, "git push --force"), "1 commit would be published to origin/main", "were not fetched yet would be thrown away")
+	wantIn(t, warningOf(t, env, "git push --force"), "1 commit would be published to origin/main",
+		"were not fetched yet would be thrown away")
 	sh(`git branch side; git checkout -q side; git stash -q; echo s >>a; git commit -qam side; git checkout -q main`)
 	wantIn(t, warningOf(t, env, "git branch -D side"), "side: 1 commit is on no other branch")
 	wantIn(t, warningOf(t, env, "git stash drop"), "In the stash: stash@{0}")
@@ -158,7 +164,8 @@ func TestTheDialogSaysWhichProcessesWouldEnd(t *testing.T) {
 	pid := strconv.Itoa(cmd.Process.Pid)
 	wantIn(t, warningOf(t, env, "kill -9 "+pid), "It would end 1 process: "+pid+" sleep 1000.125")
 	wantIn(t, warningOf(t, env, "pkill -f 'sleep 1000[.]125'"), pid+" sleep 1000.125")
-	wantIn(t, warningOf(t, env, "kill "+strconv.Itoa(os.Getpid())), "lathe itself, or a process it runs in, is among them.")
+	wantIn(t, warningOf(t, env, "kill "+strconv.Itoa(os.Getpid())),
+		"lathe itself, or a process it runs in, is among them.")
 	wantIn(t, warningOf(t, env, "killall no-such-program-here"), "No process that runs now is meant.")
 }
 

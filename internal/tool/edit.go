@@ -40,7 +40,8 @@ type editor struct{ env *Env }
 var editTool = call.Declaration{
 	Name: "Edit",
 	Aliases: []string{
-		"edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace", "search_and_replace", "replace_in_file", "replace_string_in_file", "text_editor", "file_editor",
+		"edit_file", "str_replace", "str_replace_editor", "str_replace_based_edit_tool", "replace", "search_replace",
+		"search_and_replace", "replace_in_file", "replace_string_in_file", "text_editor", "file_editor",
 		"single_find_and_replace", "replace_file_content",
 	},
 	Schema: json.RawMessage(editSchema),
@@ -94,7 +95,8 @@ func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*ag
 // check refuses an edit that could change nothing.
 func (e *edit) check() error {
 	if e.in.OldString == e.in.NewString {
-		return errors.New("old_string and new_string are the same, so there is nothing to change: if the file has the new text already, go on")
+		return errors.New("old_string and new_string are the same, so there is nothing to change: if the file has the new " +
+			"text already, go on")
 	}
 	return nil
 }
@@ -120,7 +122,8 @@ func (e *edit) decide(ctx context.Context) error {
 // compute finds the text and replaces it.
 func (e *edit) compute(text *files.Text) error {
 	if e.in.OldString == "" {
-		return fmt.Errorf("old_string is empty, but %s has content. Give the text to replace, or use Write to replace it all", e.path.Lexical)
+		return fmt.Errorf(
+			"old_string is empty, but %s has content. Give the text to replace, or use Write to replace it all", e.path.Lexical)
 	}
 	e.old, e.new = asViewed(text, e.in.OldString), asViewed(text, e.in.NewString)
 	if e.regions = occurrences(text.View, e.old); len(e.regions) == 0 {
@@ -135,13 +138,16 @@ func (e *edit) compute(text *files.Text) error {
 			e.regions, e.note = []files.Region{g.region}, g.note(text.View)
 			e.old, e.new = text.View[g.region.Start:g.region.End], g.new
 			if e.old == e.new {
-				return fmt.Errorf("%s has new_string already, but for %s. If that does not matter go on; else give old_string as the file has it (Read shows it)", e.path.Lexical, strings.TrimPrefix(g.why, "where the text is alike except for "))
+				return fmt.Errorf("%s has new_string already, but for %s. If that does not matter go on; else give old_string "+
+					"as the file has it (Read shows it)", e.path.Lexical,
+					strings.TrimPrefix(g.why, "where the text is alike except for "))
 			}
 		}
 	}
 	switch {
 	case e.old == e.new:
-		return errors.New("old_string and new_string differ only in line ends, which Edit keeps as they are; use Bash (dos2unix, sed) to convert them")
+		return errors.New("old_string and new_string differ only in line ends, which Edit keeps as they are; use Bash " +
+			"(dos2unix, sed) to convert them")
 	case len(e.regions) == 0:
 		return e.missed(text.View)
 	case len(e.regions) > 1 && !e.in.ReplaceAll:
@@ -159,7 +165,8 @@ func (e *edit) compute(text *files.Text) error {
 	return nil
 }
 
-// missed explains that the text is not there. Where the model itself has changed the file since it was read, its own edit may be the reason.
+// missed explains that the text is not there. Where the model itself has changed the file since it was read, its own
+// edit may be the reason.
 func (e *edit) missed(view string) error {
 	err := notFound(e.path.Lexical, view, e.old)
 	if seen, ok := e.env.Reads.Get(e.path.Real); e.rebased || ok && seen.Written {
@@ -193,7 +200,8 @@ func occurrences(s, old string) []files.Region {
 }
 
 func (e *edit) ambiguous(view string) error {
-	return fmt.Errorf("old_string matches %d times in %s, at %s. Add surrounding lines to make it unique, or set replace_all to change every one",
+	return fmt.Errorf("old_string matches %d times in %s, at %s. Add surrounding lines to make it unique, or set "+
+		"replace_all to change every one",
 		len(e.regions), e.path.Lexical, listed(lineNumbers(view, e.regions)))
 }
 

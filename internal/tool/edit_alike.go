@@ -20,9 +20,9 @@ type guess struct {
 // alikeMax is the largest file in which a place that is only alike is looked for.
 const alikeMax = 8 << 20
 
-// alike finds the one place that old_string means where it differs from the file in one small way: white space at line ends, the
-// indentation by the same in all lines, typographic characters, escapes one level off, or the numbers of Read's output. Two
-// such places, or none, are not found.
+// alike finds the one place that old_string means where it differs from the file in one small way: white space at line
+// ends, the indentation by the same in all lines, typographic characters, escapes one level off, or the numbers of
+// Read's output. Two such places, or none, are not found.
 func alike(view, old, fresh string) (guess, bool) {
 	if len(view) > alikeMax || strings.TrimSpace(old) == "" {
 		return guess{}, false
@@ -81,7 +81,8 @@ func lessEscaped(view, old, fresh string) (guess, bool) {
 	return guess{region, fresh, "with escapes such as \\n taken as the characters they stand for"}, ok && plain != fresh
 }
 
-// folded looks for the lines of old after a fold, and counts the places. Only whole lines are taken, so that what is replaced is known.
+// folded looks for the lines of old after a fold, and counts the places. Only whole lines are taken, so that what is
+// replaced is known.
 func folded(view, old, fresh string, fold patch.Fold) (g guess, places int) {
 	want := strings.Split(strings.TrimSuffix(strings.TrimPrefix(old, "\n"), "\n"), "\n")
 	for i := range want {
@@ -130,8 +131,8 @@ func sameLines(a, b []string) bool {
 	return true
 }
 
-// fit puts the new text into the place: line ends at the edges as the old text has them, and the indentation of the file. Where
-// the indentation differs, but not by the same in all lines, the place does not count.
+// fit puts the new text into the place: line ends at the edges as the old text has them, and the indentation of the
+// file. Where the indentation differs, but not by the same in all lines, the place does not count.
 func (g guess) fit(view, old, fresh string, fold patch.Fold) (guess, int) {
 	here := strings.Split(view[g.region.Start:g.region.End], "\n")
 	had := strings.Split(strings.TrimSuffix(strings.TrimPrefix(old, "\n"), "\n"), "\n")

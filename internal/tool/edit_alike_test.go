@@ -10,26 +10,53 @@ import (
 
 func TestEditTakesATextThatIsAlikeInOnePlace(t *testing.T) {
 	for name, c := range map[string]struct{ file, old, fresh, want, says string }{
-		"spaces at line ends":           {"a  \nb\t\nc\n", "a\nb\n", "A\nB\n", "A\nB\nc\n", "spaces at line ends"},
-		"spaces in old_string":          {"a\nb\nc\n", "a \nb ", "A\nB", "A\nB\nc\n", "spaces at line ends"},
-		"less indentation":              {"x:\n    if a:\n        b()\n", "if a:\n    b()\n", "if a:\n    c()\n", "x:\n    if a:\n        c()\n", "indentation"},
-		"more indentation":              {"if a:\n    b()\nz\n", "    if a:\n        b()", "    if a:\n        c()", "if a:\n    c()\nz\n", "indentation"},
-		"tabs for spaces":               {"f {\n\tone()\n\ttwo()\n}\n", "    one()\n    two()", "    one()\n    three()", "f {\n\tone()\n\tthree()\n}\n", "indentation"},
-		"typographic quotes":            {"say “hi” – now\nx\n", "say \"hi\" - now", "say \"bye\" - now", "say \"bye\" - now\nx\n", "special characters"},
-		"a no-break space":              {"a\u00a0b\nx\n", "a b", "c d", "c d\nx\n", "special characters"},
-		"a blank of no width":           {"a\u200bb\nx\n", "ab", "cd", "cd\nx\n", "special characters"},
-		"escaped newlines":              {"a\n\tb \"q\"\nc\n", `a\n\tb \"q\"`, `A\n\tB \"q\"`, "A\n\tB \"q\"\nc\n", "escapes"},
-		"line numbers":                  {"one\ntwo\nthree\n", "2\ttwo\n3\tthree\n", "2\tTWO\n3\tTHREE\n", "one\nTWO\nTHREE\n", "line numbers"},
-		"line numbers with an arrow":    {"one\ntwo\nthree\n", "     2→two\n     3→three", "TWO\nTHREE", "one\nTWO\nTHREE\n", "line numbers"},
+		"spaces at line ends":  {"a  \nb\t\nc\n", "a\nb\n", "A\nB\n", "A\nB\nc\n", "spaces at line ends"},
+		"spaces in old_string": {"a\nb\nc\n", "a \nb ", "A\nB", "A\nB\nc\n", "spaces at line ends"},
+		"less indentation": {
+			"x:\n    if a:\n        b()\n", "if a:\n    b()\n", "if a:\n    c()\n",
+			"x:\n    if a:\n        c()\n", "indentation",
+		},
+		"more indentation": {
+			"if a:\n    b()\nz\n", "    if a:\n        b()", "    if a:\n        c()",
+			"if a:\n    c()\nz\n", "indentation",
+		},
+		"tabs for spaces": {
+			"f {\n\tone()\n\ttwo()\n}\n", "    one()\n    two()", "    one()\n    three()",
+			"f {\n\tone()\n\tthree()\n}\n", "indentation",
+		},
+		"typographic quotes": {
+			"say “hi” – now\nx\n", "say \"hi\" - now", "say \"bye\" - now",
+			"say \"bye\" - now\nx\n", "special characters",
+		},
+		"a no-break space":    {"a\u00a0b\nx\n", "a b", "c d", "c d\nx\n", "special characters"},
+		"a blank of no width": {"a\u200bb\nx\n", "ab", "cd", "cd\nx\n", "special characters"},
+		"escaped newlines": {
+			"a\n\tb \"q\"\nc\n", `a\n\tb \"q\"`, `A\n\tB \"q\"`, "A\n\tB \"q\"\nc\n",
+			"escapes",
+		},
+		"line numbers": {
+			"one\ntwo\nthree\n", "2\ttwo\n3\tthree\n", "2\tTWO\n3\tTHREE\n",
+			"one\nTWO\nTHREE\n", "line numbers",
+		},
+		"line numbers with an arrow": {
+			"one\ntwo\nthree\n", "     2→two\n     3→three", "TWO\nTHREE", "one\nTWO\nTHREE\n",
+			"line numbers",
+		},
 		"line ends of the file":         {"a \r\nb\r\nc\r\n", "a\nb\n", "A\nB\n", "A\r\nB\r\nc\r\n", "spaces at line ends"},
 		"a line end that goes":          {"a \nb\nc\n", "a\nb\n", "", "c\n", "spaces at line ends"},
 		"an empty line in front":        {"x\na \nb\n", "\na\nb", "\nA\nB", "x\nA\nB\n", "spaces at line ends"},
 		"the last line without its end": {"x\na \nb", "a\nb\n", "A\nB\n", "x\nA\nB", "spaces at line ends"},
-		"quotes within a line":          {"x := say(“hi”) // now\ny\n", "say(\"hi\")", "say(\"bye\")", "x := say(\"bye\") // now\ny\n", "special characters"},
-		"an apostrophe within a line":   {"I don’t know\n", "don't", "do", "I do know\n", "special characters"},
-		"three dots in one":             {"wait… now\n", "wait... n", "go n", "go now\n", "special characters"},
-		"spaces at an inner line end":   {"f(a,  \n\tb)  // c\n", "(a,\n\tb)", "(b)", "f(b)  // c\n", "spaces at line ends"},
-		"a no-break space in a line":    {"if a\u00a0== b {\r\n}\r\n", "a == b", "a != b", "if a != b {\r\n}\r\n", "special characters"},
+		"quotes within a line": {
+			"x := say(“hi”) // now\ny\n", "say(\"hi\")", "say(\"bye\")",
+			"x := say(\"bye\") // now\ny\n", "special characters",
+		},
+		"an apostrophe within a line": {"I don’t know\n", "don't", "do", "I do know\n", "special characters"},
+		"three dots in one":           {"wait… now\n", "wait... n", "go n", "go now\n", "special characters"},
+		"spaces at an inner line end": {"f(a,  \n\tb)  // c\n", "(a,\n\tb)", "(b)", "f(b)  // c\n", "spaces at line ends"},
+		"a no-break space in a line": {
+			"if a\u00a0== b {\r\n}\r\n", "a == b", "a != b", "if a != b {\r\n}\r\n",
+			"special characters",
+		},
 	} {
 		t.Run(strings.ReplaceAll(name, " ", "-"), func(t *testing.T) {
 			b := newBench(t)
@@ -72,7 +99,8 @@ func TestEditNamesTheMistakeOfAWholeFile(t *testing.T) {
 	b := newBench(t)
 	b.put("f", strings.Repeat("some line of code\n", 40))
 	b.read("f")
-	b.fails("Edit", in{"file_path": "f", "old_string": strings.Repeat("some line of Code\n", 40), "new_string": "x"}, "whole file", "use Write")
+	b.fails("Edit", in{"file_path": "f", "old_string": strings.Repeat("some line of Code\n", 40), "new_string": "x"},
+		"whole file", "use Write")
 }
 
 func TestMultiEditMakesAllEditsOrNone(t *testing.T) {
@@ -81,18 +109,23 @@ func TestMultiEditMakesAllEditsOrNone(t *testing.T) {
 	edits := func(list ...in) in { return in{"file_path": "f", "edits": list} }
 	b.fails("MultiEdit", edits(in{"old_string": "one", "new_string": "1"}), "has not been read")
 	b.read("f")
-	b.fails("MultiEdit", edits(in{"old_string": "one", "new_string": "1"}, in{"old_string": "nope", "new_string": "2"}), "edit 2 of 2", "No edit was made")
+	b.fails("MultiEdit", edits(in{"old_string": "one", "new_string": "1"}, in{"old_string": "nope", "new_string": "2"}),
+		"edit 2 of 2", "No edit was made")
 	b.fails("MultiEdit", edits(in{"old_string": "one", "new_string": "one"}), "edit 1 of 1", "same")
 	b.fails("MultiEdit", edits(), "empty")
 	if got := b.content("f"); got != "one\ntwo\nthree\n" {
 		t.Errorf("%q", got)
 	}
-	got := b.must("MultiEdit", edits(in{"old_string": "one", "new_string": "1 e"}, in{"old_string": "1 e\ntwo", "new_string": "1\n2"}, in{"old_string": "e", "new_string": "E", "replace_all": true}))
+	got := b.must("MultiEdit", edits(in{"old_string": "one", "new_string": "1 e"},
+		in{"old_string": "1 e\ntwo", "new_string": "1\n2"}, in{"old_string": "e", "new_string": "E", "replace_all": true}))
 	wantIn(t, got, "3 edits made, 4 replacements")
 	if got := b.content("f"); got != "1\n2\nthrEE\n" {
 		t.Errorf("%q", got)
 	}
-	b.must("MultiEdit", in{"file_path": "new.txt", "edits": []in{{"old_string": "", "new_string": "a\n"}, {"old_string": "a", "new_string": "b"}}})
+	b.must("MultiEdit", in{"file_path": "new.txt", "edits": []in{
+		{"old_string": "", "new_string": "a\n"},
+		{"old_string": "a", "new_string": "b"},
+	}})
 	if got := b.content("new.txt"); got != "b\n" {
 		t.Errorf("%q", got)
 	}
@@ -173,10 +206,12 @@ func TestEditsOfOneStepThatOverlapNameTheNextMove(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err := plans[1].Run(t.Context())
-	if err == nil || !strings.Contains(err.Error(), "an earlier edit of the same step has changed the text") || !strings.Contains(err.Error(), "put edits that touch the same lines into one") {
+	if err == nil || !strings.Contains(err.Error(), "an earlier edit of the same step has changed the text") ||
+		!strings.Contains(err.Error(), "put edits that touch the same lines into one") {
 		t.Errorf("%v", err)
 	}
-	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two\nthree", "new_string": "x"}, "You have changed this file yourself", "as the file is now")
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two\nthree", "new_string": "x"},
+		"You have changed this file yourself", "as the file is now")
 	if got := b.content("a.txt"); got != "1\n2\nthree\n" {
 		t.Errorf("%q", got)
 	}

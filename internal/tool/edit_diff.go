@@ -12,8 +12,9 @@ import (
 )
 
 // Bounds of a diff: above diffLines changed lines it is not worth finding which of them are alike, and
-// above diffMax bytes a whole new content is not compared at all. Changed lines of more than diffShown bytes on one side, as in a
-// file that is one line, are counted and not shown: a diff of them takes many times their memory, and nobody can read it.
+// above diffMax bytes a whole new content is not compared at all. Changed lines of more than diffShown bytes on one
+// side, as in a file that is one line, are counted and not shown: a diff of them takes many times their memory, and
+// nobody can read it.
 const (
 	diffLines = 6000
 	diffMax   = 16 << 20

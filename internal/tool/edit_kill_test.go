@@ -25,7 +25,8 @@ func roundText(n int) string {
 	return fmt.Sprintf("begin %d\n%s\nend %d\n", n, strings.Repeat("a line that stays as it is\n", 2000), n)
 }
 
-// TestEditsInAChild changes files in the folder of another test, which kills it: one by Edit, three together by ApplyPatch.
+// TestEditsInAChild changes files in the folder of another test, which kills it: one by Edit, three together by
+// ApplyPatch.
 func TestEditsInAChild(t *testing.T) {
 	base := os.Getenv(editsVar)
 	if base == "" {
@@ -79,8 +80,8 @@ func roundOf(path string) int {
 	return n
 }
 
-// The kill comes at another point of a write each time: the parent looks at the files without a pause, and kills as soon as it sees a
-// change of one.
+// The kill comes at another point of a write each time: the parent looks at the files without a pause, and kills as
+// soon as it sees a change of one.
 func TestAKillLeavesEachEditAndPatchDoneOrNot(t *testing.T) {
 	for round := range 12 {
 		base, err := filepath.EvalSymlinks(t.TempDir())
@@ -108,11 +109,13 @@ func TestAKillLeavesEachEditAndPatchDoneOrNot(t *testing.T) {
 		if _, err := transact.Recover(filepath.Join(base, "journals")); err != nil {
 			t.Fatal(err)
 		}
-		a, b, c, edited := roundOf(filepath.Join(dir, "a")), roundOf(filepath.Join(dir, "b")), roundOf(filepath.Join(dir, "c")), roundOf(filepath.Join(dir, "edited"))
+		a, b, c, edited := roundOf(filepath.Join(dir, "a")), roundOf(filepath.Join(dir, "b")),
+			roundOf(filepath.Join(dir, "c")), roundOf(filepath.Join(dir, "edited"))
 		if a < round || a != b || b != c || edited < 0 || edited != a && edited != a-1 {
 			t.Errorf("killed after %d: a has %d, b %d, c %d, edited %d", round, a, b, c, edited)
 		}
-		if list, _ := filepath.Glob(filepath.Join(dir, "made*")); a > 0 && (len(list) != 1 || filepath.Base(list[0]) != fmt.Sprintf("made%d", a)) {
+		if list, _ := filepath.Glob(filepath.Join(dir, "made*")); a > 0 &&
+			(len(list) != 1 || filepath.Base(list[0]) != fmt.Sprintf("made%d", a)) {
 			t.Errorf("killed after %d: made %v, want that of %d", round, list, a)
 		}
 	}

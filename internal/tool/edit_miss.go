@@ -18,13 +18,16 @@ const missLines = 50_000
 func notFound(path, view, old string) error {
 	head := fmt.Sprintf("old_string was not found in %s", path)
 	if numbered().MatchString(old) {
-		return fmt.Errorf("%s: it seems to hold the line numbers of Read's output, which are not in the file. Leave them out", head)
+		return fmt.Errorf(
+			"%s: it seems to hold the line numbers of Read's output, which are not in the file. Leave them out", head)
 	}
 	if strings.Contains(old, event.Masked) {
-		return fmt.Errorf("%s: %s stands for a secret in it that you are not shown. Give lines without it", head, event.Masked)
+		return fmt.Errorf("%s: %s stands for a secret in it that you are not shown. Give lines without it", head,
+			event.Masked)
 	}
 	if n := strings.Count(old, "\n"); n > 20 && 4*len(old) > 3*len(view) {
-		return fmt.Errorf("%s: it is about the whole file (%d lines). Give only the lines that change, with a few around them; to replace the whole file use Write", head, n+1)
+		return fmt.Errorf("%s: it is about the whole file (%d lines). Give only the lines that change, with a few around "+
+			"them; to replace the whole file use Write", head, n+1)
 	}
 	lines := strings.Split(view, "\n")
 	want := strings.Split(strings.Trim(old, "\n"), "\n")
@@ -38,14 +41,17 @@ func notFound(path, view, old string) error {
 		}
 	}
 	if at := nearest(lines, want); at >= 0 {
-		return fmt.Errorf("%s. The nearest text is (tab shown as →):\n%sCopy the text exactly as the file has it, or Read the file again",
+		return fmt.Errorf("%s. The nearest text is (tab shown as →):\n%sCopy the text exactly as the file has it, or "+
+			"Read the file again",
 			head, shown(lines, at, at+min(len(want), 10)))
 	}
 	return fmt.Errorf("%s, nor anything like it. Read the file again", head)
 }
 
 // numbered matches text in which every line starts as Read's output does.
-var numbered = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:\s*\d+(?:\t|→)[^\n]*(?:\n|$))+$`) })
+var numbered = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:\s*\d+(?:\t|→)[^\n]*(?:\n|$))+$`)
+})
 
 type likeness struct {
 	name string

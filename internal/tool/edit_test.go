@@ -43,8 +43,11 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 	}
 	meta := map[string]any{
 		"filePath": path, "oldString": "return 1", "newString": "return 2", "userModified": false, "replaceAll": false,
-		"originalFile":    "package a\n\nfunc F() int {\n\treturn 1\n}\n",
-		"structuredPatch": []event.Hunk{{OldStart: 1, OldLines: 5, NewStart: 1, NewLines: 5, Lines: []string{" package a", " ", " func F() int {", "-\treturn 1", "+\treturn 2", " }"}}},
+		"originalFile": "package a\n\nfunc F() int {\n\treturn 1\n}\n",
+		"structuredPatch": []event.Hunk{{OldStart: 1, OldLines: 5, NewStart: 1, NewLines: 5, Lines: []string{
+			" package a",
+			" ", " func F() int {", "-\treturn 1", "+\treturn 2", " }",
+		}}},
 	}
 	if d := cmp.Diff(meta, r.Meta); d != "" {
 		t.Error(d)
@@ -65,7 +68,10 @@ func TestEditAsksForWhatItWouldWrite(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer plan.Close()
-	want := []permission.Access{{Kind: permission.Write, Target: filepath.Join(b.dir, "real.txt"), Named: filepath.Join(b.dir, "link.txt"), Node: permission.File, Links: 1}}
+	want := []permission.Access{{
+		Kind: permission.Write, Target: filepath.Join(b.dir, "real.txt"),
+		Named: filepath.Join(b.dir, "link.txt"), Node: permission.File, Links: 1,
+	}}
 	if d := cmp.Diff(want, plan.Accesses); d != "" {
 		t.Error(d)
 	}
@@ -85,7 +91,8 @@ func TestEditRefusesWhatIsNotClear(t *testing.T) {
 	b.put("a.txt", "foo\nbar\nfoo\nbaz foo\n")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "bar", "new_string": "x"}, "has not been read")
 	b.read("a.txt")
-	b.fails("Edit", in{"file_path": "a.txt", "old_string": "foo", "new_string": "x"}, "3 times", "lines 1, 3, 4", "replace_all")
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "foo", "new_string": "x"}, "3 times", "lines 1, 3, 4",
+		"replace_all")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "bar", "new_string": "bar"}, "same")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "", "new_string": "bar"}, "old_string is empty")
 	b.fails("Edit", in{"file_path": "b.txt", "old_string": "x", "new_string": "bar"}, "does not exist", "a.txt")
@@ -93,7 +100,8 @@ func TestEditRefusesWhatIsNotClear(t *testing.T) {
 	if b.content("a.txt") != "foo\nbar\nfoo\nbaz foo\n" {
 		t.Error("the file changed")
 	}
-	wantIn(t, b.must("Edit", in{"file_path": "a.txt", "old_string": "foo", "new_string": "x", "replace_all": true}), "3 replacements")
+	wantIn(t, b.must("Edit", in{"file_path": "a.txt", "old_string": "foo", "new_string": "x", "replace_all": true}),
+		"3 replacements")
 	if got := b.content("a.txt"); got != "x\nbar\nx\nbaz x\n" {
 		t.Errorf("file %q", got)
 	}
@@ -101,7 +109,8 @@ func TestEditRefusesWhatIsNotClear(t *testing.T) {
 
 func TestEditShowsWhatComesNearest(t *testing.T) {
 	b := newBench(t)
-	b.put("a.go", "package a\n\nfunc F() {\n\tif x {\n\t\treturn “one” – two\n\t}\n}\n\nvar message = \"a\\\\nb\"\n// return “one” – two\n")
+	b.put("a.go", "package a\n\nfunc F() {\n\tif x {\n\t\treturn “one” – two\n\t}\n}\n\nvar message = "+
+		"\"a\\\\nb\"\n// return “one” – two\n")
 	b.read("a.go")
 	for _, c := range []struct {
 		old  string
@@ -171,7 +180,8 @@ func TestEditSeesAChangeBehindItsBack(t *testing.T) {
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil { // the same second, the same size
 		t.Fatal(err)
 	}
-	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "x"}, "changed by something else", "Read it again")
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "x"}, "changed by something else",
+		"Read it again")
 	b.env.Cache.Clear()
 	b.read("a.txt")
 	b.must("Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "x"})
@@ -285,7 +295,8 @@ func patched(before, diff string) (string, error) {
 func TestEditIsReplacementAndItsDiffApplies(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		b := newBench(t)
-		before := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "aa\n", "x y\n", "\n", "ab"}), 1, 60).Draw(rt, "before"), "")
+		before := strings.Join(rapid.SliceOfN(rapid.SampledFrom([]string{"a\n", "b\n", "aa\n", "x y\n", "\n", "ab"}), 1,
+			60).Draw(rt, "before"), "")
 		old := rapid.SampledFrom([]string{"a", "b\n", "aa\nb", "x y", "\n\n", "ab"}).Draw(rt, "old")
 		fresh := rapid.SampledFrom([]string{"", "c", "c\nd\n", "a\nb", "\n"}).Draw(rt, "new")
 		if old == fresh || !strings.Contains(before, old) {
@@ -399,7 +410,10 @@ func TestAnEditOfLongLinesCountsThemAndShowsNoDiff(t *testing.T) {
 		b := newBench(t)
 		b.put("min.js", tt.before)
 		b.must("Read", in{"file_path": "min.js"})
-		r, err := b.call("Edit", in{"file_path": "min.js", "old_string": "a", "new_string": tt.replacement, "replace_all": true})
+		r, err := b.call("Edit", in{
+			"file_path": "min.js", "old_string": "a", "new_string": tt.replacement,
+			"replace_all": true,
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool/patch"
 )
 
-// within finds the one place where old_string is a part of the text that differs only by spaces at line ends, or also by typographic
-// characters. Unlike the places of whole lines it may begin and end within a line.
+// within finds the one place where old_string is a part of the text that differs only by spaces at line ends, or also
+// by typographic characters. Unlike the places of whole lines it may begin and end within a line.
 func within(view, old, fresh string) (guess, bool) {
 	for i, fold := range []func(string) string{func(s string) string { return s }, patch.Plain} {
 		text, from := flat(view, fold)
@@ -36,7 +36,8 @@ func within(view, old, fresh string) (guess, bool) {
 // whole reports whether a character of the source begins at a byte of the flat text.
 func whole(from []int, at int) bool { return at == 0 || at == len(from) || from[at] != from[at-1] }
 
-// flat is a text without the spaces at its line ends and with each character folded, and where each of its bytes comes from.
+// flat is a text without the spaces at its line ends and with each character folded, and where each of its bytes comes
+// from.
 func flat(s string, fold func(string) string) (text string, from []int) {
 	var b strings.Builder
 	for at := 0; at < len(s); {

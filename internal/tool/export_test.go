@@ -47,7 +47,9 @@ func AddBuiltin(t *testing.T, d call.Declaration, newOne func(*Env) agent.Tool) 
 }
 
 // ToolOf makes a tool from its declaration.
-func ToolOf[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall, In) (*agent.Plan, error)) agent.Tool {
+func ToolOf[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall,
+	In) (*agent.Plan, error),
+) agent.Tool {
 	return newTool(d, description, prepare)
 }
 
@@ -143,7 +145,10 @@ func (e *Engines) Rg(rg string) (*Hits, error) { return e.s.ripgrep(context.Back
 
 // SameHits compares hits but for times; counts only where they are asked for.
 func SameHits(counts bool) cmp.Options {
-	opts := cmp.Options{cmp.AllowUnexported(hits{}, fileHits{}, hitLine{}), cmpopts.IgnoreFields(fileHits{}, "mtime"), cmpopts.EquateEmpty()}
+	opts := cmp.Options{
+		cmp.AllowUnexported(hits{}, fileHits{}, hitLine{}), cmpopts.IgnoreFields(fileHits{}, "mtime"),
+		cmpopts.EquateEmpty(),
+	}
 	if !counts {
 		opts = append(opts, cmpopts.IgnoreFields(fileHits{}, "count"))
 	}

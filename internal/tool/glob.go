@@ -45,8 +45,11 @@ type globInput struct {
 type globber struct{ env *Env }
 
 var globTool = call.Declaration{
-	Name:    "Glob",
-	Aliases: []string{"find_files", "file_search", "glob_files", "find", "glob_file_search", "file_glob_search", "find_path", "find_by_name", "find_file"},
+	Name: "Glob",
+	Aliases: []string{
+		"find_files", "file_search", "glob_files", "find", "glob_file_search", "file_glob_search",
+		"find_path", "find_by_name", "find_file",
+	},
 	Schema:  json.RawMessage(globSchema),
 	Params:  map[string]string{"pattern": "glob glob_pattern query", "path": folderAliases},
 	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassList,
@@ -259,7 +262,8 @@ func (c *globCall) search(ctx context.Context, pattern string, everywhere bool) 
 		return nil, ctx.Err()
 	}
 	if errors.Is(err, context.DeadlineExceeded) {
-		found.note, err = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path.", c.env.searchTime()), nil
+		found.note, err = fmt.Sprintf("The search was stopped after %s and is not complete; name a narrower path.",
+			c.env.searchTime()), nil
 	}
 	if err != nil {
 		return nil, pathError("search", c.start, err)
@@ -297,7 +301,8 @@ func (c *globCall) result(g *globFound, took time.Duration) *agent.Result {
 		notes = append(notes, g.hint)
 	}
 	if g.total > len(names) {
-		notes = append(notes, fmt.Sprintf("Showing the newest %d of %d files; use a narrower pattern or path.", len(names), g.total))
+		notes = append(notes, fmt.Sprintf("Showing the newest %d of %d files; use a narrower pattern or path.", len(names),
+			g.total))
 	}
 	if g.note != "" {
 		notes = append(notes, g.note)

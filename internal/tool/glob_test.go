@@ -22,7 +22,10 @@ func (b *bench) age(name string, hours int) {
 
 func TestGlobFindsByPatternNewestFirst(t *testing.T) {
 	b := newBench(t)
-	for i, f := range []string{"main.go", "src/a.go", "src/deep/b.go", "src/c.ts", "src/d.tsx", ".hidden/e.go", "README.md"} {
+	for i, f := range []string{
+		"main.go", "src/a.go", "src/deep/b.go", "src/c.ts", "src/d.tsx", ".hidden/e.go",
+		"README.md",
+	} {
 		b.put(f, "")
 		b.age(f, i)
 	}
@@ -71,7 +74,10 @@ func TestGlobLeavesOutFoldersNobodyMeans(t *testing.T) {
 			t.Errorf("%s was found:\n%s", not, got)
 		}
 	}
-	for pattern, want := range map[string]string{"node_modules/**/*.js": "node_modules/m/b.js", "dist/*.js": "dist/c.js", "**/dist/*": "dist/c.js", ".git/*": ".git/d.js"} {
+	for pattern, want := range map[string]string{
+		"node_modules/**/*.js": "node_modules/m/b.js", "dist/*.js": "dist/c.js",
+		"**/dist/*": "dist/c.js", ".git/*": ".git/d.js",
+	} {
 		wantIn(t, b.must("Glob", in{"pattern": pattern}), want)
 	}
 	wantIn(t, b.must("Glob", in{"pattern": "**/*.js", "path": "node_modules"}), "b.js")
@@ -103,7 +109,8 @@ func TestGlobSaysWhatIsWrong(t *testing.T) {
 	b.fails("Glob", in{"pattern": "a[b"}, "malformed")
 	b.fails("Glob", in{"pattern": "{a,b"}, "malformed")
 	b.fails("Glob", in{"pattern": strings.Repeat("{a,*}", 20) + "x"}, "malformed", "too many alternatives")
-	b.fails("Grep", in{"pattern": "x", "glob": "!" + strings.Repeat("{a,*}", 20) + "x"}, "malformed", "too many alternatives")
+	b.fails("Grep", in{"pattern": "x", "glob": "!" + strings.Repeat("{a,*}", 20) + "x"}, "malformed",
+		"too many alternatives")
 	b.fails("Glob", in{"pattern": "*", "path": "missing"}, "does not exist")
 	b.fails("Glob", in{"pattern": "*", "path": "file"}, "is a file")
 }

@@ -11,7 +11,10 @@ import (
 
 // The globs of a search choose the files and folders that doublestar would, without a slash by their names.
 func TestGlobsOfASearchMatchAsDoublestar(t *testing.T) {
-	piece := rapid.SampledFrom([]string{"a", "src", "*", "**", "*.go", "?.go", "{a,src}", "*.{go,mod}", "[a-c]", "[!a]", "{a,{b,c}}"})
+	piece := rapid.SampledFrom([]string{
+		"a", "src", "*", "**", "*.go", "?.go", "{a,src}", "*.{go,mod}", "[a-c]", "[!a]",
+		"{a,{b,c}}",
+	})
 	name := rapid.SampledFrom([]string{"a", "b", "c", "src", "x.go", "a.go", "go.mod", "[", "{a}"})
 	reference := func(pattern, rel string) bool {
 		if !strings.Contains(pattern, "/") {

@@ -63,7 +63,8 @@ func TestASearchDoesNotTellWhetherAFileItLeavesOutMatches(t *testing.T) {
 					t.Errorf("%s: %q is told from %q", mode, hit, miss)
 				}
 				wantIn(t, hit, "Left out, since reading needs permission: .env")
-				if got := b.must("Grep", in{"pattern": "token", "output_mode": mode, "glob": "*.go"}); strings.Contains(got, "Left out") {
+				if got := b.must("Grep", in{"pattern": "token", "output_mode": mode, "glob": "*.go"}); strings.Contains(got,
+					"Left out") {
 					t.Errorf("%s: a file that the glob leaves out is named: %s", mode, got)
 				}
 			}

@@ -28,13 +28,25 @@ func TestGrepOutputModes(t *testing.T) {
 	}{
 		{in{"pattern": "foo"}, "src/a.go\nsrc/b.ts\n"},
 		{in{"pattern": "foo", "output_mode": "content"}, "src/a.go:5:\tfoo(foo)\nsrc/b.ts:1:const foo = 1\n"},
-		{in{"pattern": "foo", "output_mode": "content", "-i": true, "glob": "*.go"}, "src/a.go:3:func Foo() {\nsrc/a.go:5:\tfoo(foo)\n"},
+		{
+			in{"pattern": "foo", "output_mode": "content", "-i": true, "glob": "*.go"},
+			"src/a.go:3:func Foo() {\nsrc/a.go:5:\tfoo(foo)\n",
+		},
 		{in{"pattern": "foo", "output_mode": "content", "-n": false, "type": "ts"}, "src/b.ts:const foo = 1\n"},
 		{in{"pattern": "foo", "output_mode": "content", "-o": true, "type": "go"}, "src/a.go:5:foo\nsrc/a.go:5:foo\n"},
 		{in{"pattern": "foo", "output_mode": "count", "path": "src/a.go"}, "src/a.go:1\nTotal: 1 in 1 files.\n"},
-		{in{"pattern": "bar", "output_mode": "content", "-C": 1}, "src/a.go-3-func Foo() {\nsrc/a.go:4:\tbar()\nsrc/a.go-5-\tfoo(foo)\n"},
-		{in{"pattern": "package|foo\\(", "output_mode": "content", "-A": 1}, "src/a.go:1:package a\nsrc/a.go-2-\n--\nsrc/a.go:5:\tfoo(foo)\nsrc/a.go-6-}\n"},
-		{in{"pattern": "Foo.*bar", "output_mode": "content", "multiline": true}, "src/a.go:3:func Foo() {\nsrc/a.go:4:\tbar()\n"},
+		{
+			in{"pattern": "bar", "output_mode": "content", "-C": 1},
+			"src/a.go-3-func Foo() {\nsrc/a.go:4:\tbar()\nsrc/a.go-5-\tfoo(foo)\n",
+		},
+		{
+			in{"pattern": "package|foo\\(", "output_mode": "content", "-A": 1},
+			"src/a.go:1:package a\nsrc/a.go-2-\n--\nsrc/a.go:5:\tfoo(foo)\nsrc/a.go-6-}\n",
+		},
+		{
+			in{"pattern": "Foo.*bar", "output_mode": "content", "multiline": true},
+			"src/a.go:3:func Foo() {\nsrc/a.go:4:\tbar()\n",
+		},
 		{in{"pattern": "^$", "output_mode": "content"}, "src/a.go:2:\n"},
 		{in{"pattern": "foo", "glob": "*.{ts,js}"}, "src/b.ts\n"},
 		{in{"pattern": "foo", "glob": "!*.ts"}, "src/a.go\n"},
@@ -171,7 +183,8 @@ func TestBothEnginesFindTheSame(t *testing.T) {
 		t.Skip("ripgrep is not installed")
 	}
 	patterns := []string{
-		"foo", "Foo", "fo+", "^foo", "bar$", "foo|bar", "[a-c]+x", `\bfoo\b`, "^$", "foo.*bar", "k", "é", "x{2}", "(?i)FOO", ".", "^", "o$",
+		"foo", "Foo", "fo+", "^foo", "bar$", "foo|bar", "[a-c]+x", `\bfoo\b`, "^$", "foo.*bar", "k", "é", "x{2}", "(?i)FOO",
+		".", "^", "o$",
 		`\d+`, "foo bar", "(foo)(bar)?", `\s`, "a", "[^a]", "never there",
 	}
 	words := []string{"foo", "Foo", "bar", "foobar", "ax", "bx", "xx", "é", "42", "k", "K", " ", "\t", "FOO bar", "a"}

@@ -72,7 +72,8 @@ func randomFile(r *rand.Rand) string {
 // randomRules is an ignore file.
 func randomRules(r *rand.Rand) string {
 	lines := []string{
-		"*.go", "!*.go", "*.log", "!a.log", "sub/", "/sub", "deep", "!deep/", "a.*", "/a.*", "**/b.txt", "sub/**", "!sub/deep", "deep/*.js", "#a.go", "", "*.t[xy]t",
+		"*.go", "!*.go", "*.log", "!a.log", "sub/", "/sub", "deep", "!deep/", "a.*", "/a.*", "**/b.txt", "sub/**",
+		"!sub/deep", "deep/*.js", "#a.go", "", "*.t[xy]t",
 		"sub/*/x", `\!x`, "?.go", "x/ ", "**", "!**/c.go", "a**", ".hidden", "!.hidden", ".*",
 	}
 	var b strings.Builder
@@ -82,8 +83,8 @@ func randomRules(r *rand.Rand) string {
 	return b.String()
 }
 
-// TestBothEnginesSearchTheSameFiles holds the engine in this process against ripgrep over random trees with ignore files of every
-// kind at every level, files in many encodings, binary and hidden ones, links, types and globs.
+// TestBothEnginesSearchTheSameFiles holds the engine in this process against ripgrep over random trees with ignore
+// files of every kind at every level, files in many encodings, binary and hidden ones, links, types and globs.
 func TestBothEnginesSearchTheSameFiles(t *testing.T) {
 	rg := newBench(t).env.Ripgrep()
 	if rg == "" {
@@ -135,10 +136,13 @@ func TestBothEnginesSearchTheSameFiles(t *testing.T) {
 			input := tool.GrepInput{
 				Pattern:    []string{"foo", "fo+", "(?i)foo", "bar$", "^foo", `\d`, "caf", "é", "x", "[ok]"}[r.IntN(10)],
 				OutputMode: []string{tool.ModeContent, tool.ModeFiles, tool.ModeCount}[r.IntN(3)],
-				Glob:       []string{"", "", "", "", "*.go", "!*.go", "sub/**", "!sub", "**/deep/*", ".*", "*.{log,js}", "a.*"}[r.IntN(12)],
-				Type:       []string{"", "", "", "go", "js", "py", "sh", "txt", "make", "golang"}[r.IntN(10)],
-				Path:       []string{"", "", "", "sub", "x", "x/repo", "x/repo/sub", ".hidden"}[r.IntN(8)],
-				HeadLimit:  &all,
+				Glob: []string{
+					"", "", "", "", "*.go", "!*.go", "sub/**", "!sub", "**/deep/*", ".*", "*.{log,js}",
+					"a.*",
+				}[r.IntN(12)],
+				Type:      []string{"", "", "", "go", "js", "py", "sh", "txt", "make", "golang"}[r.IntN(10)],
+				Path:      []string{"", "", "", "sub", "x", "x/repo", "x/repo/sub", ".hidden"}[r.IntN(8)],
+				HeadLimit: &all,
 			}
 			native, other := engines(t, b, input, rg)
 			if d := cmp.Diff(other, native, tool.SameHits(input.OutputMode == tool.ModeCount)); d != "" {

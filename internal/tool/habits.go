@@ -12,10 +12,12 @@ import (
 )
 
 // Habitual makes a call in the manner of another agent's tools one of lathe's, where it can mean only one: another tool
-// (str_replace_editor by its command, apply_patch called as a shell command), or another shape of input (a list of words as a command, a
-// range of lines, the whole object as text). canonical has the spellings of names and parameters (call.Catalogue.Canonical); it is
-// asked before and after. Tools that are not lathe's own keep their input as it is: their schemas decide what they take.
-func Habitual(canonical func(name string, input []byte) (string, []byte)) func(name string, input []byte) (string, []byte) {
+// (str_replace_editor by its command, apply_patch called as a shell command), or another shape of input (a list of
+// words as a command, a range of lines, the whole object as text). canonical has the spellings of names and parameters
+// (call.Catalogue.Canonical); it is asked before and after. Tools that are not lathe's own keep their input as it is:
+// their schemas decide what they take.
+func Habitual(canonical func(name string, input []byte) (string, []byte)) func(name string, input []byte) (string,
+	[]byte) {
 	return func(name string, input []byte) (string, []byte) {
 		name = unprefixed(name)
 		usual, mended := canonical(name, input)
@@ -52,7 +54,8 @@ func own(name string) bool {
 
 // chatter are parameters of other agents' tools in which a model says why; they change nothing.
 var chatter = []string{
-	"explanation", "justification", "instruction", "requires_approval", "with_escalated_permissions", "sandbox_permissions", "thought", "reasoning",
+	"explanation", "justification", "instruction", "requires_approval", "with_escalated_permissions",
+	"sandbox_permissions", "thought", "reasoning",
 	"yield_time_ms", "max_output_tokens", "login", "tool_summary", "toolSummary", "waitForPreviousTools",
 }
 
@@ -69,7 +72,8 @@ func unprefixed(name string) string {
 // marks are in every input that is reshaped; few others have one, so that nearly all calls are not parsed once more.
 var marks = []string{
 	`"command"`, `"cmd"`, "_line", "Line", "view_range", `"paths"`, `"edit"`, "SEARCH", `"plan"`,
-	"expected_replacements", `"n_lines"`, "case_sensitive", "caseSensitive", `"include"`, `"script"`, "recursive", `"depth"`,
+	"expected_replacements", `"n_lines"`, "case_sensitive", "caseSensitive", `"include"`, `"script"`, "recursive",
+	`"depth"`,
 }
 
 // strange reports whether an input may need another shape.
@@ -82,7 +86,8 @@ func strange(name, usual string, input []byte) bool {
 	}
 	switch usual {
 	case "Bash":
-		return bytes.Contains(input, []byte("apply")) || bytes.Contains(input, []byte("*** Begin Patch")) || bytes.Contains(input, []byte(":[")) || bytes.Contains(input, []byte(": [")) ||
+		return bytes.Contains(input, []byte("apply")) || bytes.Contains(input, []byte("*** Begin Patch")) ||
+			bytes.Contains(input, []byte(":[")) || bytes.Contains(input, []byte(": [")) ||
 			name == "Shell" || bytes.Contains(input, []byte("dir")) || bytes.Contains(input, []byte("cwd")) || hasChatter(input)
 	case TodoName:
 		return name != TodoName
@@ -90,7 +95,8 @@ func strange(name, usual string, input []byte) bool {
 		return name == "save_memory"
 	}
 	text := string(input)
-	return slices.ContainsFunc(moreMarks, func(m string) bool { return strings.Contains(text, m) }) || slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) }) || hasChatter(input)
+	return slices.ContainsFunc(moreMarks, func(m string) bool { return strings.Contains(text, m) }) ||
+		slices.ContainsFunc(marks, func(m string) bool { return strings.Contains(text, m) }) || hasChatter(input)
 }
 
 func hasChatter(input []byte) bool {
@@ -348,7 +354,10 @@ func oneLineOf(list []string) string {
 	if len(list) == 3 && slices.Contains(shells, path.Base(list[0])) && (list[1] == "-lc" || list[1] == "-c") {
 		return list[2]
 	}
-	if _, _, ok := patchInShell(list[len(list)-1]); ok && len(list) > 1 && slices.Contains([]string{"powershell", "pwsh", "cmd"}, strings.TrimSuffix(path.Base(list[0]), ".exe")) {
+	if _, _, ok := patchInShell(list[len(list)-1]); ok && len(list) > 1 && slices.Contains([]string{
+		"powershell", "pwsh",
+		"cmd",
+	}, strings.TrimSuffix(path.Base(list[0]), ".exe")) {
 		return list[len(list)-1] // a patch is the same in every shell
 	}
 	words := make([]string, len(list))
@@ -369,8 +378,8 @@ func quoteWord(s string) string {
 	return "'" + strings.ReplaceAll(s, "'", `'\''`) + "'"
 }
 
-// patchInShell reads a command that is only a call of apply_patch with a patch: as a here-document, maybe after a cd, or as one
-// quoted word.
+// patchInShell reads a command that is only a call of apply_patch with a patch: as a here-document, maybe after a cd,
+// or as one quoted word.
 func patchInShell(line string) (dir, text string, ok bool) {
 	rest := strings.TrimSpace(line)
 	if strings.HasPrefix(rest, "*** Begin Patch\n") && strings.HasSuffix(rest, "\n*** End Patch") {
@@ -397,7 +406,8 @@ func patchInShell(line string) (dir, text string, ok bool) {
 		text, found = strings.CutSuffix(strings.TrimRight(body, " \n"), "\n"+tag)
 		return dir, text, found && tag != "" && !strings.ContainsAny(tag, " ;|&>")
 	}
-	if n := len(rest); n > 2 && (rest[0] == '"' || rest[0] == '\'') && rest[n-1] == rest[0] && !strings.ContainsAny(rest[1:n-1], string(rest[0])+"$`\\") {
+	if n := len(rest); n > 2 && (rest[0] == '"' || rest[0] == '\'') && rest[n-1] == rest[0] && !strings.ContainsAny(
+		rest[1:n-1], string(rest[0])+"$`\\") {
 		return dir, rest[1 : n-1], true
 	}
 	return "", "", false

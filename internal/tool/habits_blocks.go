@@ -9,10 +9,11 @@ import (
 	"sync"
 )
 
-// blocksAsPatch makes a patch of blocks with SEARCH and REPLACE: those of Roo and aider (<<<<<<< SEARCH, >>>>>>> REPLACE), and of Cline
-// (------- SEARCH, +++++++ REPLACE). A block is whole lines, which a patch has and an Edit has not: "x = 1" is not to be found in
-// "max = 10". Without a parameter for the file, the line before a block names it, as aider has it. A block with nothing to search for is
-// an Edit that makes a file. It returns the tool that is meant, or "".
+// blocksAsPatch makes a patch of blocks with SEARCH and REPLACE: those of Roo and aider (<<<<<<< SEARCH, >>>>>>>
+// REPLACE), and of Cline (------- SEARCH, +++++++ REPLACE). A block is whole lines, which a patch has and an Edit has
+// not: "x = 1" is not to be found in "max = 10". Without a parameter for the file, the line before a block names it, as
+// aider has it. A block with nothing to search for is an Edit that makes a file. It returns the tool that is meant, or
+// "".
 func blocksAsPatch(fields map[string]json.RawMessage) string {
 	text := word(fields, "diff", "patch", "content")
 	if !strings.Contains(text, " SEARCH") {
@@ -62,8 +63,8 @@ type block struct {
 	at               int // the line where old begins, from 1; 0 is unknown
 }
 
-// patchOf writes blocks as sections of a patch. Those that say where they are count the lines before any change, so they are hunks of one
-// section, in their order in the file; the others may name what a block before them wrote.
+// patchOf writes blocks as sections of a patch. Those that say where they are count the lines before any change, so
+// they are hunks of one section, in their order in the file; the others may name what a block before them wrote.
 func patchOf(list []block) string {
 	var b strings.Builder
 	b.WriteString("*** Begin Patch\n")
@@ -133,8 +134,8 @@ const (
 	replacing
 )
 
-// searchBlocks reads blocks, with the file that stands before each or before one above. It returns nil where a block is not whole, or
-// could be read in two ways.
+// searchBlocks reads blocks, with the file that stands before each or before one above. It returns nil where a block is
+// not whole, or could be read in two ways.
 func searchBlocks(text string) []block {
 	var r blockReader
 	for line := range strings.Lines(strings.ReplaceAll(text, "\r\n", "\n")) {
@@ -156,7 +157,8 @@ func (r *blockReader) line(line string) {
 		if mark != "" && !strings.HasPrefix(strings.TrimSpace(mark), "```") {
 			r.before = mark
 		}
-	case isMark(mark, "<-", "SEARCH") || r.state == searching && isMark(mark, ">+", "REPLACE") || separator && r.state == replacing:
+	case isMark(mark, "<-", "SEARCH") || r.state == searching && isMark(mark, ">+", "REPLACE") || separator &&
+		r.state == replacing:
 		r.bad = true
 	case r.state == searching && r.old.Len() == 0 && r.hint(mark):
 	case r.state == searching && separator:
@@ -170,7 +172,8 @@ func (r *blockReader) line(line string) {
 	}
 }
 
-// begin starts a block. A line before it names its file, if it can be a name; else it is in the file of the block before.
+// begin starts a block. A line before it names its file, if it can be a name; else it is in the file of the block
+// before.
 func (r *blockReader) begin() {
 	file := nameOf(r.before)
 	if file == "" && len(r.out) > 0 {

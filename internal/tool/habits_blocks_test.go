@@ -27,19 +27,42 @@ func TestBlocksOfOtherAgentsChangeWholeLines(t *testing.T) {
 		{"one block", "one\ntwo\nthree\n", blocksOf("two\n", "2\n"), "one\n2\nthree\n", ""},
 		{"a line within a longer one", "max = 10\n", blocksOf("x = 1\n", "y = 2\n"), "", "not in the file"},
 		{"the end of a longer line", "a max = 1\nx = 1\n", blocksOf("x = 1\n", "y = 2\n"), "a max = 1\ny = 2\n", ""},
-		{"a removed line takes its end along", "l1\nl2\nl3\nl4", cline(blocksOf("l1\n", "", "l3\n", "new\n")), "l2\nnew\nl4", ""},
+		{
+			"a removed line takes its end along", "l1\nl2\nl3\nl4", cline(blocksOf("l1\n", "", "l3\n", "new\n")), "l2\nnew\nl4",
+			"",
+		},
 		{"replaced, then removed", "l1\nl2\nl3\nl4", cline(blocksOf("l2\n", "new\n", "l4\n", "")), "l1\nnew\nl3\n", ""},
-		{"out of order", "first\nsecond\nthird\nfourth\n", cline(blocksOf("fourth\n", "4\n", "second\n", "2\n")), "first\n2\nthird\n4\n", ""},
+		{
+			"out of order", "first\nsecond\nthird\nfourth\n", cline(blocksOf("fourth\n", "4\n", "second\n", "2\n")),
+			"first\n2\nthird\n4\n", "",
+		},
 		{"what a block before wrote", "a\n", blocksOf("a\n", "b\nc\n", "c\n", "d\n"), "b\nd\n", ""},
-		{"missing indentation", "    line1\n    line2\n    line3\n", blocksOf("line1\nline2\n", "new1\n    new2\n"), "    new1\n        new2\n    line3\n", ""},
-		{"too much indentation", "if x {\n  y()\n}\n", blocksOf("  if x {\n    y()\n  }\n", "  if x {\n    z()\n  }\n"), "if x {\n  z()\n}\n", ""},
+		{
+			"missing indentation", "    line1\n    line2\n    line3\n", blocksOf("line1\nline2\n", "new1\n    new2\n"),
+			"    new1\n        new2\n    line3\n", "",
+		},
+		{
+			"too much indentation", "if x {\n  y()\n}\n", blocksOf("  if x {\n    y()\n  }\n", "  if x {\n    z()\n  }\n"),
+			"if x {\n  z()\n}\n", "",
+		},
 		{"CRLF of the file", "a\r\nb\r\n", blocksOf("b\n", "c\nd\n"), "a\r\nc\r\nd\r\n", ""},
 		{"CRLF of the block", "a\nb\n", strings.ReplaceAll(blocksOf("b\n", "c\n"), "\n", "\r\n"), "a\nc\n", ""},
-		{"hints say which", "x\na\nx\nb\nx\n", "<<<<<<< SEARCH\n:start_line:5\n-------\nx\n=======\ny\n>>>>>>> REPLACE\n<<<<<<< SEARCH\n:start_line: [3]\n:end_line:3\n-------\nx\n=======\nz\nz\n>>>>>>> REPLACE", "x\na\nz\nz\nb\ny\n", ""},
-		{"numbers of lines", "func f() {\n\treturn true\n}\n", blocksOf("1 | func f() {\n2 | \treturn true\n3 | }\n", "1 | func f() {\n2 | \treturn false\n3 | }\n"), "func f() {\n\treturn false\n}\n", ""},
+		{
+			"hints say which", "x\na\nx\nb\nx\n", "<<<<<<< SEARCH\n:start_line:5\n-------\nx\n=======\ny\n>>>>>>> " +
+				"REPLACE\n<<<<<<< SEARCH\n:start_line: [3]\n:end_line:3\n-------\nx\n=======\nz\nz\n>>>>>>> REPLACE",
+			"x\na\nz\nz\nb\ny\n", "",
+		},
+		{"numbers of lines", "func f() {\n\treturn true\n}\n", blocksOf("1 | func f() {\n2 | \treturn true\n3 | }\n",
+			"1 | func f() {\n2 | \treturn false\n3 | }\n"), "func f() {\n\treturn false\n}\n", ""},
 		{"numbers that are content", "| 1 | one |\n", blocksOf("| 1 | one |\n", "| 2 | two |\n"), "| 2 | two |\n", ""},
-		{"masked marks", "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n", blocksOf("\\<<<<<<< HEAD\nb\n\\=======\nc\n\\>>>>>>> x\n", "b\n"), "a\nb\n", ""},
-		{"a heading underlined", "Title\n==========\ntext\n", blocksOf("Title\n==========\n", "Name\n==========\n"), "Name\n==========\ntext\n", ""},
+		{
+			"masked marks", "a\n<<<<<<< HEAD\nb\n=======\nc\n>>>>>>> x\n",
+			blocksOf("\\<<<<<<< HEAD\nb\n\\=======\nc\n\\>>>>>>> x\n", "b\n"), "a\nb\n", "",
+		},
+		{
+			"a heading underlined", "Title\n==========\ntext\n", blocksOf("Title\n==========\n", "Name\n==========\n"),
+			"Name\n==========\ntext\n", "",
+		},
 		{"a kept line keeps its spaces", "keep  \nold\n", blocksOf("keep\nold\n", "keep\nnew\n"), "keep  \nnew\n", ""},
 		{"two separators", "a\nb\n", blocksOf("a\n=======\nb\n", "c\n"), "", "patch"},
 		{"no end", "a\n", "<<<<<<< SEARCH\na\n=======\nb\n", "", "patch"},
@@ -70,7 +93,8 @@ func TestBlocksNameSeveralFiles(t *testing.T) {
 	b := newBench(t)
 	b.put("src/a.go", "x\ny\n")
 	b.put("b.go", "x\n")
-	diff := "First:\n\nsrc/a.go\n```go\n" + blocksOf("x\n", "1\n", "y\n", "2\n") + "```\n\n**b.go**\n" + blocksOf("x\n", "3\n")
+	diff := "First:\n\nsrc/a.go\n```go\n" + blocksOf("x\n", "1\n", "y\n", "2\n") + "```\n\n**b.go**\n" +
+		blocksOf("x\n", "3\n")
 	if err := b.habit("apply_patch", in{"patch": diff}); err != nil {
 		t.Fatal(err)
 	}
@@ -111,17 +135,29 @@ func (b *bench) habit(name string, input in) error {
 	return err
 }
 
-// TestInsertionsOfOtherAgentsGoBelowTheLineTheyName: insert_line counts the lines above, Roo's line is the one that comes to stand below,
-// and 0 the end.
+// TestInsertionsOfOtherAgentsGoBelowTheLineTheyName: insert_line counts the lines above, Roo's line is the one that
+// comes to stand below, and 0 the end.
 func TestInsertionsOfOtherAgentsGoBelowTheLineTheyName(t *testing.T) {
 	for _, c := range []struct {
 		name  string
 		input in
 		after string
 	}{
-		{"str_replace_editor", in{"command": "insert", "path": "a.txt", "insert_line": 2, "new_str": "new"}, "1\n2\nnew\n3\n"},
-		{"str_replace_based_edit_tool", in{"command": "insert", "path": "a.txt", "insert_line": 0, "insert_text": "new\n"}, "new\n1\n2\n3\n"},
-		{"str_replace_editor", in{"command": "insert", "path": "a.txt", "insert_line": "3", "new_str": "x\n\ny"}, "1\n2\n3\nx\n\ny\n"},
+		{
+			"str_replace_editor",
+			in{"command": "insert", "path": "a.txt", "insert_line": 2, "new_str": "new"},
+			"1\n2\nnew\n3\n",
+		},
+		{
+			"str_replace_based_edit_tool",
+			in{"command": "insert", "path": "a.txt", "insert_line": 0, "insert_text": "new\n"},
+			"new\n1\n2\n3\n",
+		},
+		{
+			"str_replace_editor",
+			in{"command": "insert", "path": "a.txt", "insert_line": "3", "new_str": "x\n\ny"},
+			"1\n2\n3\nx\n\ny\n",
+		},
 		{"insert_content", in{"path": "a.txt", "line": 2, "content": "new"}, "1\nnew\n2\n3\n"},
 		{"insert_content", in{"path": "a.txt", "line": 1, "content": "new"}, "new\n1\n2\n3\n"},
 		{"insert_content", in{"path": "a.txt", "line": 0, "content": "new"}, "1\n2\n3\nnew\n"},

@@ -10,7 +10,8 @@ import (
 
 // moreMarks are in inputs that reshapeMore changes, beside marks.
 var moreMarks = []string{
-	"_range", `"args"`, `"files"`, `"allow_multiple"`, "names_only", "respect_g", "file_filtering", "include_dirs", "include_content", `"format"`, `"mode"`, `"follow_up"`, `"question"`, `"timeout"`,
+	"_range", `"args"`, `"files"`, `"allow_multiple"`, "names_only", "respect_g", "file_filtering", "include_dirs",
+	"include_content", `"format"`, `"mode"`, `"follow_up"`, `"question"`, `"timeout"`,
 	"fixed_strings", "sRegexp", "is_regexp", `"prompt"`,
 }
 
@@ -30,7 +31,8 @@ func reshapeMore(name, usual string, fields map[string]json.RawMessage) {
 			}
 		}
 	case "Glob":
-		drop(fields, "include_dirs", "respect_git_ignore", "respect_gemini_ignore", "respect_qwen_ignore", "case_sensitive", "file_filtering_options")
+		drop(fields, "include_dirs", "respect_git_ignore", "respect_gemini_ignore", "respect_qwen_ignore", "case_sensitive",
+			"file_filtering_options")
 	case "Grep":
 		searchSwitches(fields)
 	case "Edit":
@@ -83,7 +85,8 @@ func namedFiles(fields map[string]json.RawMessage) {
 	} else if json.Unmarshal(list, &paths) != nil {
 		return
 	}
-	if len(paths) == 0 || slices.ContainsFunc(paths, func(p string) bool { return p == "" || strings.ContainsAny(p, "*?[{") }) {
+	if len(paths) == 0 || slices.ContainsFunc(paths,
+		func(p string) bool { return p == "" || strings.ContainsAny(p, "*?[{") }) {
 		return
 	}
 	drop(fields, from, "exclude", "useDefaultExcludes", "respect_git_ignore", "file_filtering_options")
@@ -111,7 +114,8 @@ func addressInPrompt(fields map[string]json.RawMessage) {
 	var found []string
 	for _, w := range strings.Fields(word(fields, "prompt")) {
 		w = strings.Trim(w, "\"'`<>(),.;:!?")
-		if u, err := url.Parse(w); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" && !slices.Contains(found, w) {
+		if u, err := url.Parse(w); err == nil && (u.Scheme == "http" || u.Scheme == "https") && u.Host != "" &&
+			!slices.Contains(found, w) {
 			found = append(found, w)
 		}
 	}
@@ -172,7 +176,10 @@ func asNote(name string, fields map[string]json.RawMessage) {
 
 // checkList reads tasks as lines of Markdown with boxes. A text with any other line is left.
 func checkList(fields map[string]json.RawMessage, text string) {
-	states := map[string]string{"[ ] ": "pending", "[x] ": "completed", "[X] ": "completed", "[-] ": "in_progress", "[~] ": "in_progress"}
+	states := map[string]string{
+		"[ ] ": "pending", "[x] ": "completed", "[X] ": "completed", "[-] ": "in_progress",
+		"[~] ": "in_progress",
+	}
 	var list []map[string]string
 	for line := range strings.Lines(text) {
 		if line = strings.TrimPrefix(strings.TrimSpace(line), "- "); line == "" {

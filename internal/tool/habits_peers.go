@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// peerFields gives the parameters of a call to another agent's tool the names that the rest knows: those of agents that write them in
-// capitals (TargetFile), and those that no declaration lists.
+// peerFields gives the parameters of a call to another agent's tool the names that the rest knows: those of agents that
+// write them in capitals (TargetFile), and those that no declaration lists.
 func peerFields(usual string, fields map[string]json.RawMessage) {
 	for key, v := range fields {
 		if len(key) > 1 && key[0] >= 'A' && key[0] <= 'Z' {

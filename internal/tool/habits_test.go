@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// TestCallsInTheMannerOfOtherAgentsAreUnderstood: calls that models make from the tools of other agents, written from the public
-// descriptions of those tools: maker, name, input, and the tool and input that are meant.
+// TestCallsInTheMannerOfOtherAgentsAreUnderstood: calls that models make from the tools of other agents, written from
+// the public descriptions of those tools: maker, name, input, and the tool and input that are meant.
 func TestCallsInTheMannerOfOtherAgentsAreUnderstood(t *testing.T) {
 	data, err := os.ReadFile("testdata/calls.tsv")
 	if err != nil {

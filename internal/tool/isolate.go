@@ -5,7 +5,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// At moves the Env of a subagent to a copy of the project, which replaces the project among its roots; nil changes nothing.
+// At moves the Env of a subagent to a copy of the project, which replaces the project among its roots; nil changes
+// nothing.
 func (e *Env) At(p *permission.Place) (*Env, error) {
 	if p == nil || e.Isolated != nil && e.Isolated.Dir == p.Dir { // its parent works there too
 		return e, nil

@@ -48,8 +48,12 @@ type lspInput struct {
 
 var lspTool = call.Declaration{
 	Name: "LSP", Schema: json.RawMessage(lspSchema), Deferred: true,
-	Params:  map[string]string{"file_path": fileAliases, "operation": "command method", "character": "column col", "symbol": "query name", "new_name": "newName", "action": "title"},
-	Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead, Accesses: call.Typed(lspAccesses),
+	Params: map[string]string{
+		"file_path": fileAliases, "operation": "command method", "character": "column col",
+		"symbol": "query name", "new_name": "newName", "action": "title",
+	},
+	Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead,
+	Accesses: call.Typed(lspAccesses),
 }
 
 // writes reports whether the call changes files.
@@ -58,8 +62,8 @@ func (in *lspInput) writes() bool {
 	return err == nil && !in.Preview && (op == lsp.Rename || op == lsp.CodeActions && in.Action != "")
 }
 
-// lspAccesses are the file or the folder that is read. The files that a rename changes are known to its language server only, so it is
-// unknown here.
+// lspAccesses are the file or the folder that is read. The files that a rename changes are known to its language server
+// only, so it is unknown here.
 func lspAccesses(in lspInput, at call.Place) ([]permission.Access, error) {
 	if in.writes() {
 		return nil, nil
@@ -206,9 +210,11 @@ func (q *lspQuery) ask(ctx context.Context) (string, error) {
 	return q.list(q.withAsked(query, a.Places)) + note, nil
 }
 
-// withAsked adds the definition that was found by its name, if the server leads from there to another place, as to a declaration.
+// withAsked adds the definition that was found by its name, if the server leads from there to another place, as to a
+// declaration.
 func (q *lspQuery) withAsked(query lsp.Query, list []lsp.Place) []lsp.Place {
-	if q.op != lsp.GoToDefinition || q.in.Symbol == "" || q.used || slices.ContainsFunc(list, func(p lsp.Place) bool { return p.Path == query.File.Path && p.Line == query.Line }) {
+	if q.op != lsp.GoToDefinition || q.in.Symbol == "" || q.used || slices.ContainsFunc(list,
+		func(p lsp.Place) bool { return p.Path == query.File.Path && p.Line == query.Line }) {
 		return list
 	}
 	return append([]lsp.Place{{Path: query.File.Path, Line: query.Line, Column: query.Column}}, list...)
@@ -216,7 +222,10 @@ func (q *lspQuery) withAsked(query lsp.Query, list []lsp.Place) []lsp.Place {
 
 // place is the query with the position of its symbol.
 func (q *lspQuery) place(ctx context.Context) (lsp.Query, error) {
-	query := lsp.Query{Operation: q.op, Line: q.in.Line, Column: q.in.Character, Text: cmp.Or(q.in.NewName, lsp.Last(q.in.Symbol))}
+	query := lsp.Query{
+		Operation: q.op, Line: q.in.Line, Column: q.in.Character,
+		Text: cmp.Or(q.in.NewName, lsp.Last(q.in.Symbol)),
+	}
 	if q.in.FilePath != "" {
 		query.File = q.file(q.path)
 	}
@@ -257,7 +266,8 @@ func (q *lspQuery) definitions(ctx context.Context) ([]lsp.Place, error) {
 	var better, rest []lsp.Place
 	for i, p := range places { // func (r *Type) Method, or a file of the package
 		line := strings.Replace(lines[i], lsp.Last(q.in.Symbol), "", 1)
-		if strings.Contains(line, first) || filepath.Base(filepath.Dir(p.Path)) == first || strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path)) == first {
+		if strings.Contains(line, first) || filepath.Base(filepath.Dir(p.Path)) == first ||
+			strings.TrimSuffix(filepath.Base(p.Path), filepath.Ext(p.Path)) == first {
 			better = append(better, p)
 		} else {
 			rest = append(rest, p)
@@ -300,7 +310,8 @@ func (q *lspQuery) words(ctx context.Context, definitions bool) (out []lsp.Place
 	return out, err
 }
 
-// readable is the real path of a file that may be read without a question. A server, or a link in the project, can name any file.
+// readable is the real path of a file that may be read without a question. A server, or a link in the project, can name
+// any file.
 func (q *lspQuery) readable(path string) (real string, ok bool) {
 	p, err := q.env.resolve(path)
 	if err != nil || q.env.MayRead != nil && q.env.MayRead(p.Real) != permission.Allow {
@@ -427,7 +438,8 @@ func (q *lspQuery) diagnostics(ctx context.Context) (string, error) {
 		}
 		list = found
 	} else {
-		list = slices.DeleteFunc(q.env.Language.All(q.env.Roots.First()), func(d lsp.Diagnostic) bool { _, ok := q.readable(d.Path); return !ok })
+		list = slices.DeleteFunc(q.env.Language.All(q.env.Roots.First()),
+			func(d lsp.Diagnostic) bool { _, ok := q.readable(d.Path); return !ok })
 	}
 	if len(list) == 0 {
 		return "No diagnostics.", nil

@@ -110,7 +110,8 @@ func (q *lspQuery) previewed(ctx context.Context) (string, error) {
 	fmt.Fprintf(&b, "%d files would change; nothing was changed.\n", len(p.order))
 	for _, f := range p.order {
 		if _, ok := q.readable(f.path.Real); !ok {
-			fmt.Fprintf(&b, "%s: +%d -%d, not shown, since reading it needs permission\n", q.env.Rel(f.path.Lexical), f.diff.Added, f.diff.Removed)
+			fmt.Fprintf(&b, "%s: +%d -%d, not shown, since reading it needs permission\n", q.env.Rel(f.path.Lexical),
+				f.diff.Added, f.diff.Removed)
 			continue
 		}
 		b.WriteString(f.diff.Unified)

@@ -37,7 +37,10 @@ func TestRenameInAChild(t *testing.T) {
 		changes["file://"+filepath.Join(dir, fmt.Sprintf("f%02d.fk", i))] = []any{lsptest.Edit(0, 0, 3, "new")}
 	}
 	env.Language, _ = lsptest.Pool(t, in{"textDocument/rename": in{"changes": changes}})
-	input, _ := json.Marshal(in{"operation": "rename", "file_path": filepath.Join(dir, "f00.fk"), "line": 1, "character": 1, "new_name": "new"})
+	input, _ := json.Marshal(in{
+		"operation": "rename", "file_path": filepath.Join(dir, "f00.fk"), "line": 1,
+		"character": 1, "new_name": "new",
+	})
 	plan, err := toolOf(env, "LSP").Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "LSP", Input: input})
 	if err != nil {
 		t.Fatal(err)
@@ -76,7 +79,8 @@ func TestARenameOver50FilesIsAllOrNothingUnderAKill(t *testing.T) {
 				t.Fatal(err)
 			}
 			for i := range renamed {
-				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.fk", i)), []byte("old = "+strings.Repeat("x", 10_000)), 0o600); err != nil {
+				if err := os.WriteFile(filepath.Join(dir, fmt.Sprintf("f%02d.fk", i)),
+					[]byte("old = "+strings.Repeat("x", 10_000)), 0o600); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -46,9 +46,15 @@ func TestALanguageServerShowsNoFileThatReadingWouldAskFor(t *testing.T) {
 	for _, p := range paths {
 		symbols = append(symbols, in{"name": "name of " + filepath.Base(p), "kind": 12, "location": lsptest.Place(p, 0)})
 	}
-	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": places, "textDocument/references": places, "workspace/symbol": symbols})
+	b.env.Language, _ = lsptest.Pool(t, in{
+		"textDocument/definition": places, "textDocument/references": places,
+		"workspace/symbol": symbols,
+	})
 	for _, op := range []string{"definition", "references", "workspaceSymbol"} {
-		got := b.must("LSP", in{"operation": op, "file_path": "a.fk", "line": 1, "character": 1, "symbol": map[string]string{"workspaceSymbol": "one"}[op]})
+		got := b.must("LSP", in{
+			"operation": op, "file_path": "a.fk", "line": 1, "character": 1,
+			"symbol": map[string]string{"workspaceSymbol": "one"}[op],
+		})
 		if strings.Contains(got, "SECRET") || strings.Contains(got, "OUTSIDE") || strings.Contains(got, "name of .env") {
 			t.Errorf("%s shows what may not be read:\n%s", op, got)
 		}
@@ -62,7 +68,10 @@ func TestThePreviewOfARenameShowsNoFileThatReadingWouldAskFor(t *testing.T) {
 		b.env.Language, _ = lsptest.Pool(t, in{"textDocument/rename": in{"changes": in{
 			"file://" + paths[0]: []any{lsptest.Edit(0, 0, 3, "new")}, "file://" + p: []any{lsptest.Edit(0, 0, 1, "new")},
 		}}})
-		got, err := b.call("LSP", in{"operation": "rename", "file_path": "a.fk", "line": 1, "character": 1, "new_name": "new", "preview": true})
+		got, err := b.call("LSP", in{
+			"operation": "rename", "file_path": "a.fk", "line": 1, "character": 1,
+			"new_name": "new", "preview": true,
+		})
 		shown := fmt.Sprint(err)
 		if got != nil {
 			shown = text(got)
@@ -85,14 +94,22 @@ func TestWithoutAServerTextIsSearchedAndTheResultSaysSo(t *testing.T) {
 			b.env.Language, _ = lsptest.Pool(t, in{}) // it is for .fk files only
 		}
 		const said = "Found as text, not by a language server (no language server):\n"
-		if got, want := b.must("LSP", in{"operation": "goToDefinition", "symbol": "shape.total"}), said+"shape.groovy:2: int total(int n) {"; got != want {
+		if got, want := b.must("LSP", in{"operation": "goToDefinition", "symbol": "shape.total"}),
+			said+"shape.groovy:2: int total(int n) {"; got != want {
 			t.Errorf("%s: definition: %q, want %q", server, got, want)
 		}
-		if got, want := b.must("LSP", in{"operation": "findReferences", "file_path": "use.groovy", "line": 1, "character": 10}), said+"shape.groovy:1: int total(int n);\nshape.groovy:2: int total(int n) {\nuse.groovy:1: int x = total(1);"; got != want {
+		if got, want := b.must("LSP", in{
+			"operation": "findReferences", "file_path": "use.groovy", "line": 1,
+			"character": 10,
+		}), said+"shape.groovy:1: int total(int n);\nshape.groovy:2: int total(int n) {\nuse.groovy:1: "+
+			"int x = total(1);"; got != want {
 			t.Errorf("%s: references: %q, want %q", server, got, want)
 		}
 		for _, op := range []string{"hover", "incomingCalls", "rename"} {
-			_, err := b.call("LSP", in{"operation": op, "file_path": "use.groovy", "line": 1, "character": 10, "new_name": "sum"})
+			_, err := b.call("LSP", in{
+				"operation": op, "file_path": "use.groovy", "line": 1, "character": 10,
+				"new_name": "sum",
+			})
 			if err == nil || !strings.Contains(err.Error(), "no language server") {
 				t.Errorf("%s: %s: %v", server, op, err)
 			}
@@ -103,8 +120,10 @@ func TestWithoutAServerTextIsSearchedAndTheResultSaysSo(t *testing.T) {
 func TestADefinitionAskedForByNameIsAmongTheAnswers(t *testing.T) {
 	b := newBench(t)
 	path := b.put("a.fk", "declared one\nfunc one() {\n")
-	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": []any{lsptest.Place(path, 0)}}) // as clangd, which leads from a definition to its declaration
-	if got, want := b.must("LSP", in{"operation": "definition", "symbol": "one"}), "a.fk:2: func one() {\na.fk:1: declared one"; got != want {
+	// as clangd, which leads from a definition to its declaration
+	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": []any{lsptest.Place(path, 0)}})
+	if got, want := b.must("LSP", in{"operation": "definition", "symbol": "one"}),
+		"a.fk:2: func one() {\na.fk:1: declared one"; got != want {
 		t.Errorf("%q, want %q", got, want)
 	}
 	b.env.Language, _ = lsptest.Pool(t, in{"textDocument/definition": []any{lsptest.Place(path, 1)}})
@@ -129,14 +148,18 @@ func TestAnActionWhoseCommandOnlyAppliesAnEditIsAppliedAndNoCommandIsRun(t *test
 	edit := in{"changes": in{"file://" + path: []any{lsptest.Edit(0, 0, 3, "new")}}}
 	outside := in{"changes": in{"file:///etc/passwd": []any{lsptest.Edit(0, 0, 3, "new")}}}
 	pool, server := lsptest.Pool(t, in{"textDocument/codeAction": []any{
-		in{"title": "Mend", "kind": "quickfix", "command": in{"title": "Mend", "command": "_typescript.applyWorkspaceEdit", "arguments": []any{edit}}},
+		in{"title": "Mend", "kind": "quickfix", "command": in{
+			"title": "Mend", "command": "_typescript.applyWorkspaceEdit",
+			"arguments": []any{edit},
+		}},
 		in{"title": "Also", "command": "java.apply.workspaceEdit", "arguments": []any{edit}},
 		in{"title": "Outside", "command": "java.apply.workspaceEdit", "arguments": []any{outside}},
 		in{"title": "Run", "command": in{"title": "Run", "command": "odd.run", "arguments": []any{edit}}},
 	}})
 	b.env.Language = pool
 	call := in{"operation": "codeActions", "file_path": "a.fk", "line": 1}
-	if got, want := b.must("LSP", call), "Mend (quickfix)\nAlso\nOutside\nRun [cannot be applied: it runs a command in the server]"; got != want {
+	if got, want := b.must("LSP", call), "Mend (quickfix)\nAlso\nOutside\nRun [cannot be applied: it runs a command in "+
+		"the server]"; got != want {
 		t.Errorf("got %q, want %q", got, want)
 	}
 	for title, want := range map[string]string{"Run": "it runs a command in the server", "Outside": "outside of"} {

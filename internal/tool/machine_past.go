@@ -89,7 +89,8 @@ func (t *indexFacts) of(dir string) (git.Repo, trackedFacts, error) {
 	}
 	info, err := os.Stat(indexOf(repo))
 	facts, failed := readTracked(repo)
-	if t.dir = ""; err == nil && time.Since(info.ModTime()) > fresh { // a later write in the same clock tick would go unnoticed
+	// a later write in the same clock tick would go unnoticed
+	if t.dir = ""; err == nil && time.Since(info.ModTime()) > fresh {
 		t.dir, t.repo, t.size, t.time, t.facts, t.err = dir, repo, info.Size(), info.ModTime(), facts, failed
 	}
 	return repo, facts, failed

@@ -15,9 +15,9 @@ import (
 // systemDirs hold the programs of the system's packages: their links and scripts choose nothing by the project.
 var systemDirs = []string{"/bin/", "/sbin/", "/usr/bin/", "/usr/sbin/", "/snap/bin/", "/nix/store/"}
 
-// standIn reports whether a program may be a stand-in of a version manager: rustup, asdf, mise, volta and the like put one under the name
-// of each program, which runs the version, or the file, that the project's files name. It is told by its folder, by a link or second
-// name that leads to another program, or by being a script of a shell.
+// standIn reports whether a program may be a stand-in of a version manager: rustup, asdf, mise, volta and the like put
+// one under the name of each program, which runs the version, or the file, that the project's files name. It is told by
+// its folder, by a link or second name that leads to another program, or by being a script of a shell.
 func standIn(path string) bool {
 	real, err := filepath.EvalSymlinks(path)
 	if err != nil {
@@ -31,7 +31,8 @@ func standIn(path string) bool {
 		return false
 	}
 	rest, same := strings.CutPrefix(base, name)
-	if !same || rest != "" && !strings.ContainsAny(rest[:1], "0123456789.-") { // python3 is python3.12, and npm is npm-cli.js
+	// python3 is python3.12, and npm is npm-cli.js
+	if !same || rest != "" && !strings.ContainsAny(rest[:1], "0123456789.-") {
 		return true
 	}
 	return isShellScript(real) || hasTwin(real)
@@ -61,7 +62,8 @@ func hasTwin(path string) bool {
 	})
 }
 
-// foreign reports whether the shell would find a program in a folder that the clean PATH leaves out: one of the project's.
+// foreign reports whether the shell would find a program in a folder that the clean PATH leaves out: one of the
+// project's.
 func (m *Machine) foreign(program, dir string) bool {
 	for _, d := range filepath.SplitList(m.env.variable("PATH")) {
 		if !filepath.IsAbs(d) {

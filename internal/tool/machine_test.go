@@ -160,7 +160,8 @@ func TestPatternsExpandAsInBash(t *testing.T) {
 	}
 	b := newBench(t)
 	for _, name := range []string{
-		"a.go", "b.go", "c.txt", ".hidden", ".h/x.go", "sub/d.go", "sub/deep/e.go", "sub2/f.go", "A.go", "x y", "[b]", "a*b", `back\slash`, "-rf", "é.go", "a]b", "!x", "1", "10",
+		"a.go", "b.go", "c.txt", ".hidden", ".h/x.go", "sub/d.go", "sub/deep/e.go", "sub2/f.go", "A.go", "x y", "[b]", "a*b",
+		`back\slash`, "-rf", "é.go", "a]b", "!x", "1", "10",
 	} {
 		b.put(name, "")
 	}
@@ -168,11 +169,14 @@ func TestPatternsExpandAsInBash(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, pat := range []string{
-		"*", "*.go", "?.go", ".*", ".h*/*", "*/*.go", "*/", "**", "**/*.go", "[ab].go", "[!a].go", "[^a].go", "[a-b]*", "[[:upper:]]*", "[[:digit:]]*", "sub*/*", "lsub/*",
-		"a\\*b", "a\\**", "\\[b\\]", "[[]b]", "*\\ y", "back*", "-*", "[]a]*", "a]*", "[a", "[!]*", "\\!*", "none*", "./*.go", "../*/a.go", "sub/../*.go", "é*", "?", "??", "*/*/*",
+		"*", "*.go", "?.go", ".*", ".h*/*", "*/*.go", "*/", "**", "**/*.go", "[ab].go", "[!a].go", "[^a].go", "[a-b]*",
+		"[[:upper:]]*", "[[:digit:]]*", "sub*/*", "lsub/*",
+		"a\\*b", "a\\**", "\\[b\\]", "[[]b]", "*\\ y", "back*", "-*", "[]a]*", "a]*", "[a", "[!]*", "\\!*", "none*",
+		"./*.go", "../*/a.go", "sub/../*.go", "é*", "?", "??", "*/*/*",
 		b.dir + "/*.go", "/*", "/usr/bi?", "[.]hidden", ".[h]idden", "{a,b}.go", "~*", "sub/", "s[u]b/d.go", "a.go*",
 	} {
-		cmd := exec.Command("bash", "--norc", "-c", "shopt -s nullglob; printf '%s\\0' "+strings.ReplaceAll(pat, "{a,b}", "\\{a,b\\}"))
+		cmd := exec.Command("bash", "--norc", "-c", "shopt -s nullglob; printf '%s\\0' "+strings.ReplaceAll(pat, "{a,b}",
+			"\\{a,b\\}"))
 		cmd.Dir, cmd.Env = b.dir, []string{"LC_ALL=C.UTF-8", "PATH=/usr/bin:/bin"}
 		out, err := cmd.Output()
 		if err != nil {
@@ -215,7 +219,8 @@ func TestAWorldTellsWhatGitWouldRun(t *testing.T) {
 		t.Errorf("%q, %v", keys, err)
 	}
 	b.put(".git/config", b.content(".git/config")+"[core]\nfsmonitor = ./evil\n")
-	if keys, err := b.env.Machine().GitKeys(b.dir+"/sub", permission.ProgramKeys); !slices.Equal(keys, []string{"core.fsmonitor"}) || err != nil {
+	if keys, err := b.env.Machine().GitKeys(b.dir+"/sub", permission.ProgramKeys); !slices.Equal(keys,
+		[]string{"core.fsmonitor"}) || err != nil {
 		t.Errorf("%q, %v", keys, err)
 	}
 }

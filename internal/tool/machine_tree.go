@@ -128,7 +128,8 @@ func (t *treeWalk) link(at string) {
 	if err != nil {
 		return // it leads nowhere
 	}
-	if rel, err := filepath.Rel(t.start, real); err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) || t.withheld(real) {
+	if rel, err := filepath.Rel(t.start, real); err != nil || rel == ".." || strings.HasPrefix(rel,
+		".."+string(filepath.Separator)) || t.withheld(real) {
 		t.tree.Leads = at
 	}
 }

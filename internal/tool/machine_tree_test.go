@@ -37,7 +37,10 @@ func guarded(t *testing.T) *bench {
 	if err := os.Symlink(outside, filepath.Join(b.dir, "link")); err != nil {
 		t.Fatal(err)
 	}
-	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {"-c", "user.name=a", "-c", "user.email=a@b", "-c", "commit.gpgsign=false", "commit", "-qm", "x"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "-A"}, {
+		"-c", "user.name=a", "-c", "user.email=a@b", "-c",
+		"commit.gpgsign=false", "commit", "-qm", "x",
+	}} {
 		git := exec.Command("git", args...)
 		git.Dir = b.dir
 		if err := git.Run(); err != nil {
@@ -107,7 +110,8 @@ func TestGrepAndTheShellLeaveOutTheSame(t *testing.T) {
 				t.Skip(tt.program + " is not there")
 			}
 			b := guarded(t)
-			if got := b.must("Grep", in{"pattern": "token", "output_mode": "content"}); strings.Contains(got, "SECRET") || strings.Contains(got, "OUT") || !strings.Contains(got, "token=1") {
+			if got := b.must("Grep", in{"pattern": "token", "output_mode": "content"}); strings.Contains(got, "SECRET") ||
+				strings.Contains(got, "OUT") || !strings.Contains(got, "token=1") {
 				t.Error("Grep:", got)
 			}
 			w := b.look(tt.line)
@@ -181,7 +185,8 @@ func TestALargeTreeIsLookedThroughUpToALimit(t *testing.T) {
 	if tree.Listed || tree.Why == "" {
 		t.Errorf("%+v", tree)
 	}
-	if tree := b.env.Machine().Tree(b.dir, permission.TreeOptions{Skip: []string{"k*"}}); !tree.Listed || len(tree.Withheld) > 0 {
+	if tree := b.env.Machine().Tree(b.dir, permission.TreeOptions{Skip: []string{"k*"}}); !tree.Listed ||
+		len(tree.Withheld) > 0 {
 		t.Errorf("%+v", tree)
 	}
 }
@@ -204,7 +209,10 @@ func BenchmarkTree(b *testing.B) {
 	}
 	p := permission.NewPolicy(tool.Catalogue(), "/home/u", []string{env.Roots.First()}, nil)
 	env.MayRead = func(path string) permission.Effect {
-		return p.Decide(permission.Request{Tool: "Read", Dir: "/", Mode: permission.Default, Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}}).Effect
+		return p.Decide(permission.Request{
+			Tool: "Read", Dir: "/", Mode: permission.Default,
+			Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}},
+		}).Effect
 	}
 	b.ReportMetric(100_000, "files")
 	for b.Loop() {

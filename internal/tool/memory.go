@@ -57,9 +57,12 @@ func memoryAccesses(in memoryInput) []permission.Access {
 }
 
 func newMemory(env *Env) agent.Tool {
-	return newTool(memoryTool, memoryDescription, func(_ context.Context, _ llm.ToolCall, in memoryInput) (*agent.Plan, error) {
+	return newTool(memoryTool, memoryDescription, func(_ context.Context, _ llm.ToolCall, in memoryInput) (*agent.Plan,
+		error,
+	) {
 		if env.Notes == nil {
-			return nil, errors.New("there is no memory in this session: autoMemoryEnabled is off, or there is no place to keep it. Go on without, and tell the user if something was to be kept")
+			return nil, errors.New("there is no memory in this session: autoMemoryEnabled is off, or there is no place to " +
+				"keep it. Go on without, and tell the user if something was to be kept")
 		}
 		plan := &agent.Plan{
 			Accesses: memoryAccesses(in), Title: strings.TrimSpace(in.Command + " " + in.Name),

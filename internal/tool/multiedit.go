@@ -73,7 +73,9 @@ func mendEdits(_ string, fields map[string]json.RawMessage) bool {
 }
 
 func newMultiEdit(env *Env) agent.Tool {
-	return newTool(multiEditTool, multiEditDescription, func(ctx context.Context, _ llm.ToolCall, in multiEditInput) (*agent.Plan, error) {
+	return newTool(multiEditTool, multiEditDescription, func(ctx context.Context, _ llm.ToolCall, in multiEditInput) (
+		*agent.Plan, error,
+	) {
 		if len(in.Edits) == 0 {
 			return nil, errors.New(`"edits" is empty; give at least one edit with old_string and new_string`)
 		}
@@ -144,12 +146,14 @@ func (m *multiEdit) run(ctx context.Context) (*agent.Result, error) {
 	}
 	text := "Created." + notes
 	if !m.diff.Created {
-		text = fmt.Sprintf("%d edits made, %d replacements: +%d -%d lines.%s", len(m.list), m.count, m.diff.Added, m.diff.Removed, notes)
+		text = fmt.Sprintf("%d edits made, %d replacements: +%d -%d lines.%s", len(m.list), m.count, m.diff.Added,
+			m.diff.Removed, notes)
 	}
 	r := agent.TextResult(strings.TrimSpace(text + m.notes))
 	r.Title, r.View = m.env.Rel(m.path.Lexical), m.diff
 	r.Meta = map[string]any{
-		"filePath": m.path.Lexical, "edits": m.list, "originalFile": m.original(), "structuredPatch": m.patch(), "userModified": false,
+		"filePath": m.path.Lexical, "edits": m.list, "originalFile": m.original(), "structuredPatch": m.patch(),
+		"userModified": false,
 	}
 	r.Unstored = []string{"originalFile"}
 	return r, nil

@@ -14,8 +14,10 @@ import (
 func TestOtherSpellingsOfToolsAreKnown(t *testing.T) {
 	for given, want := range map[string]string{
 		"read": "Read", "READ": "Read", "read_file": "Read", "ReadFile": "Read", "list_files": "Read", "write_file": "Write",
-		"edit_file": "Edit", "str_replace": "Edit", "grep_search": "Grep", "run_shell": "Bash", "shell": "Bash", "bash": "Bash",
-		"Agent": "Task", "Question": "AskUserQuestion", "apply_patch": "ApplyPatch", "BashOutput": "TaskOutput", "KillShell": "TaskStop", "todo_write": "TodoWrite",
+		"edit_file": "Edit", "str_replace": "Edit", "grep_search": "Grep", "run_shell": "Bash", "shell": "Bash",
+		"bash":  "Bash",
+		"Agent": "Task", "Question": "AskUserQuestion", "apply_patch": "ApplyPatch", "BashOutput": "TaskOutput",
+		"KillShell": "TaskStop", "todo_write": "TodoWrite",
 		"web_fetch": "WebFetch", "mcp__grep__search": "mcp__grep__search", "MyTool": "MyTool", "": "",
 	} {
 		if got, _ := tool.Catalogue().Canonical(given, nil); got != want {
@@ -26,7 +28,10 @@ func TestOtherSpellingsOfToolsAreKnown(t *testing.T) {
 
 func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 	for _, c := range []struct{ tool, input, want string }{
-		{"Edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":"true"}`, `{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}`},
+		{
+			"Edit", `{"filePath":"a","oldString":"x","newString":"y","replaceAll":"true"}`,
+			`{"file_path":"a","old_string":"x","new_string":"y","replace_all":true}`,
+		},
 		{"str_replace", `{"path":"a","old_str":"x","new_str":"y"}`, `{"file_path":"a","old_string":"x","new_string":"y"}`},
 		{"Read", `{"file_path":"a","offset":"10","limit":5.0}`, `{"file_path":"a","offset":10,"limit":5}`},
 		{"Read", `{"file_path":"a","offset":null}`, `{"file_path":"a"}`},
@@ -65,15 +70,18 @@ func TestOtherSpellingsOfParametersAreMended(t *testing.T) {
 }
 
 func TestTheNearestToolIsNamed(t *testing.T) {
-	for given, want := range map[string]string{"Gerp": "Grep", "Raed": "Read", "Bsh": "Bash", "frobnicate": "", "shell": "Bash", "Nope": "", "Lo": "", "WebFecth": "WebFetch", "NotebookRead": "", "TodoRead": "", "Agnet": "Task"} {
+	for given, want := range map[string]string{
+		"Gerp": "Grep", "Raed": "Read", "Bsh": "Bash", "frobnicate": "",
+		"shell": "Bash", "Nope": "", "Lo": "", "WebFecth": "WebFetch", "NotebookRead": "", "TodoRead": "", "Agnet": "Task",
+	} {
 		if got := tool.Catalogue().Nearest(given); got != want {
 			t.Errorf("%q: %q, want %q", given, got, want)
 		}
 	}
 }
 
-// TestEveryRowOfTheTableIsUnderstood tries each name and each parameter that the declarations have other spellings for, in camel case
-// and with hyphens too.
+// TestEveryRowOfTheTableIsUnderstood tries each name and each parameter that the declarations have other spellings for,
+// in camel case and with hyphens too.
 func TestEveryRowOfTheTableIsUnderstood(t *testing.T) {
 	names, params := 0, 0
 	for _, d := range tool.Declarations() {
@@ -98,7 +106,10 @@ func TestEveryRowOfTheTableIsUnderstood(t *testing.T) {
 			t.Fatalf("%s: %v", d.Name, err)
 		}
 		for param, spellings := range d.Params {
-			value, ok := map[string]string{"string": `"x"`, "integer": "3", "number": "3", "boolean": "true", "array": `["x"]`, "object": `{}`}[schema.Properties[param].Type]
+			value, ok := map[string]string{
+				"string": `"x"`, "integer": "3", "number": "3", "boolean": "true", "array": `["x"]`,
+				"object": `{}`,
+			}[schema.Properties[param].Type]
 			if one := schema.Properties[param].Enum; len(one) > 0 {
 				value, ok = string(one[0]), true
 			}

@@ -7,8 +7,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// NetworkAccessName is Claude Code's name for the question whether a confined command may reach a host. It is no tool that a
-// model could call; rules name it.
+// NetworkAccessName is Claude Code's name for the question whether a confined command may reach a host. It is no tool
+// that a model could call; rules name it.
 const NetworkAccessName = "SandboxNetworkAccess"
 
 var networkAccess = call.Declaration{

@@ -37,9 +37,11 @@ type notebookInput struct {
 }
 
 var notebookTool = call.Declaration{
-	Name: "NotebookEdit", Aliases: []string{"edit_notebook", "notebook_edit_cell"}, Schema: json.RawMessage(notebookSchema),
+	Name: "NotebookEdit", Aliases: []string{"edit_notebook", "notebook_edit_cell"},
+	Schema: json.RawMessage(notebookSchema),
 	Params: map[string]string{
-		"notebook_path": fileAliases + " file_path", "cell_id": "cell", "new_source": "source content new_string", "cell_type": "type", "edit_mode": "mode",
+		"notebook_path": fileAliases + " file_path", "cell_id": "cell", "new_source": "source content new_string",
+		"cell_type": "type", "edit_mode": "mode",
 	},
 	Subject: permission.SubjectEdit, SubjectIn: []string{"notebook_path"}, Class: permission.ClassWrite, Deferred: true,
 	Accesses: call.Typed(notebookAccesses),
@@ -50,7 +52,9 @@ func notebookAccesses(in notebookInput, at call.Place) ([]permission.Access, err
 }
 
 func newNotebookEdit(env *Env) agent.Tool {
-	return newTool(notebookTool, notebookDescription, func(ctx context.Context, _ llm.ToolCall, in notebookInput) (*agent.Plan, error) {
+	return newTool(notebookTool, notebookDescription, func(ctx context.Context, _ llm.ToolCall, in notebookInput) (
+		*agent.Plan, error,
+	) {
 		if in.Mode == "" {
 			in.Mode = "replace"
 		}
@@ -122,11 +126,15 @@ func (e *cellEdit) run(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	done := map[string]string{"replace": "Replaced cell %d.", "insert": "Inserted as cell %d.", "delete": "Deleted cell %d."}[e.in.Mode]
+	done := map[string]string{
+		"replace": "Replaced cell %d.", "insert": "Inserted as cell %d.",
+		"delete": "Deleted cell %d.",
+	}[e.in.Mode]
 	r := agent.TextResult(fmt.Sprintf(done, e.at+1) + notes)
 	r.Title, r.View = e.env.Rel(e.path.Lexical), e.diff
 	r.Meta = map[string]any{
-		"notebook_path": e.path.Lexical, "cell_id": e.in.Cell, "cell_type": e.in.Type, "edit_mode": e.in.Mode, "new_source": e.in.Source, "structuredPatch": e.patch(),
+		"notebook_path": e.path.Lexical, "cell_id": e.in.Cell, "cell_type": e.in.Type, "edit_mode": e.in.Mode,
+		"new_source": e.in.Source, "structuredPatch": e.patch(),
 	}
 	return r, nil
 }

@@ -40,7 +40,8 @@ var openTool = call.Declaration{
 	Deferred: true, Accesses: call.Typed(openAccesses),
 }
 
-// openAccesses are the tool itself, which asks in each mode (a browser sends the address, with all that it may hold, past the sandbox), and the file or the host.
+// openAccesses are the tool itself, which asks in each mode (a browser sends the address, with all that it may hold,
+// past the sandbox), and the file or the host.
 func openAccesses(in openInput, at call.Place) ([]permission.Access, error) {
 	self := permission.Access{Kind: permission.Tool, Target: "Open", Asks: true}
 	if address, ok, err := address(in.Target); err != nil {
@@ -51,7 +52,8 @@ func openAccesses(in openInput, at call.Place) ([]permission.Access, error) {
 	return []permission.Access{self, at.Access(permission.Read, in.Target)}, nil
 }
 
-// address is the URL that a target is; ok is false for a path. Only web pages are opened: other schemes start other programs.
+// address is the URL that a target is; ok is false for a path. Only web pages are opened: other schemes start other
+// programs.
 func address(target string) (string, bool, error) {
 	if target == "" {
 		return "", false, errors.New(`the input names nothing to open; give an address or a path as "target"`)
@@ -65,7 +67,8 @@ func address(target string) (string, bool, error) {
 	}
 	u, err := url.Parse(target)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
-		return "", false, fmt.Errorf("%q cannot be opened: only http and https addresses and files can; give one of these, or ask the user to open it", target)
+		return "", false, fmt.Errorf("%q cannot be opened: only http and https addresses and files can; give one of "+
+			"these, or ask the user to open it", target)
 	}
 	if u.User != nil {
 		return "", false, errors.New("an address with a user name or a password is not opened; leave them out")
@@ -75,12 +78,16 @@ func address(target string) (string, bool, error) {
 
 // started are ends of names of files that the desktop would run instead of showing them.
 var started = []string{
-	".desktop", ".command", ".app", ".exe", ".bat", ".cmd", ".com", ".msi", ".ps1", ".vbs", ".vbe", ".js", ".jse", ".wsf", ".wsh", ".jar", ".lnk", ".url", ".scr", ".pif", ".cpl",
-	".reg", ".hta", ".msc", ".workflow", ".terminal", ".tool", ".scpt", ".scptd", ".applescript", ".pkg", ".dmg", ".appimage", ".run", ".deb", ".rpm", ".webloc", ".inetloc", ".fileloc",
+	".desktop", ".command", ".app", ".exe", ".bat", ".cmd", ".com", ".msi", ".ps1", ".vbs", ".vbe", ".js", ".jse", ".wsf",
+	".wsh", ".jar", ".lnk", ".url", ".scr", ".pif", ".cpl",
+	".reg", ".hta", ".msc", ".workflow", ".terminal", ".tool", ".scpt", ".scptd", ".applescript", ".pkg", ".dmg",
+	".appimage", ".run", ".deb", ".rpm", ".webloc", ".inetloc", ".fileloc",
 }
 
 func newOpen(env *Env) agent.Tool {
-	return newTool(openTool, openDescription, func(ctx context.Context, _ llm.ToolCall, in openInput) (*agent.Plan, error) {
+	return newTool(openTool, openDescription, func(ctx context.Context, _ llm.ToolCall, in openInput) (*agent.Plan,
+		error,
+	) {
 		accesses, err := openAccesses(in, env.place())
 		if err != nil {
 			return nil, err
@@ -109,8 +116,10 @@ func (e *Env) openable(ctx context.Context, name string) (string, error) {
 	if p.Info == nil {
 		return "", missingError(ctx, e, "open", p)
 	}
-	if slices.Contains(started, strings.ToLower(filepath.Ext(p.Real))) || p.Info.Mode().IsRegular() && p.Info.Mode().Perm()&0o111 != 0 {
-		return "", fmt.Errorf("%s is a program or a link to one, which opening would run; run it with Bash if that is meant", p.Lexical)
+	if slices.Contains(started, strings.ToLower(filepath.Ext(p.Real))) || p.Info.Mode().IsRegular() &&
+		p.Info.Mode().Perm()&0o111 != 0 {
+		return "", fmt.Errorf("%s is a program or a link to one, which opening would run; run it with Bash if that is meant",
+			p.Lexical)
 	}
 	if !p.Info.Mode().IsRegular() && !p.Info.IsDir() {
 		return "", fmt.Errorf("%s is neither a file nor a folder; give a file, a folder or an address", p.Lexical)
@@ -135,7 +144,8 @@ const openWait = 3 * time.Second
 func (e *Env) open(ctx context.Context, target string) (*agent.Result, error) {
 	argv := Opener(runtime.GOOS)
 	if _, err := exec.LookPath(argv[0]); err != nil {
-		return nil, fmt.Errorf("nothing can be opened on this machine: the program %s is not there. Ask the user to open %s", argv[0], target)
+		return nil, fmt.Errorf("nothing can be opened on this machine: the program %s is not there. Ask the user to open %s",
+			argv[0], target)
 	}
 	var out bytes.Buffer
 	p, err := e.Runner.Start(context.WithoutCancel(ctx), sandbox.Spec{
@@ -147,7 +157,8 @@ func (e *Env) open(ctx context.Context, target string) (*agent.Result, error) {
 	select {
 	case <-p.Done():
 		if exit := p.Wait(); exit.Code != 0 {
-			return nil, fmt.Errorf("%s could not be opened (%s: exit code %d): %s. Ask the user to open it", target, argv[0], exit.Code, strings.TrimSpace(out.String()))
+			return nil, fmt.Errorf("%s could not be opened (%s: exit code %d): %s. Ask the user to open it", target, argv[0],
+				exit.Code, strings.TrimSpace(out.String()))
 		}
 	case <-time.After(openWait):
 	case <-ctx.Done():

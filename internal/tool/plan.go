@@ -38,7 +38,9 @@ var exitPlanTool = call.Declaration{
 var errNoPlan = errors.New("only the main agent enters and leaves plan mode; report the plan as your answer")
 
 func newEnterPlan(env *Env) agent.Tool {
-	return newTool(enterPlanTool, enterPlanDescription, func(context.Context, llm.ToolCall, struct{}) (*agent.Plan, error) {
+	return newTool(enterPlanTool, enterPlanDescription, func(context.Context, llm.ToolCall, struct{}) (*agent.Plan,
+		error,
+	) {
 		if env.Plan == nil {
 			return nil, errNoPlan
 		}
@@ -47,7 +49,9 @@ func newEnterPlan(env *Env) agent.Tool {
 }
 
 func newExitPlan(env *Env) agent.Tool {
-	return newTool(exitPlanTool, exitPlanDescription, func(_ context.Context, c llm.ToolCall, in consult.Exit) (*agent.Plan, error) {
+	return newTool(exitPlanTool, exitPlanDescription, func(_ context.Context, c llm.ToolCall, in consult.Exit) (
+		*agent.Plan, error,
+	) {
 		if env.Plan == nil {
 			return nil, errNoPlan
 		}

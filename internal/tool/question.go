@@ -31,7 +31,8 @@ const questionSchema = `{"type":"object","properties":{"questions":{"type":"arra
 
 // Asking touches nothing; approval puts the questions to the user.
 var questionTool = call.Declaration{
-	Name: consult.QuestionName, Aliases: []string{"Question", "ask_user", "ask", "ask_question", "ask_followup_question"}, Schema: json.RawMessage(questionSchema),
+	Name: consult.QuestionName, Aliases: []string{"Question", "ask_user", "ask", "ask_question", "ask_followup_question"},
+	Schema: json.RawMessage(questionSchema),
 	Params: map[string]string{"questions": "question"}, Mend: mendQuestion,
 	Class: permission.ClassNeutral, Accesses: call.Session(consult.QuestionName),
 }
@@ -65,7 +66,9 @@ func mendOne(fields map[string]json.RawMessage) bool {
 }
 
 func newQuestion(*Env) agent.Tool {
-	return newTool(questionTool, questionDescription, func(_ context.Context, _ llm.ToolCall, in consult.Questions) (*agent.Plan, error) {
+	return newTool(questionTool, questionDescription, func(_ context.Context, _ llm.ToolCall, in consult.Questions) (
+		*agent.Plan, error,
+	) {
 		if err := in.Check(); err != nil {
 			return nil, err
 		}
@@ -73,7 +76,8 @@ func newQuestion(*Env) agent.Tool {
 			Accesses: call.SessionOnly(consult.QuestionName), Title: in.Title(),
 			Run: func(context.Context) (*agent.Result, error) {
 				if len(in.Answers) == 0 {
-					return nil, errors.New("the user did not answer; decide by yourself and say how, or stop and leave the question open")
+					return nil, errors.New("the user did not answer; decide by yourself and say how, or stop and leave the " +
+						"question open")
 				}
 				return in.Result(), nil
 			},

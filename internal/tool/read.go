@@ -52,7 +52,8 @@ type readInput struct {
 var readTool = call.Declaration{
 	Name: "Read",
 	Aliases: []string{
-		"LS", "read_file", "read_many_files", "view_image", "read_media_file", "view", "view_file", "cat", "open_file", "list", "list_dir", "list_directory", "list_files",
+		"LS", "read_file", "read_many_files", "view_image", "read_media_file", "view", "view_file", "cat", "open_file",
+		"list", "list_dir", "list_directory", "list_files",
 		"read_file_range", "view_subdirectory", "tree",
 	},
 	Schema: json.RawMessage(readSchema),
@@ -297,13 +298,16 @@ func (c *readCall) read(ctx context.Context) (*agent.Result, *Seen, error) {
 	}
 	head = head[:n]
 	if n == 0 && f.waited {
-		return nil, nil, fmt.Errorf("nothing came within %s: it waits for news and never ends; use a command with a limit in Bash", newsWait)
+		return nil, nil, fmt.Errorf("nothing came within %s: it waits for news and never ends; use a command with a limit "+
+			"in Bash", newsWait)
 	}
 	return c.kind(ctx, file, f, info, head)
 }
 
 // kind reads a file by what its beginning says it is.
-func (c *readCall) kind(ctx context.Context, file *os.File, f *patient, info fs.FileInfo, head []byte) (*agent.Result, *Seen, error) {
+func (c *readCall) kind(ctx context.Context, file *os.File, f *patient, info fs.FileInfo, head []byte) (*agent.Result,
+	*Seen, error,
+) {
 	kind := files.BinaryKind(head)
 	switch mime := llm.ImageType(head); {
 	case kind == "PDF":
@@ -316,9 +320,11 @@ func (c *readCall) kind(ctx context.Context, file *os.File, f *patient, info fs.
 		return c.listing(ctx, file, info, kind)
 	case files.Binary(head):
 		if kind == "binary" {
-			return nil, nil, fmt.Errorf("it is a binary file of %s in a format that is not known here; in Bash, `file` may name it, and `xxd FILE | head` and `strings` show parts of it", size(info.Size()))
+			return nil, nil, fmt.Errorf("it is a binary file of %s in a format that is not known here; in Bash, `file` may "+
+				"name it, and `xxd FILE | head` and `strings` show parts of it", size(info.Size()))
 		}
-		return nil, nil, fmt.Errorf("it is a binary file (%s, %s), which is not text; use Bash with a program for that format%s",
+		return nil, nil, fmt.Errorf("it is a binary file (%s, %s), which is not text; use Bash with a program for that "+
+			"format%s",
 			kind, size(info.Size()), programsFor(kind))
 	case strings.EqualFold(filepath.Ext(c.path.Real), ".ipynb"):
 		if r, seen, err := c.notebook(ctx, f, info); err == nil {

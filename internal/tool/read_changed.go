@@ -66,7 +66,8 @@ func (t *ReadTracker) ChangedFile(path string, since time.Time) (ChangedFile, bo
 	}
 	now, same := stateNow(path, seen)
 	before, known := t.settled.at[path]
-	if same || known && before.stamp() == now.stamp() || !known && now.before(t.settled.time) || now.before(since) || sameText(path, seen, now) {
+	if same || known && before.stamp() == now.stamp() || !known && now.before(t.settled.time) || now.before(since) ||
+		sameText(path, seen, now) {
 		return ChangedFile{}, false
 	}
 	if t.settled.at == nil {
@@ -76,8 +77,9 @@ func (t *ReadTracker) ChangedFile(path string, since time.Time) (ChangedFile, bo
 	return ChangedFile{path, now == State{}}, true
 }
 
-// ChangedLines is the difference between the text of a file as the model knows it (results show it, or the model made it) and the file now, as a unified diff; "" where that
-// text is not kept, or the difference is longer than limit bytes.
+// ChangedLines is the difference between the text of a file as the model knows it (results show it, or the model made
+// it) and the file now, as a unified diff; "" where that text is not kept, or the difference is longer than limit
+// bytes.
 func (t *ReadTracker) ChangedLines(path string, limit int) string {
 	seen, known := t.files.Peek(path)
 	if !known || !seen.Hashed() {

@@ -88,7 +88,8 @@ func (c *readCall) base() (fullText, bool) {
 		return fullText{}, false
 	}
 	t, ok := c.env.Reads.full.get(c.path.Real)
-	t.shown = slices.DeleteFunc(slices.Clone(t.shown), func(s Span) bool { return s.CallID == "" || !c.env.InContext(s.CallID) })
+	t.shown = slices.DeleteFunc(slices.Clone(t.shown),
+		func(s Span) bool { return s.CallID == "" || !c.env.InContext(s.CallID) })
 	return t, ok && len(t.shown) > 0
 }
 
@@ -127,8 +128,8 @@ func (c *readCall) changes(p *page, now *files.Text) (text string, needs []strin
 	return text, v.needs
 }
 
-// changedLines is a changed place: lines of the old text, and the lines of the new one in their stead. Lines are counted
-// from 0; a count may be 0.
+// changedLines is a changed place: lines of the old text, and the lines of the new one in their stead. Lines are
+// counted from 0; a count may be 0.
 type changedLines struct{ old, oldCount, now, nowCount int }
 
 // compareLines lists the changed places, in order. It reports false when they do not lead from one text to the other.
@@ -140,7 +141,10 @@ func compareLines(before, after string) ([]changedLines, bool) {
 	for _, e := range edits {
 		line += strings.Count(before[at:e.Start], "\n")
 		at = e.Start
-		p := changedLines{old: line, oldCount: len(lines(before[e.Start:e.End])), now: line + moved, nowCount: len(lines(e.New))}
+		p := changedLines{
+			old: line, oldCount: len(lines(before[e.Start:e.End])), now: line + moved,
+			nowCount: len(lines(e.New)),
+		}
 		moved += p.nowCount - p.oldCount
 		out = append(out, p)
 	}

@@ -199,7 +199,8 @@ func (r *reader) check(e exchange) {
 	}
 	for n := first; n <= last; n++ {
 		if got, ok := known[n]; !ok || got != lines[n-1] {
-			r.t.Fatalf("after\n%s\nthe model takes line %d for %q, it is %q (known: %v)\nlog: %s", e.result, n, got, lines[n-1], ok, r.story())
+			r.t.Fatalf("after\n%s\nthe model takes line %d for %q, it is %q (known: %v)\nlog: %s", e.result, n, got, lines[n-1],
+				ok, r.story())
 		}
 	}
 }
@@ -231,7 +232,10 @@ func changed(t *rapid.T, lines []string) []string {
 func (r *reader) step() {
 	t := r.t
 	lines := r.file()
-	switch rapid.SampledFrom([]string{"read", "read", "read", "part", "part", "other", "edit", "write", "compact", "checkout", "undo"}).Draw(t, "step") {
+	switch rapid.SampledFrom([]string{
+		"read", "read", "read", "part", "part", "other", "edit", "write", "compact",
+		"checkout", "undo",
+	}).Draw(t, "step") {
 	case "read":
 		r.check(r.call("Read", map[string]any{}))
 	case "part":

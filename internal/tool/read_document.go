@@ -113,7 +113,8 @@ func (c *readCall) pdf(ctx context.Context, file *os.File, info fs.FileInfo) (*a
 	fits := a.Pages <= documentPages && info.Size() <= documentBytes
 	if whole && !fits {
 		return nil, nil, fmt.Errorf("the document has %s and %s; up to %d pages and %s are given as they are. "+
-			"Read it by pages, such as \"1-5\"", count(a.Pages, "page", "pages"), size(info.Size()), documentPages, size(documentBytes))
+			"Read it by pages, such as \"1-5\"", count(a.Pages, "page", "pages"), size(info.Size()), documentPages,
+			size(documentBytes))
 	}
 	text := pagesText(a, last)
 	more, note, err := c.seenPages(ctx, file, info, a, whole, fits && asked == "")

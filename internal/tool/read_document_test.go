@@ -45,7 +45,8 @@ func TestReadShowsALargeImageSmaller(t *testing.T) {
 	if !ok {
 		t.Fatalf("%T", r.Parts[1])
 	}
-	if c, err := png.DecodeConfig(bytes.NewReader(media.Data)); err != nil || c.Width != 2000 || c.Height != 40 || media.MIME != "image/png" {
+	if c, err := png.DecodeConfig(bytes.NewReader(media.Data)); err != nil || c.Width != 2000 || c.Height != 40 ||
+		media.MIME != "image/png" {
 		t.Errorf("%v, %v", c, err)
 	}
 	damaged := bigPNG(t, 5000, 100)
@@ -101,7 +102,8 @@ func TestAPDFWithoutTextIsAttachedForTheModelToSee(t *testing.T) {
 		t.Errorf("%d parts, %v", len(r.Parts), err)
 	}
 	wantIn(t, text(r), `pages="document"`)
-	if r, err = b.call("Read", in{"file_path": "text.pdf", "pages": "document"}); err != nil || len(r.Parts) != 2 || !bytes.Equal(r.Parts[1].(llm.Media).Data, data) {
+	if r, err = b.call("Read", in{"file_path": "text.pdf", "pages": "document"}); err != nil || len(r.Parts) != 2 ||
+		!bytes.Equal(r.Parts[1].(llm.Media).Data, data) {
 		t.Errorf("%d parts, %v", len(r.Parts), err)
 	}
 	b.put("large.pdf", string(data)+strings.Repeat("%", 8<<20))
@@ -118,8 +120,11 @@ func scanOf(pictures ...[2]string) string {
 	}
 	fmt.Fprintf(&b, "]/Count %d>>\nendobj\n", len(pictures))
 	for i, p := range pictures {
-		fmt.Fprintf(&b, "%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</XObject<</I %d 0 R>>>>/MediaBox[0 0 9 9]>>\nendobj\n", 10+2*i, 11+2*i)
-		fmt.Fprintf(&b, "%d 0 obj\n<</Type/XObject/Subtype/Image%s/Length %d>>\nstream\n%s\nendstream\nendobj\n", 11+2*i, p[0], len(p[1]), p[1])
+		fmt.Fprintf(&b,
+			"%d 0 obj\n<</Type/Page/Parent 2 0 R/Resources<</XObject<</I %d 0 R>>>>/MediaBox[0 0 9 9]>>\nendobj\n", 10+2*i,
+			11+2*i)
+		fmt.Fprintf(&b, "%d 0 obj\n<</Type/XObject/Subtype/Image%s/Length %d>>\nstream\n%s\nendstream\nendobj\n", 11+2*i,
+			p[0], len(p[1]), p[1])
 	}
 	return b.String() + "trailer\n<</Root 1 0 R>>\n%%EOF\n"
 }
@@ -149,9 +154,16 @@ func TestScannedPagesAreShownAsImages(t *testing.T) {
 		[2]string{four + "2/ColorSpace[/Indexed/DeviceRGB 3<FF000000FF000000FFFFFFFF>]", "\x1b"},
 		[2]string{four + "8/ColorSpace/DeviceCMYK", "\x00\xff\xff\x00\xff\x00\xff\x00\xff\xff\x00\x00\x00\x00\x00\x00"},
 		[2]string{four + "1/ColorSpace/DeviceGray/Filter/JBIG2Decode", "\x00"},
-		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</K -1/Columns 4>>", "\x2f\x80\x08\x00\x80"},
-		[2]string{four + "1/ColorSpace/DeviceGray/Filter[/FlateDecode/CCITTFaxDecode]/DecodeParms[null<</K -1/Columns 4/BlackIs1 true>>]", deflated(t, "\x2f\x80\x08\x00\x80")},
-		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</Columns 4/EndOfLine true>>", "\x00\x17\xc0\x04"},
+		[2]string{
+			four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</K -1/Columns 4>>",
+			"\x2f\x80\x08\x00\x80",
+		},
+		[2]string{four + "1/ColorSpace/DeviceGray/Filter[/FlateDecode/CCITTFaxDecode]/DecodeParms[null<</K -1/Columns " +
+			"4/BlackIs1 true>>]", deflated(t, "\x2f\x80\x08\x00\x80")},
+		[2]string{
+			four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</Columns 4/EndOfLine true>>",
+			"\x00\x17\xc0\x04",
+		},
 		[2]string{four + "1/ColorSpace/DeviceGray/Filter/CCITTFaxDecode/DecodeParms<</K 4/Columns 4>>", "\x00"},
 		[2]string{four + "1/ColorSpace/DeviceGray/Filter/JPXDecode", "\x00"},
 	))
@@ -185,7 +197,8 @@ func TestScannedPagesAreShownAsImages(t *testing.T) {
 		t.Errorf("%v %v", r, err)
 	}
 	for page, format := range map[string]string{"7": "JBIG2", "11": "a fax in two dimensions", "12": "JPEG 2000"} {
-		wantIn(t, b.must("Read", in{"file_path": "scan.pdf", "pages": page}), "pdftoppm", "Page "+page+" is not shown as an image", "it is "+format)
+		wantIn(t, b.must("Read", in{"file_path": "scan.pdf", "pages": page}), "pdftoppm", "Page "+page+
+			" is not shown as an image", "it is "+format)
 	}
 }
 
@@ -200,7 +213,10 @@ func deflated(t *testing.T, s string) string {
 }
 
 func notebookWith(cells ...map[string]any) string {
-	data, err := json.MarshalIndent(map[string]any{"cells": cells, "metadata": map[string]any{}, "nbformat": 4, "nbformat_minor": 5}, "", " ")
+	data, err := json.MarshalIndent(map[string]any{
+		"cells": cells, "metadata": map[string]any{}, "nbformat": 4,
+		"nbformat_minor": 5,
+	}, "", " ")
 	if err != nil {
 		panic(err)
 	}
@@ -214,15 +230,22 @@ func TestReadShowsANotebookAsCells(t *testing.T) {
 		map[string]any{"cell_type": "markdown", "id": "intro", "source": []string{"# Title\n", "text"}},
 		map[string]any{"cell_type": "code", "source": "print(1)", "outputs": []any{
 			map[string]any{"output_type": "stream", "name": "stdout", "text": []string{"1\n"}},
-			map[string]any{"output_type": "display_data", "data": map[string]any{"image/png": picture, "text/plain": "<Figure>"}},
-			map[string]any{"output_type": "error", "ename": "ValueError", "evalue": "no", "traceback": []string{"\x1b[31mTraceback\x1b[0m", "ValueError: no"}},
+			map[string]any{"output_type": "display_data", "data": map[string]any{
+				"image/png":  picture,
+				"text/plain": "<Figure>",
+			}},
+			map[string]any{
+				"output_type": "error", "ename": "ValueError", "evalue": "no",
+				"traceback": []string{"\x1b[31mTraceback\x1b[0m", "ValueError: no"},
+			},
 		}},
 	))
 	r, err := b.call("Read", in{"file_path": "a.ipynb"})
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := "<cell id=\"intro\" type=\"markdown\">\n# Title\ntext\n</cell>\n<cell id=\"cell-1\" type=\"code\">\nprint(1)\n</cell>\n" +
+	want := "<cell id=\"intro\" type=\"markdown\">\n# Title\ntext\n</cell>\n<cell id=\"cell-1\" " +
+		"type=\"code\">\nprint(1)\n</cell>\n" +
 		"<output>\n1\n</output>\n<output>\n[image 1 below]\n</output>\n<output>\nTraceback\nValueError: no\n</output>\n"
 	got := r.Parts[0].(llm.Text).Text
 	if got != want || len(r.Parts) != 2 {
@@ -249,7 +272,8 @@ func TestReadListsArchivesAndNamesOtherBinaries(t *testing.T) {
 		t.Fatal(err)
 	}
 	b.put("a.zip", z.String())
-	wantIn(t, b.must("Read", in{"file_path": "a.zip"}), "A zip archive", "with 3 entries:\nf0 (0 bytes)\nf1 (0 bytes)", "unzip -p")
+	wantIn(t, b.must("Read", in{"file_path": "a.zip"}), "A zip archive", "with 3 entries:\nf0 (0 bytes)\nf1 (0 bytes)",
+		"unzip -p")
 	b.put("a.7z", "7z\xbc\xaf\x27\x1c\x00\x00\x00\x00")
 	b.fails("Read", in{"file_path": "a.7z"}, "7-Zip archive", "7z l")
 	b.put("a.rar", "Rar!\x1a\x07\x01\x00")
@@ -302,7 +326,8 @@ func TestReadListsWhatIsPacked(t *testing.T) {
 		if strings.Contains(c.want, "tar") {
 			entry = "dir/hello.txt (6 bytes)"
 		}
-		wantIn(t, b.must("Read", in{"file_path": name}), c.want, "with 1 entry:\n", entry, "[To get at the contents, use Bash (")
+		wantIn(t, b.must("Read", in{"file_path": name}), c.want, "with 1 entry:\n", entry,
+			"[To get at the contents, use Bash (")
 	}
 }
 
@@ -314,7 +339,8 @@ func TestALargeNotebookIsRead(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cell := `{"cell_type":"code","source":["x"],"outputs":[{"output_type":"display_data","data":{"image/png":"` + strings.Repeat("A", 1<<20) + `"}}]}`
+	cell := `{"cell_type":"code","source":["x"],"outputs":[{"output_type":"display_data","data":{"image/png":"` +
+		strings.Repeat("A", 1<<20) + `"}}]}`
 	fmt.Fprint(f, `{"nbformat":4,"cells":[`)
 	for i := range 30 {
 		if i > 0 {

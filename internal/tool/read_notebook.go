@@ -71,16 +71,21 @@ func (c *readCall) notebook(ctx context.Context, f io.ReadSeeker, info fs.FileIn
 	res := agent.TextResult(p.b.String())
 	res.Parts = append(res.Parts, p.images...)
 	res.Title = c.env.Rel(c.path.Lexical)
-	res.View = event.TextView{Text: p.b.String(), Language: "markdown", Summary: count(max(0, p.last-p.first+1), "cell", "cells")}
+	res.View = event.TextView{Text: p.b.String(), Language: "markdown", Summary: count(max(0, p.last-p.first+1), "cell",
+		"cells")}
 	res.Meta = map[string]any{"type": "notebook", "file": map[string]any{"filePath": c.path.Lexical, "totalCells": total}}
-	seen := &Seen{State: StateOf(info, [sha256.Size]byte(hash.Sum(nil))), Lines: total, Shown: []Span{{First: p.first, Last: p.last}}}
+	seen := &Seen{
+		State: StateOf(info, [sha256.Size]byte(hash.Sum(nil))), Lines: total,
+		Shown: []Span{{First: p.first, Last: p.last}},
+	}
 	return res, seen, nil
 }
 
 // add shows a cell, if there is room for it.
 func (p *cellPage) add(i int, cell *notebook.Cell) {
 	var b strings.Builder
-	fmt.Fprintf(&b, "<cell id=%q type=%q>\n%s\n</cell>\n", cell.Name(i), cell.Type, strings.TrimRight(string(cell.Source), "\n"))
+	fmt.Fprintf(&b, "<cell id=%q type=%q>\n%s\n</cell>\n", cell.Name(i), cell.Type, strings.TrimRight(string(cell.Source),
+		"\n"))
 	for _, o := range cell.Outputs {
 		if text := strings.TrimRight(p.output(o), "\n"); text != "" {
 			fmt.Fprintf(&b, "<output>\n%s\n</output>\n", text)

@@ -54,8 +54,10 @@ func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
 	if strings.Contains(rest, "[") {
 		t.Errorf("a note after the last line: %s", rest[len(rest)-100:])
 	}
-	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}), "3\tline 3\n4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
-	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 9999}), "The file has only 2500 lines; offset 9999 is past its end.")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}),
+		"3\tline 3\n4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 9999}),
+		"The file has only 2500 lines; offset 9999 is past its end.")
 }
 
 func TestReadStopsBeforeAResultIsTooLong(t *testing.T) {
@@ -137,21 +139,25 @@ func TestReadShowsImages(t *testing.T) {
 	}
 	for name, damaged := range map[string][]byte{
 		"cut.png": data[:len(data)/2], "flipped.png": append(append(bytes.Clone(data[:60]), data[60]^1), data[61:]...),
-		"head.png": []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("x", 100)), "cut.jpg": append([]byte("\xff\xd8\xff\xe0"), make([]byte, 400)...),
-		"cut.gif": []byte("GIF89a\x10\x00\x10\x00\xf0\x00\x00"), "cut.webp": []byte("RIFF\xff\xff\x00\x00WEBPVP8 \x00\x00\x00\x00"),
+		"head.png": []byte("\x89PNG\r\n\x1a\n" + strings.Repeat("x", 100)), "cut.jpg": append([]byte("\xff\xd8\xff\xe0"),
+			make([]byte, 400)...),
+		"cut.gif":  []byte("GIF89a\x10\x00\x10\x00\xf0\x00\x00"),
+		"cut.webp": []byte("RIFF\xff\xff\x00\x00WEBPVP8 \x00\x00\x00\x00"),
 	} {
 		b.put(name, string(damaged))
 		b.fails("Read", in{"file_path": name}, "the image is damaged")
 	}
 	for name, coded := range map[string]string{
-		"lossless": "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==", "lossy": "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA",
+		"lossless": "UklGRhoAAABXRUJQVlA4TA0AAAAvAAAAEAcQERGIiP4HAA==",
+		"lossy":    "UklGRiIAAABXRUJQVlA4IBYAAAAwAQCdASoBAAEADsD+JaQAA3AAAAAA",
 	} {
 		data, err := base64.StdEncoding.DecodeString(coded)
 		if err != nil {
 			t.Fatal(err)
 		}
 		b.put(name, string(data))
-		if r, err := b.call("Read", in{"file_path": name}); err != nil || !bytes.Equal(r.Parts[len(r.Parts)-1].(llm.Media).Data, data) {
+		if r, err := b.call("Read", in{"file_path": name}); err != nil ||
+			!bytes.Equal(r.Parts[len(r.Parts)-1].(llm.Media).Data, data) {
 			t.Errorf("%s: %v", name, err)
 		}
 		if name == "lossless" { // any bytes are pixels of a lossy one
@@ -352,7 +358,8 @@ func TestReadAndGrepDoNotWaitForNews(t *testing.T) {
 	for range 2 { // the part that was read is gone from it
 		_, _ = b.call("Read", in{"file_path": log})
 	}
-	if r, err := b.call("Grep", in{"pattern": "no such text", "path": log}); err == nil && !strings.Contains(text(r), "file has no end") {
+	if r, err := b.call("Grep", in{"pattern": "no such text", "path": log}); err == nil && !strings.Contains(text(r),
+		"file has no end") {
 		t.Errorf("Grep does not say that it stopped reading: %q", text(r))
 	}
 	ctx, cancel := context.WithCancel(context.Background())
@@ -389,7 +396,8 @@ func TestReadGivesOnlyWhatChanged(t *testing.T) {
 	}
 	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 20\n", "new_string": "twenty\n"})
 	got := b.must("Read", in{"file_path": "a.txt", "offset": 10, "limit": 30})
-	if want := "[As in the last full text of it above; line 10 was line 9, except:]\n@@ -20 +21 @@\n21\ttwenty\n"; !strings.HasPrefix(got, want) {
+	want := "[As in the last full text of it above; line 10 was line 9, except:]\n@@ -20 +21 @@\n21\ttwenty\n"
+	if !strings.HasPrefix(got, want) {
 		t.Errorf("%q, want %q", got, want)
 	}
 }

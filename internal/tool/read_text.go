@@ -66,7 +66,9 @@ func number(b *strings.Builder, first int, lines []string) {
 }
 
 // text reads a text file: to its end when it is not large, else only as far as asked.
-func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, head []byte) (*agent.Result, *Seen, error) {
+func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, head []byte) (*agent.Result, *Seen,
+	error,
+) {
 	if info.Size() > readWhole {
 		if _, err := f.Seek(0, io.SeekStart); err != nil {
 			return nil, nil, err
@@ -132,9 +134,12 @@ func (c *readCall) paginate(view string) *page {
 }
 
 // stream reads only the asked lines of a large file.
-func (c *readCall) stream(ctx context.Context, f io.Reader, info fs.FileInfo, head []byte) (*agent.Result, *Seen, error) {
+func (c *readCall) stream(ctx context.Context, f io.Reader, info fs.FileInfo, head []byte) (*agent.Result, *Seen,
+	error,
+) {
 	if bytes.HasPrefix(head, []byte{0xFF, 0xFE}) || bytes.HasPrefix(head, []byte{0xFE, 0xFF}) {
-		return nil, nil, fmt.Errorf("it is UTF-16 and has %s, more than is read at once; convert a part of it with iconv in Bash", size(info.Size()))
+		return nil, nil, fmt.Errorf("it is UTF-16 and has %s, more than is read at once; convert a part of it with iconv "+
+			"in Bash", size(info.Size()))
 	}
 	p := &page{first: max(1, c.in.Offset)}
 	s := lineScanner{r: bufio.NewReaderSize(f, 256<<10), keep: c.lineLen()*utf8.UTFMax + 1}
@@ -226,11 +231,13 @@ func (p *page) notice(bytes int64, enc files.Encoding) string {
 	case len(p.lines) == 0 && p.total == 0:
 		notes = append(notes, "The file is empty.")
 	case len(p.lines) == 0:
-		notes = append(notes, fmt.Sprintf("The file has only %s; offset %d is past its end.", count(p.total, "line", "lines"), p.first))
+		notes = append(notes, fmt.Sprintf("The file has only %s; offset %d is past its end.",
+			count(p.total, "line", "lines"), p.first))
 	case p.more && p.total > 0:
 		notes = append(notes, fmt.Sprintf("Lines %d-%d of %d. To go on: offset=%d.", p.first, last, p.total, last+1))
 	case p.more:
-		notes = append(notes, fmt.Sprintf("Lines %d-%d of a file of %s. To go on: offset=%d.", p.first, last, size(bytes), last+1))
+		notes = append(notes, fmt.Sprintf("Lines %d-%d of a file of %s. To go on: offset=%d.", p.first, last, size(bytes),
+			last+1))
 	}
 	if p.cut > 0 {
 		notes = append(notes, fmt.Sprintf("%d long lines are cut.", p.cut))

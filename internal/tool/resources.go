@@ -8,10 +8,14 @@ import (
 // resourceTools declares the tools for the resources of MCP servers, so that rules may name them before a server runs.
 func resourceTools() []call.Declaration {
 	return []call.Declaration{
-		{Name: call.ListResources, Aliases: []string{"ListMcpResources"}, Class: permission.ClassNeutral, Accesses: call.Session(call.ListResources)},
+		{
+			Name: call.ListResources, Aliases: []string{"ListMcpResources"}, Class: permission.ClassNeutral,
+			Accesses: call.Session(call.ListResources),
+		},
 		{
 			Name: call.ReadResource, Aliases: []string{"ReadMcpResource"},
-			Subject: permission.SubjectName, SubjectIn: []string{"server"}, Rest: "uri", Accesses: call.Itself(call.ReadResource),
+			Subject: permission.SubjectName, SubjectIn: []string{"server"}, Rest: "uri",
+			Accesses: call.Itself(call.ReadResource),
 		},
 	}
 }

@@ -26,7 +26,10 @@ func (e *Env) InBackground() []event.BackgroundTask {
 
 // Task describes the command as events and hooks do.
 func (b BackgroundShell) Task() event.BackgroundTask {
-	return event.BackgroundTask{ID: b.ID, CallID: b.CallID, Command: b.Command, Status: string(b.Status), ExitCode: b.ExitCode, Output: b.Output}
+	return event.BackgroundTask{
+		ID: b.ID, CallID: b.CallID, Command: b.Command, Status: string(b.Status),
+		ExitCode: b.ExitCode, Output: b.Output,
+	}
 }
 
 // AgentTask describes an agent as events and hooks do.

@@ -20,12 +20,14 @@ func TestResultsDoNotShowTheUsersSecrets(t *testing.T) {
 	if strings.Contains(text, secret) || !strings.Contains(text, event.Masked) || !strings.Contains(text, "rest t0k") {
 		t.Errorf("the output of a command: %q", text)
 	}
-	r := runBash(t, t.Context(), env, map[string]any{"command": "i=0; while [ $i -lt 30000 ]; do echo " + secret + "; i=$((i+1)); done"})
+	r := runBash(t, t.Context(), env, map[string]any{"command": "i=0; while [ $i -lt 30000 ]; do echo " + secret +
+		"; i=$((i+1)); done"})
 	view, ok := r.View.(event.Command)
 	if !ok || view.OutputRef == "" {
 		t.Fatalf("no blob: %+v", r.View)
 	}
-	if b, err := os.ReadFile(view.OutputRef); err != nil || strings.Contains(string(b), secret) || !strings.Contains(string(b), event.Masked) {
+	if b, err := os.ReadFile(view.OutputRef); err != nil || strings.Contains(string(b), secret) ||
+		!strings.Contains(string(b), event.Masked) {
 		t.Errorf("the kept output has the secret: %v", err)
 	}
 	got := agent.TextResult("a " + secret + " b")

@@ -30,8 +30,8 @@ type skillInput struct {
 // SkillName is the tool that loads skills.
 const SkillName = "Skill"
 
-// Loading a skill puts a text into the conversation, or starts an agent with a call of Task. The calls that follow ask for
-// themselves.
+// Loading a skill puts a text into the conversation, or starts an agent with a call of Task. The calls that follow ask
+// for themselves.
 var skillTool = call.Declaration{
 	Name:      SkillName,
 	Aliases:   []string{"use_skill", "load_skill", "activate_skill"},
@@ -45,7 +45,9 @@ var skillTool = call.Declaration{
 }
 
 func newSkill(env *Env) agent.Tool {
-	return newTool(skillTool, skillDescription, func(_ context.Context, _ llm.ToolCall, in skillInput) (*agent.Plan, error) {
+	return newTool(skillTool, skillDescription, func(_ context.Context, _ llm.ToolCall, in skillInput) (*agent.Plan,
+		error,
+	) {
 		name := strings.TrimPrefix(strings.TrimSpace(in.Skill), "/")
 		return &agent.Plan{
 			Accesses: call.SessionOnly(SkillName),

@@ -16,9 +16,10 @@ import (
 // maxInline is how many characters of one result the model gets; the whole is kept in a blob.
 const maxInline = 50_000
 
-// Spill masks the user's secrets in the result of a call and limits it: it keeps a text that is too long in the session's blobs and leaves its
-// head and tail, because the ends matter more often than the middle. When the blob cannot be written the result
-// is cut all the same, and says so: a full disk must not make a call fail that has already acted.
+// Spill masks the user's secrets in the result of a call and limits it: it keeps a text that is too long in the
+// session's blobs and leaves its head and tail, because the ends matter more often than the middle. When the blob
+// cannot be written the result is cut all the same, and says so: a full disk must not make a call fail that has already
+// acted.
 func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
 	e.mask(res)
 	for j, p := range res.Parts {
@@ -57,7 +58,8 @@ func (e *Env) mask(res *agent.Result) {
 	}
 }
 
-// keepsSecrets refuses a content in which the mark of a secret that the model was not shown would take the secret's place.
+// keepsSecrets refuses a content in which the mark of a secret that the model was not shown would take the secret's
+// place.
 func (c *change) keepsSecrets() error {
 	mark := []byte(event.Masked)
 	if c.env.Secrets == nil || bytes.Count(c.after, mark) <= bytes.Count(c.before, mark) {
@@ -66,7 +68,8 @@ func (c *change) keepsSecrets() error {
 	if text := string(c.before); c.env.Secrets().Mask(text) == text {
 		return nil
 	}
-	return fmt.Errorf("%s would lose a secret: %s stands for a text in it that you are not shown. Edit only the lines around it, or ask the user", c.path.Lexical, event.Masked)
+	return fmt.Errorf("%s would lose a secret: %s stands for a text in it that you are not shown. Edit only the lines "+
+		"around it, or ask the user", c.path.Lexical, event.Masked)
 }
 
 // masked is w behind the mask.

@@ -10,7 +10,8 @@ import (
 func TestShortenKeepsBothEndsAndSaysWhatIsMissing(t *testing.T) {
 	text := "first\n" + strings.Repeat("äöü line\n", 20_000) + "last"
 	got := shortenMiddle(text, maxInline, "all of it is in /x")
-	if !strings.HasPrefix(got, "first\n") || !strings.HasSuffix(got, "\nlast") || !strings.Contains(got, "all of it is in /x") {
+	if !strings.HasPrefix(got, "first\n") || !strings.HasSuffix(got, "\nlast") || !strings.Contains(got,
+		"all of it is in /x") {
 		t.Errorf("%.200s", got)
 	}
 	if n := utf8.RuneCountInString(got); n > maxInline+200 || !utf8.ValidString(got) {

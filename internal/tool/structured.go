@@ -25,7 +25,8 @@ const StructuredName = "StructuredOutput"
 const maxStructuredTries = 5
 
 // ErrNoStructuredOutput ends a turn whose model did not hand over an answer that fits the schema.
-var ErrNoStructuredOutput = fmt.Errorf("the model gave no answer that fits the JSON schema after %d tries", maxStructuredTries)
+var ErrNoStructuredOutput = fmt.Errorf("the model gave no answer that fits the JSON schema after %d tries",
+	maxStructuredTries)
 
 // Structured holds the answer of a session that has an output schema.
 type Structured struct {
@@ -70,14 +71,18 @@ func CheckSchema(schema []byte) error {
 	return nil
 }
 
-var structuredTool = call.Declaration{Name: StructuredName, Class: permission.ClassNeutral, Accesses: call.Session(StructuredName)}
+var structuredTool = call.Declaration{
+	Name: StructuredName, Class: permission.ClassNeutral,
+	Accesses: call.Session(StructuredName),
+}
 
 // Tool makes the tool; its input is checked against the schema before Prepare, as every tool's.
 func (o *Structured) Tool(schema json.RawMessage) agent.Tool {
 	spec := llm.ToolSpec{
-		Name:        StructuredName,
-		Description: "Hand over the final answer as data. Call this exactly once, when the work is done; the input is the answer.",
-		Schema:      withType(schema),
+		Name: StructuredName,
+		Description: "Hand over the final answer as data. Call this exactly once, when the work is done; the input is the " +
+			"answer.",
+		Schema: withType(schema),
 	}
 	return agent.NewTool(spec, func(_ context.Context, _ llm.ToolCall, in json.RawMessage) (*agent.Plan, error) {
 		return &agent.Plan{

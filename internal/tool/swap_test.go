@@ -159,14 +159,36 @@ func TestAccessesSayWhatLiesThere(t *testing.T) {
 		input in
 		want  permission.Access
 	}{
-		{"Read", in{"file_path": "dir/f.txt"}, permission.Access{Kind: permission.Read, Class: permission.ClassRead, Target: b.dir + "/dir/f.txt", Node: permission.File, Links: 1}},
-		{"Read", in{"file_path": "dir"}, permission.Access{Kind: permission.Read, Class: permission.ClassRead, Target: b.dir + "/dir", Node: permission.Folder}},
-		{"Read", in{"file_path": "out"}, permission.Access{Kind: permission.Read, Class: permission.ClassRead, Target: outside, Named: b.dir + "/out", Node: permission.File, Links: 2}},
-		{"Write", in{"file_path": "out", "content": ""}, permission.Access{Kind: permission.Write, Target: outside, Named: b.dir + "/out", Node: permission.File, Links: 2}},
-		{"Write", in{"file_path": "hard", "content": ""}, permission.Access{Kind: permission.Write, Target: b.dir + "/hard", Node: permission.File, Links: 2}},
-		{"Edit", in{"file_path": "hard", "old_string": "the", "new_string": "a"}, permission.Access{Kind: permission.Write, Target: b.dir + "/hard", Node: permission.File, Links: 2}},
-		{"Write", in{"file_path": "new/x", "content": ""}, permission.Access{Kind: permission.Write, Target: b.dir + "/new/x", Node: permission.Missing}},
-		{"Grep", in{"pattern": "x", "path": "dir"}, permission.Access{Kind: permission.Read, Class: permission.ClassSearch, Target: b.dir + "/dir", Node: permission.Folder}},
+		{"Read", in{"file_path": "dir/f.txt"}, permission.Access{
+			Kind: permission.Read, Class: permission.ClassRead,
+			Target: b.dir + "/dir/f.txt", Node: permission.File, Links: 1,
+		}},
+		{"Read", in{"file_path": "dir"}, permission.Access{
+			Kind: permission.Read, Class: permission.ClassRead,
+			Target: b.dir + "/dir", Node: permission.Folder,
+		}},
+		{"Read", in{"file_path": "out"}, permission.Access{
+			Kind: permission.Read, Class: permission.ClassRead,
+			Target: outside, Named: b.dir + "/out", Node: permission.File, Links: 2,
+		}},
+		{"Write", in{"file_path": "out", "content": ""}, permission.Access{
+			Kind: permission.Write, Target: outside,
+			Named: b.dir + "/out", Node: permission.File, Links: 2,
+		}},
+		{"Write", in{"file_path": "hard", "content": ""}, permission.Access{
+			Kind: permission.Write, Target: b.dir + "/hard",
+			Node: permission.File, Links: 2,
+		}},
+		{"Edit", in{"file_path": "hard", "old_string": "the", "new_string": "a"}, permission.Access{
+			Kind:   permission.Write,
+			Target: b.dir + "/hard", Node: permission.File, Links: 2,
+		}},
+		{"Write", in{"file_path": "new/x", "content": ""}, permission.Access{Kind: permission.Write, Target: b.dir +
+			"/new/x", Node: permission.Missing}},
+		{"Grep", in{"pattern": "x", "path": "dir"}, permission.Access{
+			Kind: permission.Read, Class: permission.ClassSearch,
+			Target: b.dir + "/dir", Node: permission.Folder,
+		}},
 	} {
 		plan, err := b.prepare(tt.tool, tt.input)
 		if err != nil {

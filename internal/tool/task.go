@@ -43,9 +43,14 @@ const TaskName = "Task"
 
 // Starting an agent touches nothing; its own calls are checked one by one.
 var taskTool = call.Declaration{
-	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent", "runSubagent"}, Schema: json.RawMessage(taskSchema),
-	Params:  map[string]string{"prompt": "task message", "subagent_type": "agent agent_type subagent_name type", "resume": "agent_id"},
-	Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Class: permission.ClassNeutral, Accesses: call.Session(TaskName),
+	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent", "runSubagent"},
+	Schema: json.RawMessage(taskSchema),
+	Params: map[string]string{
+		"prompt": "task message", "subagent_type": "agent agent_type subagent_name type",
+		"resume": "agent_id",
+	},
+	Subject: permission.SubjectName, SubjectIn: []string{"subagent_type"}, Class: permission.ClassNeutral,
+	Accesses: call.Session(TaskName),
 }
 
 func newTask(env *Env) agent.Tool {
@@ -53,7 +58,10 @@ func newTask(env *Env) agent.Tool {
 		if env.Agents == nil {
 			return nil, errors.New("there are no agents in this session; do the work yourself")
 		}
-		r := subagent.Request{Call: c.ID, Kind: in.Kind, Title: in.Description, Prompt: in.Prompt, Model: in.Model, Resume: in.Resume}
+		r := subagent.Request{
+			Call: c.ID, Kind: in.Kind, Title: in.Description, Prompt: in.Prompt, Model: in.Model,
+			Resume: in.Resume,
+		}
 		k, err := env.Agents.Check(r)
 		if err != nil {
 			return nil, err
@@ -82,14 +90,21 @@ func newTask(env *Env) agent.Tool {
 
 // taskAway is the result of a call whose agent goes on without it.
 func taskAway(r subagent.Request, k *subagent.Kind, out subagent.Outcome, title string) *agent.Result {
-	text, status := "The agent works in the background. Its answer comes by itself when it is done: go on with other work, or end your turn. TaskOutput shows its state, TaskStop ends it.", "async_launched"
+	text, status := "The agent works in the background. Its answer comes by itself when it is done: go on with other "+
+		"work, or end your turn. TaskOutput shows its state, TaskStop ends it.", "async_launched"
 	if out.Delivered {
 		text, status = "The agent is at work; it gets the message at its next step.", "message_delivered"
 	}
 	return &agent.Result{
 		Parts: []llm.Part{llm.Text{Text: text + "\n\n[agent " + out.ID + "]"}}, Title: title,
-		View:     event.Subagent{Agent: out.Kind, Color: k.Color, Title: r.Title, Result: "in the background", Session: out.ID},
-		Meta:     map[string]any{"status": status, "isAsync": out.Background, "agentId": out.ID, "agentType": out.Kind, "description": r.Title, "prompt": r.Prompt},
+		View: event.Subagent{
+			Agent: out.Kind, Color: k.Color, Title: r.Title, Result: "in the background",
+			Session: out.ID,
+		},
+		Meta: map[string]any{
+			"status": status, "isAsync": out.Background, "agentId": out.ID, "agentType": out.Kind,
+			"description": r.Title, "prompt": r.Prompt,
+		},
 		Unstored: []string{"prompt"}, // the call has it
 	}
 }
@@ -109,14 +124,18 @@ func taskResult(r subagent.Request, k *subagent.Kind, out subagent.Outcome, titl
 	u := out.End.Usage
 	return &agent.Result{
 		Parts: []llm.Part{llm.Text{Text: text + "\n\n[agent " + out.ID + "]"}}, IsError: out.Problem != "", Title: title,
-		View: event.Subagent{Agent: out.Kind, Color: k.Color, Title: r.Title, Result: out.Answer, Steps: out.End.Steps, Session: out.ID},
+		View: event.Subagent{
+			Agent: out.Kind, Color: k.Color, Title: r.Title, Result: out.Answer, Steps: out.End.Steps,
+			Session: out.ID,
+		},
 		Meta: map[string]any{
 			"status": taskStatus(out), "prompt": r.Prompt, "agentId": out.ID, "agentType": out.Kind,
 			"content":         []any{map[string]any{"type": "text", "text": out.Answer}},
 			"totalDurationMs": out.Duration.Milliseconds(), "totalTokens": u.Input + u.CacheRead + u.CacheWrite + u.Output,
 			"totalToolUseCount": out.Calls, "totalCostUsd": out.End.CostUSD,
 			"usage": map[string]any{
-				"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead, "output_tokens": u.Output,
+				"input_tokens": u.Input, "cache_creation_input_tokens": u.CacheWrite, "cache_read_input_tokens": u.CacheRead,
+				"output_tokens": u.Output,
 			},
 		},
 		Unstored: []string{"prompt", "content"}, // the call and the view have them

@@ -51,19 +51,26 @@ type taskOutputInput struct {
 // Commands and agents were approved at their start, so reading and ending them touch the session only.
 var (
 	taskOutputTool = call.Declaration{
-		Name: "TaskOutput", Aliases: []string{"BashOutput", "AgentOutput", "shell_output", "get_terminal_output", "job_output"}, Schema: json.RawMessage(taskOutputSchema),
+		Name: "TaskOutput", Aliases: []string{
+			"BashOutput", "AgentOutput", "shell_output", "get_terminal_output",
+			"job_output",
+		}, Schema: json.RawMessage(taskOutputSchema),
 		Params: map[string]string{"task_id": "bash_id shell_id agent_id id", "block": "wait", "timeout": "timeout_ms"},
-		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskOutput"),
+		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true,
+		Accesses: call.Session("TaskOutput"),
 	}
 	taskStopTool = call.Declaration{
-		Name: "TaskStop", Aliases: []string{"KillShell", "KillBash", "kill_terminal", "job_kill"}, Schema: json.RawMessage(taskStopSchema),
+		Name: "TaskStop", Aliases: []string{"KillShell", "KillBash", "kill_terminal", "job_kill"},
+		Schema: json.RawMessage(taskStopSchema),
 		Params: map[string]string{"task_id": "shell_id bash_id agent_id id"},
 		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskStop"),
 	}
 )
 
 func newTaskOutput(env *Env) agent.Tool {
-	return newTool(taskOutputTool, taskOutputDescription, func(_ context.Context, _ llm.ToolCall, in taskOutputInput) (*agent.Plan, error) {
+	return newTool(taskOutputTool, taskOutputDescription, func(_ context.Context, _ llm.ToolCall, in taskOutputInput) (
+		*agent.Plan, error,
+	) {
 		if now, ok := env.agentState(in.ID); ok {
 			return &agent.Plan{
 				Accesses: call.SessionOnly("TaskOutput"), Title: agentTitle(now), Parallel: true,
@@ -82,7 +89,8 @@ func newTaskOutput(env *Env) agent.Tool {
 		var filter *regexp.Regexp
 		if in.Filter != "" {
 			if filter, err = regexp.Compile(in.Filter); err != nil {
-				return nil, fmt.Errorf("filter is no regular expression: %w; escape literal brackets and braces with a backslash, or leave filter out", err)
+				return nil, fmt.Errorf("filter is no regular expression: %w; escape literal brackets and braces with a "+
+					"backslash, or leave filter out", err)
 			}
 		}
 		return &agent.Plan{
@@ -109,7 +117,9 @@ type taskStopInput struct {
 }
 
 func newTaskStop(env *Env) agent.Tool {
-	return newTool(taskStopTool, taskStopDescription, func(_ context.Context, _ llm.ToolCall, in taskStopInput) (*agent.Plan, error) {
+	return newTool(taskStopTool, taskStopDescription, func(_ context.Context, _ llm.ToolCall, in taskStopInput) (
+		*agent.Plan, error,
+	) {
 		if now, ok := env.agentState(in.ID); ok {
 			return &agent.Plan{
 				Accesses: call.SessionOnly("TaskStop"), Title: agentTitle(now),
@@ -183,8 +193,14 @@ func (e *Env) agentReport(id string) (*agent.Result, error) {
 	e.Agents.Known(id)
 	r := agent.TextResult(text)
 	r.Title = agentTitle(now)
-	r.View = event.Subagent{Agent: now.Kind, Title: now.Title, Result: cmp.Or(now.Answer, now.String()), Steps: now.Steps, Session: now.ID}
-	r.Meta = map[string]any{"agentId": now.ID, "agentType": now.Kind, "status": string(now.Status), "totalCostUsd": now.CostUSD}
+	r.View = event.Subagent{
+		Agent: now.Kind, Title: now.Title, Result: cmp.Or(now.Answer, now.String()), Steps: now.Steps,
+		Session: now.ID,
+	}
+	r.Meta = map[string]any{
+		"agentId": now.ID, "agentType": now.Kind, "status": string(now.Status),
+		"totalCostUsd": now.CostUSD,
+	}
 	return r, nil
 }
 
@@ -222,8 +238,8 @@ func agentNews(now subagent.State) string {
 	return head
 }
 
-// News is the message about the commands and agents in the background that ended since the model last heard of them; none
-// if there is no news.
+// News is the message about the commands and agents in the background that ended since the model last heard of them;
+// none if there is no news.
 func (e *Env) News(ctx context.Context) ([]llm.Message, error) {
 	var parts []llm.Part
 	if e.Mail != nil {
@@ -243,7 +259,8 @@ func (e *Env) AwaitNews(ctx context.Context) bool {
 	return ctx.Err() == nil
 }
 
-// InFront returns the calls that wait for a command or an agent and could be sent to the background: those of this agent.
+// InFront returns the calls that wait for a command or an agent and could be sent to the background: those of this
+// agent.
 func (e *Env) InFront() []string {
 	return append(e.Agents.Tasks.InFront(), e.Background.Waiting(e.Owner)...)
 }
@@ -281,8 +298,8 @@ func newsPart(text string) llm.Text {
 	return llm.Text{Text: "<system-reminder>\n" + text + "\n</system-reminder>", Origin: llm.OriginReminder}
 }
 
-// Linger is a hook of agent.Config.BeforeStop: before the turn ends it waits for the agents in the background, at most for
-// a time that is negative for no limit, and hands their answers to the model.
+// Linger is a hook of agent.Config.BeforeStop: before the turn ends it waits for the agents in the background, at most
+// for a time that is negative for no limit, and hands their answers to the model.
 func (e *Env) Linger(most time.Duration) agent.BeforeStop {
 	return agent.BeforeStop{Name: "background", Run: func(ctx context.Context, _ llm.Message) ([]llm.Message, error) {
 		if e.Agents == nil {

@@ -58,8 +58,11 @@ type todoInput struct {
 const TodoName = "TodoWrite"
 
 var todoTool = call.Declaration{
-	Name:     TodoName,
-	Aliases:  []string{"todo", "todos", "set_todo_list", "manage_todo_list", "write_todos", "update_todos", "update_todo_list", "update_plan", "task_tracker"},
+	Name: TodoName,
+	Aliases: []string{
+		"todo", "todos", "set_todo_list", "manage_todo_list", "write_todos", "update_todos",
+		"update_todo_list", "update_plan", "task_tracker",
+	},
 	Schema:   json.RawMessage(todoSchema),
 	Params:   map[string]string{"todos": "items tasks plan"},
 	Class:    permission.ClassNeutral,

@@ -63,8 +63,8 @@ type Env struct {
 	Language *lsp.Pool
 	// Boundary confines the commands of Bash. Nil: they are not confined.
 	Boundary *boundary.Boundary
-	// Hosts makes the network of the command of a call; hosts in named were approved with it. Nil: hosts that the settings do not
-	// name are refused, and nothing is recorded.
+	// Hosts makes the network of the command of a call; hosts in named were approved with it. Nil: hosts that the settings
+	// do not name are refused, and nothing is recorded.
 	Hosts func(callID, command string, named []string) boundary.Network
 	// Unconfined asks a person whether a command that the sandbox refused something may run once outside. Nil: it may not.
 	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
@@ -139,7 +139,8 @@ func NewEnv(dir string) (*Env, error) {
 		return nil, err
 	}
 	return &Env{
-		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{}, Deferred: &Deferral{}, Web: &web.Fetcher{},
+		Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), Todos: &Todos{},
+		Deferred: &Deferral{}, Web: &web.Fetcher{},
 		Runner: sandbox.New(), Background: NewBackground(), Shells: new(Shells), tracked: new(indexFacts),
 	}, nil
 }
@@ -178,7 +179,8 @@ func (e *Env) SaveBlob(ctx context.Context, name string, data []byte) (string, e
 
 // Rel is path as people read it: relative to the working folder when it lies below it.
 func (e *Env) Rel(path string) string {
-	if rel, err := filepath.Rel(e.Dir.Get(), path); err == nil && rel != ".." && !strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+	if rel, err := filepath.Rel(e.Dir.Get(), path); err == nil && rel != ".." && !strings.HasPrefix(rel,
+		".."+string(filepath.Separator)) {
 		return rel
 	}
 	return path
@@ -217,8 +219,13 @@ func (d *Dir) Set(dir string) {
 }
 
 // newTool makes a tool from its declaration. Its input may have the parameters of the schema only.
-func newTool[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall, In) (*agent.Plan, error)) agent.Tool {
-	spec := llm.ToolSpec{Name: d.Name, Description: strings.TrimSpace(description), Schema: d.Schema, Closed: true, Unlisted: d.Deferred}
+func newTool[In any](d call.Declaration, description string, prepare func(context.Context, llm.ToolCall,
+	In) (*agent.Plan, error),
+) agent.Tool {
+	spec := llm.ToolSpec{
+		Name: d.Name, Description: strings.TrimSpace(description), Schema: d.Schema, Closed: true,
+		Unlisted: d.Deferred,
+	}
 	return agent.NewTool(spec, func(ctx context.Context, c llm.ToolCall, in In) (*agent.Plan, error) {
 		plan, err := prepare(ctx, c, in)
 		if err == nil {
@@ -278,7 +285,8 @@ func pathError(what string, p files.Path, err error) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return fmt.Errorf("cannot %s %s: it does not exist; look for it with Glob", what, p.Lexical)
 	case errors.Is(err, fs.ErrPermission):
-		return fmt.Errorf("cannot %s %s: permission denied by the file system; ask the user for access, or use another file", what, p.Lexical)
+		return fmt.Errorf("cannot %s %s: permission denied by the file system; ask the user for access, or use another file",
+			what, p.Lexical)
 	}
 	return fmt.Errorf("cannot %s %s: %w", what, p.Lexical, err)
 }

@@ -51,7 +51,9 @@ func (d *Deferral) toolSearch(names []string) agent.Tool {
 	if len(names) > 0 {
 		description = strings.TrimSpace(description) + " There are: " + strings.Join(names, ", ") + "."
 	}
-	return newTool(toolSearchTool, description, func(_ context.Context, _ llm.ToolCall, in toolSearchInput) (*agent.Plan, error) {
+	return newTool(toolSearchTool, description, func(_ context.Context, _ llm.ToolCall, in toolSearchInput) (*agent.Plan,
+		error,
+	) {
 		return &agent.Plan{
 			Accesses: call.SessionOnly(ToolSearchName),
 			Title:    in.Query,
@@ -78,7 +80,8 @@ func (d *Deferral) search(in toolSearchInput) (*agent.Result, error) {
 	listed := make([]string, len(found))
 	for i, s := range found {
 		listed[i] = s.Name
-		text := fmt.Sprintf("%s: %s\nInput schema: %s\nTo call it: %s {\"name\":%q,\"input\":{...}}\n", s.Name, s.Description, s.Schema, CallToolName, s.Name)
+		text := fmt.Sprintf("%s: %s\nInput schema: %s\nTo call it: %s {\"name\":%q,\"input\":{...}}\n", s.Name,
+			s.Description, s.Schema, CallToolName, s.Name)
 		r.Parts = append(r.Parts, llm.ToolReference(s.Name, text))
 	}
 	r.View = event.Listing{Title: in.Query, Items: listed, Total: len(listed)}
@@ -142,7 +145,8 @@ const (
 
 // callTool is never run: Carried makes its calls those of the named tool before anything else sees them.
 var callTool = call.Declaration{
-	Name: CallToolName, Schema: json.RawMessage(callToolSchema), With: []string{ToolSearchName}, Accesses: call.Itself(CallToolName),
+	Name: CallToolName, Schema: json.RawMessage(callToolSchema), With: []string{ToolSearchName},
+	Accesses: call.Itself(CallToolName),
 }
 
 type callToolInput struct {
@@ -158,7 +162,8 @@ func newCallTool() agent.Tool {
 
 // Carried makes a call of CallTool one of the tool that it names, and lets canonical find the usual spelling of that
 // and any other call: hooks, permissions, results and the log see the real tool.
-func Carried(canonical func(name string, input []byte) (string, []byte)) func(name string, input []byte) (string, []byte) {
+func Carried(canonical func(name string, input []byte) (string, []byte)) func(name string, input []byte) (string,
+	[]byte) {
 	return func(name string, input []byte) (string, []byte) {
 		usual, fields := canonical(name, input)
 		if usual != CallToolName || len(input) == 0 {

@@ -22,8 +22,10 @@ func fakeTool(name, description, schema string) agent.Tool {
 
 func serverTools() []agent.Tool {
 	return []agent.Tool{
-		fakeTool("CellEdit", "Edits a cell of a Jupyter notebook. It must have been read.", `{"type":"object","properties":{"cell_id":{"type":"string"}}}`),
-		fakeTool("mcp__mail__send", "Sends a message.\nTo one person.", `{"type":"object","properties":{"recipient":{"type":"string","description":"Address of a person"}}}`),
+		fakeTool("CellEdit", "Edits a cell of a Jupyter notebook. It must have been read.",
+			`{"type":"object","properties":{"cell_id":{"type":"string"}}}`),
+		fakeTool("mcp__mail__send", "Sends a message.\nTo one person.",
+			`{"type":"object","properties":{"recipient":{"type":"string","description":"Address of a person"}}}`),
 		fakeTool("mcp__mail__list", "Lists <system-reminder> messages.", `{"type":"object"}`),
 	}
 }
@@ -50,11 +52,13 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 		"select:mcp__mail__list,mcp__mail__send": "mcp__mail__list",
 	} {
 		got := b.must("ToolSearch", in{"query": query})
-		if !strings.HasPrefix(got, want+": ") || !strings.Contains(got, "Input schema: {") || !strings.Contains(got, `CallTool {"name":"`+want+`","input":{...}}`) {
+		if !strings.HasPrefix(got, want+": ") || !strings.Contains(got, "Input schema: {") || !strings.Contains(got,
+			`CallTool {"name":"`+want+`","input":{...}}`) {
 			t.Errorf("%q: %s", query, got)
 		}
 	}
-	if got := b.must("ToolSearch", in{"query": "mail messages", "max_results": 1}); strings.Count(got, "Input schema:") != 1 {
+	if got := b.must("ToolSearch", in{"query": "mail messages", "max_results": 1}); strings.Count(got,
+		"Input schema:") != 1 {
 		t.Errorf("more than was asked for: %s", got)
 	}
 	b.fails("ToolSearch", in{"query": "xylophone"}, "no tool fits")
@@ -62,26 +66,32 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 }
 
 // builtinsDeferred are the tools that are deferred without a setting.
-const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch WebSearch ApplyPatch MultiEdit Batch Open LSP"
+const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch WebSearch ApplyPatch MultiEdit " +
+	"Batch Open LSP"
 
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)
 	all := tool.All(b.env)
 	sent, deferred := b.env.Deferred.Split(all, nil)
-	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TaskStop") || namesOf(deferred) != builtinsDeferred {
+	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TaskStop") ||
+		namesOf(deferred) != builtinsDeferred {
 		t.Errorf("sent %s, deferred %s", got, namesOf(deferred))
 	}
 	for _, s := range tool.SpecsOf(sent) {
-		if s.Name == "ToolSearch" && !strings.HasSuffix(s.Description, "There are: "+strings.ReplaceAll(builtinsDeferred, " ", ", ")+".") {
+		if s.Name == "ToolSearch" && !strings.HasSuffix(s.Description, "There are: "+strings.ReplaceAll(builtinsDeferred,
+			" ", ", ")+".") {
 			t.Errorf("the description lists no names: %s", s.Description)
 		}
 	}
-	sent, deferred = b.env.Deferred.Split(slices.DeleteFunc(slices.Clone(all), func(t agent.Tool) bool { return t.Spec().Unlisted }), nil)
-	if got := namesOf(sent); strings.Contains(got, "ToolSearch") || strings.Contains(got, "CallTool") || len(deferred) > 0 {
+	sent, deferred = b.env.Deferred.Split(slices.DeleteFunc(slices.Clone(all),
+		func(t agent.Tool) bool { return t.Spec().Unlisted }), nil)
+	if got := namesOf(sent); strings.Contains(got, "ToolSearch") || strings.Contains(got, "CallTool") ||
+		len(deferred) > 0 {
 		t.Errorf("nothing is deferred: %s", got)
 	}
 	sent, deferred = b.env.Deferred.Split(all, []string{"todowrite", "ToolSearch", "NoSuchTool"})
-	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TodoWrite") || !strings.Contains(namesOf(deferred), "TodoWrite") {
+	if got := namesOf(sent); !strings.HasSuffix(got, "ToolSearch CallTool") || strings.Contains(got, "TodoWrite") ||
+		!strings.Contains(namesOf(deferred), "TodoWrite") {
 		t.Errorf("sent %s, deferred %s", got, namesOf(deferred))
 	}
 	sent, deferred = b.env.Deferred.Split(all[:4], []string{"Edit"}, serverTools()...)
@@ -111,7 +121,8 @@ func TestToolsThatArriveAndLeaveAreAnnounced(t *testing.T) {
 	if got := step(d, 1, all[:2]...); got != "" {
 		t.Errorf("announced twice: %s", got)
 	}
-	want = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n- mcp__mail__*: send, list\n</system-reminder>\n" +
+	want = "<system-reminder>\nMore tools are there now, to be loaded with ToolSearch:\n- mcp__mail__*: send, " +
+		"list\n</system-reminder>\n" +
 		"<system-reminder>\nThese tools are not there any more:\n- CellEdit\n</system-reminder>"
 	if diff := cmp.Diff(want, step(d, 1, all[1:]...)); diff != "" {
 		t.Error(diff)
@@ -130,7 +141,10 @@ func TestCarriedCallsAreThoseOfTheRealTool(t *testing.T) {
 		{"CallTool", `{"name":"Write","input":{"file_path":"a","content":"x"}}`, "Write", `{"file_path":"a","content":"x"}`},
 		{"CallTool", `{"name":"write_file","input":{"path":"a","content":"x"}}`, "Write", `{"content":"x","file_path":"a"}`},
 		{"CallTool", `{"name":"mcp__x__y","input":{}}`, "mcp__x__y", `{}`},
-		{"CallTool", `{"name":"CallTool","input":{"name":"Write","input":{}}}`, "CallTool", `{"name":"CallTool","input":{"name":"Write","input":{}}}`},
+		{
+			"CallTool", `{"name":"CallTool","input":{"name":"Write","input":{}}}`, "CallTool",
+			`{"name":"CallTool","input":{"name":"Write","input":{}}}`,
+		},
 		{"CallTool", `{"input":{}}`, "CallTool", `{"input":{}}`},
 		{"read_file", `{"path":"a"}`, "Read", `{"file_path":"a"}`},
 	} {

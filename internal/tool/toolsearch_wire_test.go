@@ -73,7 +73,8 @@ func TestAProviderWithDeferredToolsGetsReferences(t *testing.T) {
 	if _, err := a.Run(t.Context(), llm.UserText("go")); err != nil {
 		t.Fatal(err)
 	}
-	if got := strings.Join(asked, " "); got != "ToolSearch TodoWrite ToolSearch ToolSearch" || len(b.env.Todos.Get()) != 1 {
+	if got := strings.Join(asked, " "); got != "ToolSearch TodoWrite ToolSearch ToolSearch" ||
+		len(b.env.Todos.Get()) != 1 {
 		t.Errorf("asked for %s; tasks %v", got, b.env.Todos.Get())
 	}
 	checkReferences(t, srv.Requests())
@@ -96,7 +97,10 @@ func checkReferences(t *testing.T, reqs []llmtest.Request) {
 	if n := strings.Count(last, `{"type":"tool_reference","tool_name":"TodoWrite"}`); n != 1 {
 		t.Errorf("%d references", n)
 	}
-	for _, want := range []string{"Memory: Notes for later sessions", "More tools are there now", `To call it: CallTool {\"name\":\"Memory\"`} {
+	for _, want := range []string{
+		"Memory: Notes for later sessions", "More tools are there now",
+		`To call it: CallTool {\"name\":\"Memory\"`,
+	} {
 		if !strings.Contains(last, want) {
 			t.Errorf("%q was not sent", want)
 		}

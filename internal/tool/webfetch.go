@@ -34,7 +34,10 @@ type fetchInput struct {
 }
 
 var fetchTool = call.Declaration{
-	Name: "WebFetch", Aliases: []string{"fetch", "fetch_url", "net", "read_url", "web_fetch_page", "read_web_page", "fetch_webpage", "read_url_content", "fetch_url_content", "agentic_fetch"}, Schema: json.RawMessage(fetchSchema),
+	Name: "WebFetch", Aliases: []string{
+		"fetch", "fetch_url", "net", "read_url", "web_fetch_page", "read_web_page",
+		"fetch_webpage", "read_url_content", "fetch_url_content", "agentic_fetch",
+	}, Schema: json.RawMessage(fetchSchema),
 	Params:  map[string]string{"url": "host address uri link", "prompt": "question query", "offset": "start start_index"},
 	Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Deferred: true, Accesses: call.Typed(fetchAccesses),
 }
@@ -51,7 +54,9 @@ func fetchAccesses(in fetchInput, _ call.Place) ([]permission.Access, error) {
 }
 
 func newWebFetch(env *Env) agent.Tool {
-	return newTool(fetchTool, fetchDescription, func(_ context.Context, _ llm.ToolCall, in fetchInput) (*agent.Plan, error) {
+	return newTool(fetchTool, fetchDescription, func(_ context.Context, _ llm.ToolCall, in fetchInput) (*agent.Plan,
+		error,
+	) {
 		u, err := web.Parse(in.URL)
 		if err != nil {
 			return nil, err
@@ -97,7 +102,8 @@ func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 	r := agent.TextResult(given)
 	r.IsError = p.Status >= 400
 	r.Title = in.URL
-	r.View = event.TextView{Text: shown, Language: "markdown", Summary: fmt.Sprintf("%d %s, %s", p.Status, http.StatusText(p.Status), size(int64(len(p.Body))))}
+	r.View = event.TextView{Text: shown, Language: "markdown", Summary: fmt.Sprintf("%d %s, %s", p.Status,
+		http.StatusText(p.Status), size(int64(len(p.Body))))}
 	meta["result"] = shown
 	r.Meta = meta
 	return r, nil

@@ -57,7 +57,8 @@ func TestWebFetchReturnsAPageMarkedAsForeign(t *testing.T) {
 	wantIn(t, b.must("WebFetch", in{"url": at + "/away"}), "redirects to another host", "https://elsewhere.example/x")
 	b.fails("WebFetch", in{"url": at + "/binary"}, "it is binary", "download it with Bash")
 	b.fails("WebFetch", in{"url": "file:///etc/passwd"}, "only http and https")
-	if r, err := b.call("WebFetch", in{"url": at + "/none"}); err != nil || !r.IsError || !strings.Contains(text(r), `status="404"`) {
+	if r, err := b.call("WebFetch", in{"url": at + "/none"}); err != nil || !r.IsError || !strings.Contains(text(r),
+		`status="404"`) {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -89,7 +90,8 @@ func TestWebFetchNamesTheOverviewOfASite(t *testing.T) {
 func TestWebFetchHasTheSmallModelAnswerAPrompt(t *testing.T) {
 	b, at := newBench(t), pages(t)
 	b.env.Ask = func(_ context.Context, system, prompt string) (string, error) {
-		if !strings.Contains(system, "do not follow instructions") || !strings.Contains(prompt, "words") || !strings.HasSuffix(prompt, "Question: which?") {
+		if !strings.Contains(system, "do not follow instructions") || !strings.Contains(prompt, "words") ||
+			!strings.HasSuffix(prompt, "Question: which?") {
 			t.Errorf("%s\n%s", system, prompt)
 		}
 		return "those", nil
@@ -105,7 +107,8 @@ func TestWebFetchHasTheSmallModelAnswerAPrompt(t *testing.T) {
 func TestWebFetchNamesItsHost(t *testing.T) {
 	b := newBench(t)
 	plan, err := b.prepare("WebFetch", in{"url": "http://Docs.Example.com/x"})
-	if err != nil || len(plan.Accesses) != 1 || plan.Accesses[0].Kind != permission.Net || plan.Accesses[0].Target != "docs.example.com" || plan.Title != "https://Docs.Example.com/x" {
+	if err != nil || len(plan.Accesses) != 1 || plan.Accesses[0].Kind != permission.Net ||
+		plan.Accesses[0].Target != "docs.example.com" || plan.Title != "https://Docs.Example.com/x" {
 		t.Errorf("%+v, %v", plan, err)
 	}
 }

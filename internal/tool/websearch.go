@@ -37,10 +37,12 @@ type searchInput struct {
 const SearchName = "WebSearch"
 
 var searchTool = call.Declaration{
-	Name: SearchName, Aliases: []string{"google_web_search", "search_web", "websearch_web_search", "internet_search"}, Schema: json.RawMessage(searchSchema),
+	Name: SearchName, Aliases: []string{"google_web_search", "search_web", "websearch_web_search", "internet_search"},
+	Schema: json.RawMessage(searchSchema),
 	Params: map[string]string{
-		"query": "q search_query search_term prompt", "allowed_domains": "include_domains domains", "blocked_domains": "exclude_domains",
-		"max_results": "num_results numResults count limit",
+		"query": "q search_query search_term prompt", "allowed_domains": "include_domains domains",
+		"blocked_domains": "exclude_domains",
+		"max_results":     "num_results numResults count limit",
 	},
 	Deferred: true, Accesses: call.Itself(SearchName),
 }
@@ -54,10 +56,13 @@ func (e *Env) Engine(ctx context.Context) *websearch.Engine {
 }
 
 func newWebSearch(env *Env) agent.Tool {
-	return newTool(searchTool, searchDescription, func(ctx context.Context, _ llm.ToolCall, in searchInput) (*agent.Plan, error) {
+	return newTool(searchTool, searchDescription, func(ctx context.Context, _ llm.ToolCall, in searchInput) (*agent.Plan,
+		error,
+	) {
 		engine := env.Engine(ctx)
 		if engine == nil {
-			return nil, errors.New("no engine for searches is set up: use WebFetch on an address that you know, or ask the user to set webSearch.engine in the settings")
+			return nil, errors.New("no engine for searches is set up: use WebFetch on an address that you know, or ask the " +
+				"user to set webSearch.engine in the settings")
 		}
 		accesses, err := searchTool.Accesses(nil, env.place())
 		if err != nil {
@@ -85,7 +90,10 @@ func (e *Env) searchWeb(ctx context.Context, engine *websearch.Engine, in search
 	for i, page := range a.Results {
 		links[i] = map[string]string{"title": page.Title, "url": page.URL}
 	}
-	r.Meta = map[string]any{"query": in.Query, "results": links, "engine": a.Engine, "durationSeconds": time.Since(start).Seconds()}
+	r.Meta = map[string]any{
+		"query": in.Query, "results": links, "engine": a.Engine,
+		"durationSeconds": time.Since(start).Seconds(),
+	}
 	return r, nil
 }
 

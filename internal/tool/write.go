@@ -161,13 +161,16 @@ func (c *change) plan(path string, run func(context.Context) (*agent.Result, err
 func (e *Env) knows(c *change, whole bool) error {
 	seen, ok := e.Reads.Get(c.path.Real)
 	if !ok {
-		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again", c.path.Lexical)
+		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again",
+			c.path.Lexical)
 	}
 	if seen.Hashed() && seen.Hash != HashOf(c.before) || !seen.Hashed() && !seen.Same(c.info) {
-		return fmt.Errorf("%s was changed by something else since it was last read. Read it again, then try again", c.path.Lexical)
+		return fmt.Errorf("%s was changed by something else since it was last read. Read it again, then try again",
+			c.path.Lexical)
 	}
 	if whole && !seen.Whole() {
-		return fmt.Errorf("only a part of %s has been read, and writing would lose the rest. Read all of it first, or use Edit", c.path.Lexical)
+		return fmt.Errorf("only a part of %s has been read, and writing would lose the rest. Read all of it first, or use "+
+			"Edit", c.path.Lexical)
 	}
 	return nil
 }
@@ -235,7 +238,10 @@ func (c *change) note(callID string, info fs.FileInfo) {
 		return
 	}
 	all := Span{First: 1, Last: len(lines(text.View)), CallID: callID}
-	reads.full.add(c.path.Real, fullText{state: StateOf(info, HashOf(c.after)), enc: text.Encoding, view: text.View, shown: []Span{all}})
+	reads.full.add(c.path.Real, fullText{
+		state: StateOf(info, HashOf(c.after)), enc: text.Encoding, view: text.View,
+		shown: []Span{all},
+	})
 }
 
 func (c *change) write(ctx context.Context) (*agent.Result, error) {

@@ -154,7 +154,10 @@ func TestTodosAreCheckedAndKept(t *testing.T) {
 	}
 	b.fails("TodoWrite", in{"todos": []any{item("x", "soon")}}, `"soon"`, "in_progress")
 	b.fails("TodoWrite", in{"todos": []any{item(" ", "pending")}}, "task 1", "no content")
-	r, err := b.call("TodoWrite", in{"todos": []any{item("a", "completed"), item("b", "in_progress"), item("c", "in_progress")}})
+	r, err := b.call("TodoWrite", in{"todos": []any{
+		item("a", "completed"), item("b", "in_progress"),
+		item("c", "in_progress"),
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -192,7 +195,8 @@ func TestHostilePathsDoNotHangOrLeak(t *testing.T) {
 		if r, err := b.call("Read", in{"file_path": path}); err == nil && len(text(r)) > 0 {
 			t.Errorf("Read %s: %.80s", path, text(r))
 		}
-		if r, err := b.call("Grep", in{"pattern": ".", "path": path, "output_mode": "content"}); err == nil && !strings.Contains(text(r), "No matches") {
+		if r, err := b.call("Grep", in{"pattern": ".", "path": path, "output_mode": "content"}); err == nil &&
+			!strings.Contains(text(r), "No matches") {
 			t.Errorf("Grep %s: %.80s", path, text(r))
 		}
 		if _, err := b.call("Write", in{"file_path": path, "content": "x"}); err == nil {

@@ -1,5 +1,6 @@
-// Command casefold mounts a file system whose names differ in more than case, as on macOS and Windows, over a folder, so that tests run
-// on one where the kernel has none. It needs /dev/fuse and the right to mount, and unmounts when it is interrupted.
+// Command casefold mounts a file system whose names differ in more than case, as on macOS and Windows, over a folder,
+// so that tests run on one where the kernel has none. It needs /dev/fuse and the right to mount, and unmounts when it
+// is interrupted.
 //
 //	cd tools/casefold && go run . DATA MOUNT &
 //	TMPDIR=MOUNT go test ./internal/snapshot
@@ -97,7 +98,9 @@ func (n *node) Mkdir(ctx context.Context, name string, mode uint32, out *fuse.En
 	return n.made(ctx, path, syscall.Mkdir(path, mode), out)
 }
 
-func (n *node) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) Mknod(ctx context.Context, name string, mode, dev uint32, out *fuse.EntryOut) (*fs.Inode,
+	syscall.Errno,
+) {
 	path := n.real(name)
 	return n.made(ctx, path, syscall.Mknod(path, mode, int(dev)), out)
 }
@@ -107,7 +110,9 @@ func (n *node) Symlink(ctx context.Context, target, name string, out *fuse.Entry
 	return n.made(ctx, path, os.Symlink(target, path), out)
 }
 
-func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode, syscall.Errno) {
+func (n *node) Link(ctx context.Context, target fs.InodeEmbedder, name string, out *fuse.EntryOut) (*fs.Inode,
+	syscall.Errno,
+) {
 	path := n.real(name)
 	return n.made(ctx, path, os.Link(target.(*node).path(), path), out)
 }
@@ -120,7 +125,9 @@ func (n *node) Unlink(_ context.Context, name string) syscall.Errno {
 	return fs.ToErrno(syscall.Unlink(n.real(name)))
 }
 
-func (n *node) Rename(_ context.Context, name string, parent fs.InodeEmbedder, newName string, flags uint32) syscall.Errno {
+func (n *node) Rename(_ context.Context, name string, parent fs.InodeEmbedder, newName string,
+	flags uint32,
+) syscall.Errno {
 	if flags != 0 {
 		return syscall.EINVAL
 	}
@@ -158,7 +165,9 @@ func (n *node) Open(_ context.Context, flags uint32) (fs.FileHandle, uint32, sys
 	return fs.NewLoopbackFile(fd), 0, 0
 }
 
-func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode, fs.FileHandle, uint32, syscall.Errno) {
+func (n *node) Create(ctx context.Context, name string, flags, mode uint32, out *fuse.EntryOut) (*fs.Inode,
+	fs.FileHandle, uint32, syscall.Errno,
+) {
 	path := n.real(name)
 	fd, err := syscall.Open(path, int(flags)&^syscall.O_APPEND|syscall.O_CREAT, mode)
 	if err != nil {
@@ -214,7 +223,10 @@ func run(data, mount string) error {
 	}
 	known := &paths{of: map[uint64]string{st.Ino: data}}
 	server, err := fs.Mount(mount, &node{paths: known}, &fs.Options{
-		RootStableAttr: &fs.StableAttr{Mode: st.Mode, Ino: st.Ino}, MountOptions: fuse.MountOptions{DirectMount: true, FsName: "casefold"},
+		RootStableAttr: &fs.StableAttr{Mode: st.Mode, Ino: st.Ino}, MountOptions: fuse.MountOptions{
+			DirectMount: true,
+			FsName:      "casefold",
+		},
 	})
 	if err != nil {
 		return err

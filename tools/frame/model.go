@@ -68,7 +68,8 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 	w.Header().Set("Content-Type", "text/event-stream")
 	s := sender{w}
 	s.send("message_start", map[string]any{"message": map[string]any{
-		"id": "msg_1", "type": "message", "role": "assistant", "model": req.Model, "content": []any{}, "usage": map[string]int{"input_tokens": 5200, "cache_read_input_tokens": 4700, "output_tokens": 1},
+		"id": "msg_1", "type": "message", "role": "assistant", "model": req.Model, "content": []any{},
+		"usage": map[string]int{"input_tokens": 5200, "cache_read_input_tokens": 4700, "output_tokens": 1},
 	}})
 	stop := "end_turn"
 	for i, p := range reply {
@@ -77,7 +78,10 @@ func (m *model) serve(w http.ResponseWriter, r *http.Request) {
 		}
 		s.part(i, p)
 	}
-	s.send("message_delta", map[string]any{"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil}, "usage": map[string]int{"output_tokens": 180}})
+	s.send("message_delta", map[string]any{
+		"delta": map[string]any{"stop_reason": stop, "stop_sequence": nil},
+		"usage": map[string]int{"output_tokens": 180},
+	})
 	s.send("message_stop", map[string]any{})
 }
 
@@ -102,13 +106,19 @@ func (s sender) part(i int, p part) {
 	block := map[string]any{"type": "text", "text": ""}
 	text, kind, field := p.Text, "text_delta", "text"
 	if p.Tool != "" {
-		block = map[string]any{"type": "tool_use", "id": fmt.Sprintf("toolu_%d_%d", time.Now().UnixNano(), i), "name": p.Tool, "input": map[string]any{}}
+		block = map[string]any{
+			"type": "tool_use", "id": fmt.Sprintf("toolu_%d_%d", time.Now().UnixNano(), i),
+			"name": p.Tool, "input": map[string]any{},
+		}
 		text, kind, field = string(p.Input), "input_json_delta", "partial_json"
 	}
 	s.send("content_block_start", map[string]any{"index": i, "content_block": block})
 	for rest := []rune(text); len(rest) > 0; {
 		n := min(pieceLength, len(rest))
-		s.send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{"type": kind, field: string(rest[:n])}})
+		s.send("content_block_delta", map[string]any{"index": i, "delta": map[string]any{
+			"type": kind,
+			field:  string(rest[:n]),
+		}})
 		rest = rest[n:]
 		time.Sleep(piecePause)
 	}

@@ -63,7 +63,10 @@ func play(script string) error {
 	if err != nil {
 		return fmt.Errorf("go env GOCACHE: %w", err)
 	}
-	p := &player{cache: strings.TrimSpace(string(cache)), dir: filepath.Dir(script), socket: filepath.Join(home, "tmux"), home: filepath.Join(home, "home"), work: filepath.Join(home, "project"), cols: 100, rows: 30}
+	p := &player{
+		cache: strings.TrimSpace(string(cache)), dir: filepath.Dir(script), socket: filepath.Join(home, "tmux"),
+		home: filepath.Join(home, "home"), work: filepath.Join(home, "project"), cols: 100, rows: 30,
+	}
 	defer p.close()
 	for _, d := range []string{p.home, p.work} {
 		if err := os.Mkdir(d, 0o700); err != nil {
@@ -162,7 +165,11 @@ func (p *player) copy(from string) error {
 			return err
 		}
 	}
-	for _, args := range [][]string{{"init", "-q", "-b", "main"}, {"add", "."}, {"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "begin"}} {
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"add", "."},
+		{"-c", "user.name=x", "-c", "user.email=x@example.com", "commit", "-q", "-m", "begin"},
+	} {
 		if out, err := exec.Command("git", append([]string{"-C", p.work}, args...)...).CombinedOutput(); err != nil {
 			return fmt.Errorf("git %s: %w: %s", args[0], err, out)
 		}
@@ -193,10 +200,15 @@ func (p *player) run(command string) error {
 		args[0] = abs
 	}
 	conf := filepath.Join(filepath.Dir(p.socket), "tmux.conf")
-	if err := os.WriteFile(conf, []byte("set -g status off\nset -g default-terminal tmux-256color\nset -sa terminal-overrides ',*:RGB'\nset -s escape-time 0\n"), 0o600); err != nil {
+	if err := os.WriteFile(conf, []byte("set -g status off\nset -g default-terminal tmux-256color\nset -sa "+
+		"terminal-overrides ',*:RGB'\nset -s escape-time 0\n"), 0o600); err != nil {
 		return err
 	}
-	cmd := []string{"-f", conf, "new-session", "-d", "-x", strconv.Itoa(p.cols), "-y", strconv.Itoa(p.rows), "-c", p.work, "env", "-i", "PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TERM=tmux-256color", "COLORTERM=truecolor", "LANG=C.UTF-8"}
+	cmd := []string{
+		"-f", conf, "new-session", "-d", "-x", strconv.Itoa(p.cols), "-y", strconv.Itoa(p.rows), "-c", p.work,
+		"env", "-i", "PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "TERM=tmux-256color", "COLORTERM=truecolor",
+		"LANG=C.UTF-8",
+	}
 	for _, e := range p.env {
 		cmd = append(cmd, p.expand(e))
 	}
@@ -241,7 +253,10 @@ func (l look) sequence() string {
 		return ""
 	}
 	p := []string{"0"}
-	for code, on := range map[string]bool{"1": l.bold, "2": l.dim, "3": l.italic, "4": l.underline, "7": l.reversed, "9": l.strike} {
+	for code, on := range map[string]bool{
+		"1": l.bold, "2": l.dim, "3": l.italic, "4": l.underline, "7": l.reversed,
+		"9": l.strike,
+	} {
 		if on {
 			p = append(p, code)
 		}

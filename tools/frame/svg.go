@@ -236,12 +236,14 @@ func drawRow(line string, row int) string {
 		x := pad + float64(p.column)*cellW
 		fg, bg := p.colours()
 		if bg != "" {
-			fmt.Fprintf(&back, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, x, y, float64(p.cells)*cellW, cellH, bg)
+			fmt.Fprintf(&back, `<rect x="%.1f" y="%.1f" width="%.1f" height="%.1f" fill="%s"/>`, x, y, float64(p.cells)*cellW,
+				cellH, bg)
 		}
 		if strings.TrimSpace(p.text) == "" {
 			continue
 		}
-		fmt.Fprintf(&text, `<tspan x="%.1f"%s>%s</tspan>`, x, p.attributes(fg), strings.ReplaceAll(html.EscapeString(p.text), " ", "\u00a0"))
+		fmt.Fprintf(&text, `<tspan x="%.1f"%s>%s</tspan>`, x, p.attributes(fg), strings.ReplaceAll(html.EscapeString(p.text),
+			" ", "\u00a0"))
 	}
 	if text.Len() == 0 {
 		return back.String()
@@ -286,7 +288,8 @@ func svg(lines []string, columns int) string {
 
 func open(b *strings.Builder, columns, rows int) {
 	w, h := float64(columns)*cellW+2*pad, float64(rows)*cellH+2*pad
-	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", w, h, w, h)
+	fmt.Fprintf(b, `<svg xmlns="http://www.w3.org/2000/svg" width="%.0f" height="%.0f" viewBox="0 0 %.0f %.0f">`+"\n", w,
+		h, w, h)
 	fmt.Fprintf(b, `<rect width="100%%" height="100%%" rx="8" fill="%s"/>`+"\n", paper)
 	fmt.Fprintf(b, `<g %s fill="%s" xml:space="preserve">`+"\n", fontAndSize, ink)
 }
@@ -362,7 +365,8 @@ func shownAt(drawn string, spans [][2]float64, length float64) string {
 	if spans[len(spans)-1][1] >= length {
 		still = "visible"
 	}
-	return fmt.Sprintf(`<g visibility="%s"><animate attributeName="visibility" calcMode="discrete" dur="%.2fs" repeatCount="indefinite" values="%s" keyTimes="%s"/>%s</g>`+"\n",
+	return fmt.Sprintf(
+		`<g visibility="%s"><animate attributeName="visibility" calcMode="discrete" dur="%.2fs" repeatCount="indefinite" values="%s" keyTimes="%s"/>%s</g>`+"\n",
 		still, length, strings.Join(values, ";"), strings.Join(times, ";"), drawn)
 }
 

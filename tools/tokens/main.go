@@ -1,5 +1,5 @@
-// Command tokens compares lathe's estimate of tokens, 3.5 bytes each, with a real tokenizer (o200k, of GPT-4o and later)
-// over kinds of text. It needs no network: the vocabulary is in a module.
+// Command tokens compares lathe's estimate of tokens, 3.5 bytes each, with a real tokenizer (o200k, of GPT-4o and
+// later) over kinds of text. It needs no network: the vocabulary is in a module.
 //
 //	cd tools/tokens && go run . ../..
 package main

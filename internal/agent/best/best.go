@@ -1,11 +1,11 @@
 // Package best has several agents attempt one task, each in a git worktree of its own, and chooses the best attempt.
 //
-// The words: an attempt is one agent's work; a contest is all attempts at one task with the judges' ballots; the winner is the attempt with
-// the most points.
+// The words: an attempt is one agent's work; a contest is all attempts at one task with the judges' ballots; the winner
+// is the attempt with the most points.
 //
-// Promises: a contest is on disk before its first agent starts, and after each attempt. An attempt's worktree, branch and patch
-// stay until the contest is dropped. The project itself does not change before a patch is applied, which changes all of its files
-// or none.
+// Promises: a contest is on disk before its first agent starts, and after each attempt. An attempt's worktree, branch
+// and patch stay until the contest is dropped. The project itself does not change before a patch is applied, which
+// changes all of its files or none.
 package best
 
 import (
@@ -99,7 +99,8 @@ func (r *Runner) attempt(ctx context.Context, c *Contest, i int) (diff string, e
 	kind.Model, kind.Effort = a.Model, a.Effort
 	var saved error
 	out, err := r.Agents.Run(ctx, subagent.Request{
-		Call: fmt.Sprintf("best-%s-%d", c.ID, a.N), Title: fmt.Sprintf("Attempt %d", a.N), Prompt: c.Prompt, As: &kind, Git: true,
+		Call: fmt.Sprintf("best-%s-%d", c.ID, a.N), Title: fmt.Sprintf("Attempt %d", a.N), Prompt: c.Prompt, As: &kind,
+		Git: true,
 		Then: func(ctx context.Context, _ subagent.Outcome, conv subagent.Conversation, tree *worktree.Tree) {
 			a.Steps, a.CostUSD = conv.Used()
 			if tree == nil {

@@ -25,12 +25,14 @@ func TestAContestIsOnDiskBeforeItsFirstAgentAndAfterEachAttempt(t *testing.T) {
 	c := &best.Contest{ID: "c1", Prompt: "do it", Attempts: []best.Attempt{{N: 1, Model: "haiku", Effort: "low"}, {N: 2}}}
 	reported := 0
 	r := &best.Runner{
-		Store: store, Kind: func() subagent.Kind { return subagent.Kind{Name: "attempt"} }, Report: func(best.Attempt) { reported++ },
+		Store: store, Kind: func() subagent.Kind { return subagent.Kind{Name: "attempt"} },
+		Report: func(best.Attempt) { reported++ },
 		Agents: agents(func(_ context.Context, req subagent.Request) (subagent.Outcome, error) {
 			if found, err := store.Find(""); err != nil || found.ID != "c1" {
 				t.Errorf("%+v %v", found, err)
 			}
-			if req.Prompt != "do it" || req.As == nil || (req.Title == "Attempt 1") != (req.As.Model == "haiku" && req.As.Effort == "low") {
+			if req.Prompt != "do it" || req.As == nil || (req.Title == "Attempt 1") != (req.As.Model == "haiku" &&
+				req.As.Effort == "low") {
 				t.Errorf("%+v", req)
 			}
 			if req.Title == "Attempt 2" {
@@ -43,7 +45,8 @@ func TestAContestIsOnDiskBeforeItsFirstAgentAndAfterEachAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	got, err := store.Find("c")
-	if err != nil || reported != 2 || got.Winner != 0 || !got.Attempts[0].Done || got.Attempts[0].Answer != "I changed nothing." || got.Attempts[1].Problem != "no model of that name" {
+	if err != nil || reported != 2 || got.Winner != 0 || !got.Attempts[0].Done ||
+		got.Attempts[0].Answer != "I changed nothing." || got.Attempts[1].Problem != "no model of that name" {
 		t.Errorf("%+v %v, %d reports", got, err, reported)
 	}
 }
@@ -51,15 +54,19 @@ func TestAContestIsOnDiskBeforeItsFirstAgentAndAfterEachAttempt(t *testing.T) {
 func TestAContestThatIsInterruptedKeepsItsAttempts(t *testing.T) {
 	store := best.Store{Dir: t.TempDir()}
 	ctx, cancel := context.WithCancel(t.Context())
-	r := &best.Runner{Store: store, Kind: func() subagent.Kind { return subagent.Kind{} }, Agents: agents(func(ctx context.Context, _ subagent.Request) (subagent.Outcome, error) {
-		cancel()
-		<-ctx.Done()
-		return subagent.Outcome{ID: "s1", Answer: "Half.", Problem: "it was interrupted"}, nil
-	})}
+	r := &best.Runner{
+		Store: store, Kind: func() subagent.Kind { return subagent.Kind{} },
+		Agents: agents(func(ctx context.Context, _ subagent.Request) (subagent.Outcome, error) {
+			cancel()
+			<-ctx.Done()
+			return subagent.Outcome{ID: "s1", Answer: "Half.", Problem: "it was interrupted"}, nil
+		}),
+	}
 	if err := r.Run(ctx, &best.Contest{ID: "c1", Attempts: []best.Attempt{{N: 1}}}); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
-	if got, err := store.Find("c1"); err != nil || got.Attempts[0].Answer != "Half." || got.Attempts[0].Done || got.Attempts[0].Session != "s1" {
+	if got, err := store.Find("c1"); err != nil || got.Attempts[0].Answer != "Half." || got.Attempts[0].Done ||
+		got.Attempts[0].Session != "s1" {
 		t.Errorf("%+v %v", got, err)
 	}
 }
@@ -101,7 +108,10 @@ func TestAContestIsFoundByItsBeginningAndRemovedWithItsPatches(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	for id, want := range map[string]string{"": "ab", "aa": "aa", "a": "2 contests begin with", "x": "there is no contest"} {
+	for id, want := range map[string]string{
+		"": "ab", "aa": "aa", "a": "2 contests begin with",
+		"x": "there is no contest",
+	} {
 		c, err := store.Find(id)
 		if err == nil && c.ID != want || err != nil && !strings.Contains(err.Error(), want) {
 			t.Errorf("%q: %+v %v", id, c, err)

@@ -72,7 +72,9 @@ func (s Store) List() ([]*Contest, error) {
 		}
 		out = append(out, c)
 	}
-	slices.SortFunc(out, func(a, b *Contest) int { return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID)) })
+	slices.SortFunc(out, func(a, b *Contest) int {
+		return cmp.Or(b.Created.Compare(a.Created), strings.Compare(a.ID, b.ID))
+	})
 	return out, nil
 }
 

@@ -86,9 +86,9 @@ func (o *Options) defaults() {
 	}
 }
 
-// Make plans the compaction of msgs. used is the size of the last prompt as the provider reported it, in tokens, all of it
-// (system prompt and tools too); 0 means unknown. Freed tokens are estimated, and scaled by how far the
-// estimate of msgs is from used.
+// Make plans the compaction of msgs. used is the size of the last prompt as the provider reported it, in tokens, all of
+// it (system prompt and tools too); 0 means unknown. Freed tokens are estimated, and scaled by how far the estimate of
+// msgs is from used.
 func Make(msgs []llm.Message, used int, o Options) Plan {
 	o.defaults()
 	h := newHistory(msgs, used)
@@ -317,8 +317,8 @@ func (p *Plan) stubTail(h *history, o Options) {
 	}
 }
 
-// Apply is the conversation under a plan: stub makes the text of a stub, summary takes the place of the messages that were
-// cut and is left out where it has no parts. Messages that need no change are the same values.
+// Apply is the conversation under a plan: stub makes the text of a stub, summary takes the place of the messages that
+// were cut and is left out where it has no parts. Messages that need no change are the same values.
 func (p Plan) Apply(msgs []llm.Message, summary llm.Message, stub func(Stub) string) []llm.Message {
 	stubs := map[string]Stub{}
 	for _, s := range p.Stubs {
@@ -398,7 +398,8 @@ func holdsSkill(r llm.ToolResult) bool {
 // size is the length of a result in bytes; an image counts with its data.
 func size(r llm.ToolResult) int { return llm.ContentBytes(r.Parts) }
 
-// Text is the stub as the model reads it, in place of a result. path is the file that has the whole; empty: there is none.
+// Text is the stub as the model reads it, in place of a result. path is the file that has the whole; empty: there is
+// none.
 func (s Stub) Text(path string) string {
 	n := size(s.Result)
 	switch {

@@ -55,8 +55,8 @@ type Compactor struct {
 	Save      func(context.Context, Stub) string // keeps a result and returns where, or ""; nil: nothing is kept
 	// Kept is the rest of the message with the summary; nil: the user's texts only.
 	Kept func(ctx context.Context, t Task, cut []llm.Message, userTexts []string) Kept
-	// Gather starts to collect the input of Kept while the summary is requested. With ahead, the summary is prepared before
-	// it is needed. Nil: nothing to collect.
+	// Gather starts to collect the input of Kept while the summary is requested. With ahead, the summary is prepared
+	// before it is needed. Nil: nothing to collect.
 	Gather    func(ctx context.Context, ahead bool)
 	ResultKey func(llm.ToolCall) string // see Options.ResultKey
 
@@ -133,7 +133,8 @@ func (c *Compactor) Run(ctx context.Context, t Task) (Report, error) {
 		return Report{}, c.tooLarge(p, t)
 	}
 	if p.Level == Summary && t.Trigger != Manual && c.ineffective(len(msgs)) {
-		return Report{}, fmt.Errorf("%w: it filled up again right after %d summaries; start a new session, or send less at once", ErrTooLarge, maxQuick)
+		return Report{}, fmt.Errorf("%w: it filled up again right after %d summaries; start a new session, or send less "+
+			"at once", ErrTooLarge, maxQuick)
 	}
 	var answer Answer
 	if p.Level == Summary && p.Cut > 0 {
@@ -180,7 +181,8 @@ func (c *Compactor) tooLarge(p Plan, t Task) error {
 	if t.Trigger == Overflow && p.After < p.Before*9/10 {
 		return nil // try the rest
 	}
-	return fmt.Errorf("%w: about %d tokens stay; choose a model with a larger window, or start a new session", ErrTooLarge, p.After)
+	return fmt.Errorf("%w: about %d tokens stay; choose a model with a larger window, or start a new session",
+		ErrTooLarge, p.After)
 }
 
 // ineffective counts summaries that were followed by next to nothing, and reports whether that is enough.
@@ -211,15 +213,16 @@ func (c *Compactor) Replace(ctx context.Context, t Task, text string) error {
 	return err
 }
 
-// summary returns the summary of the messages that the plan cuts: the one that was prepared, when it covers enough, or a
-// new one. Either way no more than one request is made for it.
+// summary returns the summary of the messages that the plan cuts: the one that was prepared, when it covers enough, or
+// a new one. Either way no more than one request is made for it.
 func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t Task) (Answer, error) {
 	c.mu.Lock()
 	ahead := c.ahead
 	c.ahead = nil
 	c.mu.Unlock()
 	if ahead != nil {
-		if t.Instructions == "" && ahead.revision == c.Conversation.Revision() && ahead.cut <= p.Cut && c.covers(ahead, *p, msgs, t) {
+		if t.Instructions == "" && ahead.revision == c.Conversation.Revision() && ahead.cut <= p.Cut && c.covers(ahead, *p,
+			msgs, t) {
 			select {
 			case <-ahead.done:
 			case <-ctx.Done():

@@ -126,7 +126,9 @@ func TestAnInterruptedSummaryChangesNothing(t *testing.T) {
 	conv := &memory{msgs: work(100, 3_000)}
 	before := slices.Clone(conv.msgs)
 	ctx, cancel := context.WithCancel(t.Context())
-	c := &compact.Compactor{Conversation: conv, Summarise: func(ctx context.Context, _ *llm.Request) (compact.Answer, error) {
+	c := &compact.Compactor{Conversation: conv, Summarise: func(ctx context.Context, _ *llm.Request) (compact.Answer,
+		error,
+	) {
 		cancel()
 		<-ctx.Done()
 		return compact.Answer{}, ctx.Err()
@@ -190,7 +192,8 @@ func TestAModelThatRefusesTheSummaryAheadIsNotAskedAgain(t *testing.T) {
 	task.Used = task.Mark * 95 / 100
 	c.Note(t.Context(), task)
 	r, err := c.Run(t.Context(), full(conv.msgs))
-	if err != nil || !errors.Is(r.Failed, compact.ErrNoSummary) || !strings.Contains(r.Summary, "/w/f1.go") || requests.Load() != 1 {
+	if err != nil || !errors.Is(r.Failed, compact.ErrNoSummary) || !strings.Contains(r.Summary, "/w/f1.go") ||
+		requests.Load() != 1 {
 		t.Fatalf("%+v, %v, %d requests", r, err, requests.Load())
 	}
 }
@@ -205,7 +208,8 @@ func TestAnOverflowAfterWhichThePromptIsAsLongAsBeforeEndsTheTurn(t *testing.T) 
 		},
 	}
 	n := total(conv.msgs)
-	if _, err := c.Run(t.Context(), compact.Task{Trigger: compact.Overflow, Used: n, Mark: n}); !errors.Is(err, compact.ErrTooLarge) {
+	if _, err := c.Run(t.Context(), compact.Task{Trigger: compact.Overflow, Used: n, Mark: n}); !errors.Is(err,
+		compact.ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
 }
@@ -213,7 +217,9 @@ func TestAnOverflowAfterWhichThePromptIsAsLongAsBeforeEndsTheTurn(t *testing.T) 
 func TestManualCompactionTakesWishesAndRefusesTheEmpty(t *testing.T) {
 	conv := &memory{msgs: work(20, 500)}
 	var asked string
-	c := &compact.Compactor{Conversation: conv, Summarise: func(_ context.Context, r *llm.Request) (compact.Answer, error) {
+	c := &compact.Compactor{Conversation: conv, Summarise: func(_ context.Context, r *llm.Request) (compact.Answer,
+		error,
+	) {
 		asked = r.System[0].(llm.Text).Text
 		return compact.Answer{Text: summary}, nil
 	}}

@@ -160,7 +160,8 @@ func listedIn(m llm.Message) []string {
 		list, _, _ := strings.Cut(rest, "\n\n")
 		_, rest, _ = strings.Cut(t.Text, "\n# "+againTitle+"\n\n")
 		again, _, _ := strings.Cut(rest, "\n\n")
-		return slices.DeleteFunc(strings.Split(list+"\n"+again, "\n"), func(l string) bool { return strings.HasPrefix(l, moreFiles) })
+		return slices.DeleteFunc(strings.Split(list+"\n"+again, "\n"),
+			func(l string) bool { return strings.HasPrefix(l, moreFiles) })
 	}
 	return nil
 }

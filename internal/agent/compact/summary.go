@@ -15,7 +15,8 @@ var sections = []struct{ name, about string }{
 	{"Goal", "what the user wants in the end, in one or two sentences"},
 	{"Wishes", "every requirement, preference and correction of the user that still holds, in the user's own words"},
 	{"Decisions", "what was decided, each with its reason"},
-	{"Files", "each file that matters with its path: what it is, what was changed in it, what is left to do there; facts learned from reading it that will be needed again"},
+	{"Files", "each file that matters with its path: what it is, what was changed in it, what is left to do there; " +
+		"facts learned from reading it that will be needed again"},
 	{"State", "what works now, how it was checked (commands and their outcome), what runs in the background"},
 	{"Open", "what is left to do, in order; questions that wait for an answer"},
 	{"Failed attempts", "what was tried and did not work, and why, so that it is not tried again"},
@@ -31,9 +32,9 @@ Write Markdown with exactly these headings, in this order; write "None." below o
 Be specific: paths, names, commands, numbers, error messages as they were. Keep what cannot be found out again by looking at
 the files; leave out what can. Invent nothing. Answer with the summary only.`
 
-// Request asks a model for the summary of msgs. instructions are those of the person who asked for the compaction, or empty.
-// limit bounds the transcript, in bytes: results are shortened first, then calls, then replies;
-// the user's texts are shortened last.
+// Request asks a model for the summary of msgs. instructions are those of the person who asked for the compaction, or
+// empty. limit bounds the transcript, in bytes: results are shortened first, then calls, then replies; the user's texts
+// are shortened last.
 func Request(msgs []llm.Message, instructions string, limit int) *llm.Request {
 	var heads strings.Builder
 	for _, s := range sections {
@@ -57,7 +58,13 @@ const summaryTokens = 8192
 // Transcript writes a conversation as text that cannot be mistaken for instructions around it: every line of
 // content is quoted. It has at most limit bytes, or the length of the shortest form.
 func Transcript(msgs []llm.Message, limit int) string {
-	for _, s := range []shares{{4000, 8000, 2000, 40_000}, {1200, 4000, 800, 20_000}, {300, 1500, 300, 8000}, {80, 500, 120, 3000}, {0, 200, 60, 1000}} {
+	for _, s := range []shares{
+		{4000, 8000, 2000, 40_000},
+		{1200, 4000, 800, 20_000},
+		{300, 1500, 300, 8000},
+		{80, 500, 120, 3000},
+		{0, 200, 60, 1000},
+	} {
 		if text := transcript(msgs, s); len(text) <= limit {
 			return text
 		}
@@ -145,7 +152,8 @@ func middle(s string, n int) string {
 		return s
 	}
 	head, tail := s[:n*2/3], s[len(s)-n/3:]
-	return strings.ToValidUTF8(head, "") + fmt.Sprintf(" [... %d bytes ...] ", len(s)-len(head)-len(tail)) + strings.ToValidUTF8(tail, "")
+	return strings.ToValidUTF8(head, "") + fmt.Sprintf(" [... %d bytes ...] ", len(s)-len(head)-len(tail)) +
+		strings.ToValidUTF8(tail, "")
 }
 
 // ErrNoSummary is returned for an answer that is no summary.
@@ -176,8 +184,8 @@ func Check(answer string) (string, error) {
 // longestSummary is how many bytes of a summary are kept: more than the tokens that are asked for.
 const longestSummary = 40_000
 
-// tidy bounds a summary and lowers its topmost headings, which are those of the message around it: a text that the model
-// quotes must not pass for the words of the user.
+// tidy bounds a summary and lowers its topmost headings, which are those of the message around it: a text that the
+// model quotes must not pass for the words of the user.
 func tidy(answer string) string {
 	answer = middle(strings.TrimSpace(answer), longestSummary)
 	lines := strings.Split(answer, "\n")
@@ -194,7 +202,8 @@ func headingAt(text, name string) int {
 	at := 0
 	for l := range strings.SplitAfterSeq(text, "\n") {
 		trimmed := strings.TrimSpace(l)
-		if h := strings.TrimLeft(trimmed, "#"); h != trimmed && strings.EqualFold(strings.Trim(strings.TrimSpace(h), "*:"), name) {
+		if h := strings.TrimLeft(trimmed, "#"); h != trimmed && strings.EqualFold(strings.Trim(strings.TrimSpace(h), "*:"),
+			name) {
 			return at
 		}
 		at += len(l)

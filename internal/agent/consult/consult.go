@@ -2,11 +2,11 @@
 // (EnterPlanMode, ExitPlanMode).
 //
 // The words: a [Dialog] makes the question of such a call and turns the answer into a decision on the call; the answer
-// travels as the call's input. A [Plan] is the plan of one session: its file, and how plan mode is entered and left. A draft
-// is a plan that nobody has approved.
+// travels as the call's input. A [Plan] is the plan of one session: its file, and how plan mode is entered and left. A
+// draft is a plan that nobody has approved.
 //
-// Promises: an answer comes from a person or a host, never from the model's own input; a draft is on disk before somebody is
-// asked about it; the plan that was approved is in the log as the user saw it.
+// Promises: an answer comes from a person or a host, never from the model's own input; a draft is on disk before
+// somebody is asked about it; the plan that was approved is in the log as the user saw it.
 package consult
 
 import (

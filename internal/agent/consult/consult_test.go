@@ -26,7 +26,10 @@ func TestQuestionsThatNobodyCouldAnswerAreRefused(t *testing.T) {
 	if err := (Questions{Questions: []Question{good, question("And?", "a", "b")}}).Check(); err != nil {
 		t.Error(err)
 	}
-	most := Questions{Questions: []Question{question("1", "a", "b"), question("2", "a", "b"), question("3", "a", "b", "c", "d"), question("4", strings.Split("abcdefgh", "")...)}}
+	most := Questions{Questions: []Question{
+		question("1", "a", "b"), question("2", "a", "b"),
+		question("3", "a", "b", "c", "d"), question("4", strings.Split("abcdefgh", "")...),
+	}}
 	if err := most.Check(); err != nil {
 		t.Error(err)
 	}
@@ -50,16 +53,31 @@ func TestQuestionsThatNobodyCouldAnswerAreRefused(t *testing.T) {
 
 // Answers name options that there are; other ids, and answers to other questions, do not count.
 func TestAnswersAreThoseOfTheQuestions(t *testing.T) {
-	in := Questions{Questions: []Question{question("One?", "a", "b"), question("Two?", "c", "d")}, Answers: map[string]string{"One?": "forged"}}
+	in := Questions{
+		Questions: []Question{question("One?", "a", "b"), question("Two?", "c", "d")},
+		Answers:   map[string]string{"One?": "forged"},
+	}
 	call := agent.Approval{Call: llm.ToolCall{Input: encode(in)}}
 	for name, tc := range map[string]struct {
 		answer event.Answer
 		want   map[string]string
 	}{
-		"choices":        {event.Answer{Parts: []event.Answer{{Choice: "1"}, {Choices: []string{"0", "1"}, Text: " and more "}}}, map[string]string{"One?": "b", "Two?": "c, d, and more"}},
-		"wrong ids":      {event.Answer{Parts: []event.Answer{{Choice: "7"}, {Choices: []string{"-1", "x"}, Text: "own"}}}, map[string]string{"Two?": "own"}},
-		"a host":         {event.Answer{Choice: event.ChoiceOnce, Input: json.RawMessage(`{"answers":{"One?":["a","b"],"Three?":"x"}}`)}, map[string]string{"One?": "a, b"}},
-		"too many":       {event.Answer{Parts: []event.Answer{{Choice: "0"}, {Choice: "0"}, {Choice: "0"}}}, map[string]string{"One?": "a", "Two?": "c"}},
+		"choices": {event.Answer{Parts: []event.Answer{{Choice: "1"}, {
+			Choices: []string{"0", "1"},
+			Text:    " and more ",
+		}}}, map[string]string{"One?": "b", "Two?": "c, d, and more"}},
+		"wrong ids": {
+			event.Answer{Parts: []event.Answer{{Choice: "7"}, {Choices: []string{"-1", "x"}, Text: "own"}}},
+			map[string]string{"Two?": "own"},
+		},
+		"a host": {event.Answer{
+			Choice: event.ChoiceOnce,
+			Input:  json.RawMessage(`{"answers":{"One?":["a","b"],"Three?":"x"}}`),
+		}, map[string]string{"One?": "a, b"}},
+		"too many": {
+			event.Answer{Parts: []event.Answer{{Choice: "0"}, {Choice: "0"}, {Choice: "0"}}},
+			map[string]string{"One?": "a", "Two?": "c"},
+		},
 		"none":           {event.Answer{Canceled: true}, nil},
 		"none of a host": {event.Answer{Choice: event.ChoiceOnce}, nil},
 		"broken":         {event.Answer{Choice: event.ChoiceOnce, Input: json.RawMessage(`{"answers":{"One?":{}}}`)}, nil},
@@ -91,7 +109,8 @@ func TestAPlanThatNobodyCouldReadIsRefused(t *testing.T) {
 	if _, err := p.Draft(Exit{}); err == nil || !strings.Contains(err.Error(), file) {
 		t.Errorf("no plan: %v", err)
 	}
-	if _, err := p.Draft(Exit{Plan: strings.Repeat("x", 1<<20)}); err == nil || !strings.Contains(err.Error(), "1048576 bytes") {
+	if _, err := p.Draft(Exit{Plan: strings.Repeat("x", 1<<20)}); err == nil || !strings.Contains(err.Error(),
+		"1048576 bytes") {
 		t.Errorf("a large plan: %v", err)
 	}
 	if err := os.WriteFile(file, []byte(strings.Repeat("x", 1<<20)), 0o600); err != nil {
@@ -118,7 +137,10 @@ func TestAPlanThatNobodyCouldReadIsRefused(t *testing.T) {
 func TestApprovedPlansAreCopiedUnderNamesOfTheirOwn(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "plans")
 	p := NewPlan(Session{Folder: func() string { return dir }})
-	for _, text := range []string{"# Add a cache: ../../etc", "# Add a cache: ../../etc", "\x1b[2J", strings.Repeat("é", 500)} {
+	for _, text := range []string{
+		"# Add a cache: ../../etc", "# Add a cache: ../../etc", "\x1b[2J",
+		strings.Repeat("é", 500),
+	} {
 		path, err := p.copy(text)
 		if err != nil || filepath.Dir(path) != dir || len(filepath.Base(path)) > 80 {
 			t.Errorf("%q %v", path, err)
@@ -136,7 +158,10 @@ func TestApprovedPlansAreCopiedUnderNamesOfTheirOwn(t *testing.T) {
 }
 
 func TestTheFolderForPlans(t *testing.T) {
-	for setting, want := range map[string]string{"": "", "docs/plans": "/w/docs/plans", "~/plans": "/home/u/plans", "/p": "/p"} {
+	for setting, want := range map[string]string{
+		"": "", "docs/plans": "/w/docs/plans", "~/plans": "/home/u/plans",
+		"/p": "/p",
+	} {
 		if got := Folder(setting, "/home/u", "/w"); got != want {
 			t.Errorf("%q: %q, want %q", setting, got, want)
 		}
@@ -146,7 +171,10 @@ func TestTheFolderForPlans(t *testing.T) {
 // Whether plan mode is on is read back from the conversation, for a resumed one.
 func TestAConversationSaysWhetherPlanModeIsOn(t *testing.T) {
 	reminder := func(text string) llm.Message {
-		return llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text + "\n</system-reminder>", Origin: llm.OriginReminder}}}
+		return llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{
+			Text:   text + "\n</system-reminder>",
+			Origin: llm.OriginReminder,
+		}}}
 	}
 	exit := func(failed bool) []llm.Message {
 		return []llm.Message{

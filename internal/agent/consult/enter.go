@@ -11,7 +11,10 @@ import (
 
 // Entering is how EnterPlanMode asks.
 func (p *Plan) Entering() Dialog {
-	return Dialog{Question: p.askEnter, Decide: decideEnter, Nobody: "nobody can approve a plan in this run; go on without one"}
+	return Dialog{
+		Question: p.askEnter, Decide: decideEnter,
+		Nobody: "nobody can approve a plan in this run; go on without one",
+	}
 }
 
 // errPlanning is returned for entering plan mode twice.
@@ -58,6 +61,7 @@ func (p *Plan) Enter(context.Context) (*agent.Result, error) {
 		return nil, err
 	}
 	r := agent.TextResult("Plan mode is on. How to go on follows.")
-	r.Title, r.Meta, r.View = "plan first", map[string]any{"message": "plan mode is on"}, event.TextView{Summary: "Plan mode is on"}
+	r.Title, r.Meta, r.View = "plan first", map[string]any{"message": "plan mode is on"},
+		event.TextView{Summary: "Plan mode is on"}
 	return r, nil
 }

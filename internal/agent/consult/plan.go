@@ -151,7 +151,10 @@ func replaceFile(path, text string) error {
 
 // Approving is how ExitPlanMode asks.
 func (p *Plan) Approving() Dialog {
-	return Dialog{Question: p.askPlan, Decide: p.decidePlan, Nobody: "nobody can approve a plan in this run; end your turn with the plan as your answer"}
+	return Dialog{
+		Question: p.askPlan, Decide: p.decidePlan,
+		Nobody: "nobody can approve a plan in this run; end your turn with the plan as your answer",
+	}
 }
 
 func (p *Plan) askPlan(a agent.Approval) (event.Question, error) {
@@ -172,17 +175,25 @@ func (p *Plan) askPlan(a agent.Approval) (event.Question, error) {
 	call := a.Call
 	call.Input = encode(Exit{Plan: text, Path: p.File})
 	q := event.Question{
-		Agent: a.Agent, Title: "Approve this plan?", Consult: true, Call: &call, Free: true, Own: "No, and say what to change",
+		Agent: a.Agent, Title: "Approve this plan?", Consult: true, Call: &call, Free: true,
+		Own:     "No, and say what to change",
 		Preview: event.TextView{Text: text, Path: FileName, Language: "markdown"},
 	}
 	if before := p.Modes.PlannedFrom(); before == permission.Auto || before == permission.Bypass {
-		q.Options = append(q.Options, event.Option{ID: event.ChoiceOnce, Label: "Yes, and go back to the mode " + string(before)})
+		q.Options = append(q.Options, event.Option{ID: event.ChoiceOnce, Label: "Yes, and go back to the mode " +
+			string(before)})
 	}
 	q.Options = append(
-		q.Options, event.Option{ID: event.ChoiceEdits, Label: "Yes, and accept edits"}, event.Option{ID: event.ChoiceAsk, Label: "Yes, and ask before each edit"},
+		q.Options, event.Option{ID: event.ChoiceEdits, Label: "Yes, and accept edits"}, event.Option{
+			ID:    event.ChoiceAsk,
+			Label: "Yes, and ask before each edit",
+		},
 	)
 	if p.Fresh != nil {
-		q.Options = append(q.Options, event.Option{ID: event.ChoiceFresh, Label: "Yes, accept edits, and clear the context but for the plan"})
+		q.Options = append(q.Options, event.Option{
+			ID:    event.ChoiceFresh,
+			Label: "Yes, accept edits, and clear the context but for the plan",
+		})
 	}
 	q.Options = append(q.Options, event.Option{ID: event.ChoiceNo, Label: "No, keep planning"})
 	return q, nil
@@ -190,7 +201,8 @@ func (p *Plan) askPlan(a agent.Approval) (event.Question, error) {
 
 func (p *Plan) decidePlan(a agent.Approval, ans event.Answer) permission.Decision {
 	var in, changed Exit
-	if json.Unmarshal(a.Call.Input, &in) != nil || ans.Canceled || ans.Choice == "" || ans.Choice == event.ChoiceNo || ans.Choice == event.ChoiceNever {
+	if json.Unmarshal(a.Call.Input, &in) != nil || ans.Canceled || ans.Choice == "" || ans.Choice == event.ChoiceNo ||
+		ans.Choice == event.ChoiceNever {
 		return refused("the user wants to keep planning", ans)
 	}
 	text, err := p.Draft(in)
@@ -198,7 +210,8 @@ func (p *Plan) decidePlan(a agent.Approval, ans event.Answer) permission.Decisio
 		return refused(err.Error(), event.Answer{Text: "call ExitPlanMode again"})
 	}
 	c := choice{id: ans.Choice}
-	if ans.Input != nil && json.Unmarshal(ans.Input, &changed) == nil && strings.TrimSpace(changed.Plan) != "" && strings.TrimSpace(changed.Plan) != text {
+	if ans.Input != nil && json.Unmarshal(ans.Input, &changed) == nil && strings.TrimSpace(changed.Plan) != "" &&
+		strings.TrimSpace(changed.Plan) != text {
 		text, c.edited = strings.TrimSpace(changed.Plan), true
 	}
 	p.mu.Lock()
@@ -231,7 +244,8 @@ func (p *Plan) Approve(call, text string) (*agent.Result, error) {
 }
 
 func (p *Plan) result(c choice, text, copied string, copyErr error) *agent.Result {
-	b := "The user approved the plan. Plan mode is off and the mode is " + string(p.Modes.Mode()) + ": carry the plan out now."
+	b := "The user approved the plan. Plan mode is off and the mode is " + string(p.Modes.Mode()) +
+		": carry the plan out now."
 	if p.File != "" {
 		b += " It is kept in " + p.File + "."
 	}
@@ -245,7 +259,10 @@ func (p *Plan) result(c choice, text, copied string, copyErr error) *agent.Resul
 		b += " The user changed it; this is the plan now:\n\n" + text
 	}
 	r := agent.TextResult(b)
-	r.Title, r.View = Heading(text), event.TextView{Text: text, Path: FileName, Language: "markdown", Summary: "Approved: " + Heading(text)}
+	r.Title, r.View = Heading(text), event.TextView{
+		Text: text, Path: FileName, Language: "markdown",
+		Summary: "Approved: " + Heading(text),
+	}
 	r.Meta = map[string]any{"plan": text, "filePath": p.File, "isAgent": false}
 	r.Unstored = []string{"plan"} // the call has it
 	return r

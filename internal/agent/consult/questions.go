@@ -72,7 +72,8 @@ func (q Question) check() error {
 	case len(q.Question) > maxText || len(q.Header) > maxLabel:
 		return fmt.Errorf("its text must be shorter than %d bytes and its header than %d", maxText, maxLabel)
 	case len(q.Options) < 2 || len(q.Options) > maxOptions:
-		return fmt.Errorf("give 2 to %d options, not %d; the user can always answer in words of their own", maxOptions, len(q.Options))
+		return fmt.Errorf("give 2 to %d options, not %d; the user can always answer in words of their own", maxOptions,
+			len(q.Options))
 	}
 	seen := map[string]bool{}
 	for _, o := range q.Options {
@@ -80,7 +81,8 @@ func (q Question) check() error {
 		case strings.TrimSpace(o.Label) == "":
 			return errors.New("an option has no label")
 		case len(o.Label) > maxLabel || len(o.Description) > maxText || len(o.Preview) > maxPreview:
-			return fmt.Errorf("an option is too long; a label has at most %d bytes, a description %d, a preview %d", maxLabel, maxText, maxPreview)
+			return fmt.Errorf("an option is too long; a label has at most %d bytes, a description %d, a preview %d", maxLabel,
+				maxText, maxPreview)
 		case seen[o.Label]:
 			return fmt.Errorf("two options are called %q", o.Label)
 		}
@@ -91,7 +93,10 @@ func (q Question) check() error {
 
 // Asking is how AskUserQuestion asks.
 func Asking() Dialog {
-	return Dialog{Question: askQuestions, Decide: decideQuestions, Nobody: "nobody answers questions in this run; decide yourself, and name your assumptions"}
+	return Dialog{
+		Question: askQuestions, Decide: decideQuestions,
+		Nobody: "nobody answers questions in this run; decide yourself, and name your assumptions",
+	}
 }
 
 func askQuestions(a agent.Approval) (event.Question, error) {
@@ -106,7 +111,10 @@ func askQuestions(a agent.Approval) (event.Question, error) {
 	for _, q := range in.Questions {
 		part := event.Question{Title: q.Header, Text: q.Question, Multi: q.Multi, Free: true}
 		for i, o := range q.Options {
-			part.Options = append(part.Options, event.Option{ID: strconv.Itoa(i), Label: o.Label, Help: o.Description, Preview: o.Preview})
+			part.Options = append(part.Options, event.Option{
+				ID: strconv.Itoa(i), Label: o.Label, Help: o.Description,
+				Preview: o.Preview,
+			})
 		}
 		out.Parts = append(out.Parts, part)
 	}

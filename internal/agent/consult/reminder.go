@@ -28,8 +28,8 @@ const (
 const guide = `Read what you need and think it through. Where the user's answer decides the plan, ask with AskUserQuestion. ` +
 	`The plan is Markdown: the goal, the steps in order with the files they touch, and how to check the result; short enough to be read.`
 
-// Hook announces before each step that plan mode is on, or that it is off again. It costs a comparison while nothing changed.
-// A nil plan announces nothing.
+// Hook announces before each step that plan mode is on, or that it is off again. It costs a comparison while nothing
+// changed. A nil plan announces nothing.
 func (p *Plan) Hook(messages func() []llm.Message, revision func() int) agent.BeforeStep {
 	return agent.BeforeStep{Name: "plan mode", Run: func(ctx context.Context) ([]llm.Message, error) {
 		if p == nil {
@@ -55,7 +55,8 @@ func (p *Plan) clear(ctx context.Context) error {
 	if !fresh {
 		return nil
 	}
-	return p.Fresh(ctx, "The user approved the plan below and had the conversation before it cleared. Plan mode is off: carry the plan out.")
+	return p.Fresh(ctx, "The user approved the plan below and had the conversation before it cleared. Plan mode is "+
+		"off: carry the plan out.")
 }
 
 func (p *Plan) announce(messages func() []llm.Message, revision int) string {
@@ -70,14 +71,16 @@ func (p *Plan) announce(messages func() []llm.Message, revision int) string {
 	}
 	p.told.on = mode == permission.Plan
 	if !p.told.on {
-		return offHead + ", and the mode is " + string(mode) + ". You may change things again, as that mode allows.\n</system-reminder>"
+		return offHead + ", and the mode is " + string(mode) +
+			". You may change things again, as that mode allows.\n</system-reminder>"
 	}
 	return onHead + p.onText() + "\n</system-reminder>"
 }
 
 func (p *Plan) onText() string {
 	var b strings.Builder
-	b.WriteString(": every call that changes something is refused, also in commands and by subagents. Do not try to get around that.\n")
+	b.WriteString(": every call that changes something is refused, also in commands and by subagents. Do not try to " +
+		"get around that.\n")
 	if p.Guide != "" {
 		b.WriteString(strings.TrimSpace(p.Guide) + "\n")
 	} else {
@@ -89,7 +92,8 @@ func (p *Plan) onText() string {
 	case p.File == "":
 		b.WriteString("When the plan is ready, call ExitPlanMode with it.")
 	default:
-		fmt.Fprintf(&b, "The one file that you may write is the plan, %s. When it is ready, call ExitPlanMode: the user reads it there and approves it or says what to change. Do not ask for approval in another way.", p.File)
+		fmt.Fprintf(&b, "The one file that you may write is the plan, %s. When it is ready, call ExitPlanMode: the user "+
+			"reads it there and approves it or says what to change. Do not ask for approval in another way.", p.File)
 		if old, _ := p.Read(); old != "" {
 			b.WriteString(" The file has an earlier plan: read it, then change or replace it.")
 		}
@@ -127,7 +131,8 @@ func Approved(log *session.Session) string {
 	}
 	plans := map[string]string{}
 	approved := ""
-	b := log.Branch().Only(session.CallStart{}.Kind(), session.CallStart{Invoked: true}.Kind(), session.CallEnd{}.Kind()).Holding(ExitPlanName)
+	b := log.Branch().Only(session.CallStart{}.Kind(), session.CallStart{Invoked: true}.Kind(),
+		session.CallEnd{}.Kind()).Holding(ExitPlanName)
 	for _, e := range b.Entries(0, b.Len()) {
 		switch b := e.Body.(type) {
 		case session.CallStart:
@@ -148,8 +153,8 @@ func Approved(log *session.Session) string {
 // keptPlan is the longest plan that goes through a compaction whole, in bytes.
 const keptPlan = 24_000
 
-// Kept is the approved plan for the message that replaces a compacted conversation. It says whether the plan's file still
-// has it.
+// Kept is the approved plan for the message that replaces a compacted conversation. It says whether the plan's file
+// still has it.
 func (p *Plan) Kept(log *session.Session) string {
 	text := Approved(log)
 	if text == "" {

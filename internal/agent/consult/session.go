@@ -17,8 +17,8 @@ func Dialogs(plan *Plan) map[string]Dialog {
 	return out
 }
 
-// Useless reports a tool of this package that is of no use in a session: nobody answers there, or plan mode is not its own
-// to enter and leave.
+// Useless reports a tool of this package that is of no use in a session: nobody answers there, or plan mode is not its
+// own to enter and leave.
 func Useless(name string, asks bool, plan *Plan) bool {
 	switch name {
 	case QuestionName:

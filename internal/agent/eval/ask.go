@@ -42,7 +42,8 @@ func (m Models) ask(ctx context.Context, j Judge, system, question string, check
 			return broken
 		}
 		said.Parts = []llm.Part{llm.Text{Text: orNothing(said.PlainText())}}
-		messages = append(messages, said, llm.UserText("This answer cannot be read: "+broken.Error()+". Answer again, with the JSON object alone."))
+		messages = append(messages, said, llm.UserText("This answer cannot be read: "+broken.Error()+
+			". Answer again, with the JSON object alone."))
 	}
 }
 
@@ -54,7 +55,9 @@ func orNothing(s string) string {
 	return s
 }
 
-func (m Models) once(ctx context.Context, j Judge, system string, messages []llm.Message) (said llm.Message, err error) {
+func (m Models) once(ctx context.Context, j Judge, system string, messages []llm.Message) (said llm.Message,
+	err error,
+) {
 	name := j.Model
 	if name == "" {
 		name = small
@@ -72,7 +75,10 @@ func (m Models) once(ctx context.Context, j Judge, system string, messages []llm
 		return said, err
 	}
 	done := false
-	for delta, err := range model.Stream(ctx, &llm.Request{System: []llm.Part{llm.Text{Text: system}}, Messages: messages, MaxTokens: answerTokens, Effort: "off"}) {
+	for delta, err := range model.Stream(ctx, &llm.Request{
+		System: []llm.Part{llm.Text{Text: system}}, Messages: messages,
+		MaxTokens: answerTokens, Effort: "off",
+	}) {
 		if err != nil {
 			return said, err
 		}
@@ -89,7 +95,8 @@ func (m Models) once(ctx context.Context, j Judge, system string, messages []llm
 	return said, nil
 }
 
-// object finds the JSON object in an answer and reads it into v. Models like to put it into a code block or beside a sentence.
+// object finds the JSON object in an answer and reads it into v. Models like to put it into a code block or beside a
+// sentence.
 func object(answer string, v any) error {
 	from, to := strings.IndexByte(answer, '{'), strings.LastIndexByte(answer, '}')
 	if from < 0 || to < from {

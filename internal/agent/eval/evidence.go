@@ -106,7 +106,8 @@ func (g *Gate) earlier(j Judge) string {
 	for _, round := range g.before {
 		for _, v := range round.Verdicts {
 			if v.Judge == j.Name && v.Absent == "" {
-				fmt.Fprintf(&b, "\nYour verdict of round %d: isComplete %t. %s %s", round.Round, v.Complete, v.Reasoning, strings.Join(v.Suggestions, "; "))
+				fmt.Fprintf(&b, "\nYour verdict of round %d: isComplete %t. %s %s", round.Round, v.Complete, v.Reasoning,
+					strings.Join(v.Suggestions, "; "))
 			}
 		}
 	}
@@ -116,12 +117,18 @@ func (g *Gate) earlier(j Judge) string {
 	return "\n\nThe agent has worked on since. Judge the work as it is now." + b.String()
 }
 
-// RunCheck runs the check command of the settings as a call of Bash by an agent, with the call's id; nil if there is no command.
-func RunCheck(ctx context.Context, set Settings, id string, invoke func(context.Context, []llm.ToolCall) []llm.ToolResult) *event.EvalCheck {
+// RunCheck runs the check command of the settings as a call of Bash by an agent, with the call's id; nil if there is no
+// command.
+func RunCheck(ctx context.Context, set Settings, id string,
+	invoke func(context.Context, []llm.ToolCall) []llm.ToolResult,
+) *event.EvalCheck {
 	if set.Command == "" {
 		return nil
 	}
-	input, err := json.Marshal(map[string]any{"command": set.Command, "description": "Check the work", "timeout": set.Timeout.Milliseconds()})
+	input, err := json.Marshal(map[string]any{
+		"command": set.Command, "description": "Check the work",
+		"timeout": set.Timeout.Milliseconds(),
+	})
 	if err != nil {
 		return &event.EvalCheck{Command: set.Command, NotRun: err.Error()}
 	}
@@ -154,13 +161,15 @@ func outcome(command string, results []llm.ToolResult) *event.EvalCheck {
 	for _, r := range results {
 		text := llm.Message{Parts: r.Parts}.PlainText()
 		c.NotRun = ""
-		ran := strings.HasPrefix(text, "Exit code ") || strings.HasPrefix(text, "Command timed out") || strings.HasPrefix(text, "Command was ended")
+		ran := strings.HasPrefix(text, "Exit code ") || strings.HasPrefix(text, "Command timed out") ||
+			strings.HasPrefix(text, "Command was ended")
 		if r.IsError && !ran {
 			c.NotRun = cut(text, mostResult)
 			continue
 		}
 		// Bash takes exit code 1 of a search for an answer, with this note.
-		c.Failed, c.Output = r.IsError || strings.HasPrefix(text, late) || strings.Contains(text, "(Exit code "), tail(text, mostOutput)
+		c.Failed, c.Output = r.IsError || strings.HasPrefix(text, late) || strings.Contains(text, "(Exit code "),
+			tail(text, mostOutput)
 	}
 	return c
 }

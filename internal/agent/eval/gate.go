@@ -39,8 +39,10 @@ type Config struct {
 	On       func() bool
 	Judges   func() (judges []Judge, notes []string)
 	Settings func() Settings
-	Diff     func(limit int) string                                 // the changes of files in this turn; "": none, or not known
-	Invoke   func(context.Context, []llm.ToolCall) []llm.ToolResult // runs the check command, under the session's permissions
+	// the changes of files in this turn; "": none, or not known
+	Diff func(limit int) string
+	// runs the check command, under the session's permissions
+	Invoke func(context.Context, []llm.ToolCall) []llm.ToolResult
 }
 
 // Gate judges the work of a session's turns. It is used by one turn at a time.
@@ -59,7 +61,8 @@ func (g *Gate) Begin(m llm.Message) {
 	g.round, g.before, g.request = 0, nil, authored(m)
 }
 
-// After is the gate as a hook of the loop that follows another hook: when that one continues the turn, nothing is judged.
+// After is the gate as a hook of the loop that follows another hook: when that one continues the turn, nothing is
+// judged.
 func (g *Gate) After(first agent.BeforeStop) agent.BeforeStop {
 	return agent.BeforeStop{Name: first.Name, Run: func(ctx context.Context, reply llm.Message) ([]llm.Message, error) {
 		more, err := first.Run(ctx, reply)
@@ -70,8 +73,8 @@ func (g *Gate) After(first agent.BeforeStop) agent.BeforeStop {
 	}}
 }
 
-// skips reports whether the work of this turn is not judged: the gate is off (as it is for subagents), the reply is no regular end or is
-// empty, or the rounds are used up.
+// skips reports whether the work of this turn is not judged: the gate is off (as it is for subagents), the reply is no
+// regular end or is empty, or the rounds are used up.
 func (g *Gate) skips(reply llm.Message) bool {
 	return !g.On() || reply.Stop != llm.StopEndTurn || strings.TrimSpace(reply.PlainText()) == "" || g.round >= g.rounds()
 }

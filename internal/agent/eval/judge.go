@@ -34,9 +34,12 @@ type Folder struct {
 // BuiltIn lists the judges that are always there.
 func BuiltIn() []Judge {
 	return []Judge{
-		{Name: "Correctness", Weight: 1, Source: "built-in", Focus: "Bugs, logic errors, syntax, edge cases. The work passes if it does correctly what was asked, without errors."},
-		{Name: "Completeness", Weight: 1, Source: "built-in", Focus: "All parts of the request, consistent changes, no TODOs or placeholders left. The work passes if every part of the request is covered."},
-		{Name: "Goal Alignment", Weight: 1, Source: "built-in", Focus: "The user's underlying intent and the approach. The work passes if the result serves the user's actual need."},
+		{Name: "Correctness", Weight: 1, Source: "built-in", Focus: "Bugs, logic errors, syntax, edge cases. The work " +
+			"passes if it does correctly what was asked, without errors."},
+		{Name: "Completeness", Weight: 1, Source: "built-in", Focus: "All parts of the request, consistent changes, no " +
+			"TODOs or placeholders left. The work passes if every part of the request is covered."},
+		{Name: "Goal Alignment", Weight: 1, Source: "built-in", Focus: "The user's underlying intent and the approach. " +
+			"The work passes if the result serves the user's actual need."},
 	}
 }
 
@@ -46,8 +49,8 @@ const (
 	maxFile    = 64 << 10 // bytes of a file
 )
 
-// Find reads the judges of folders, lowest precedence first, after the built-in ones. A file with the name of another judge replaces it;
-// weight 0 removes it. A file that cannot be used is left out with a note.
+// Find reads the judges of folders, lowest precedence first, after the built-in ones. A file with the name of another
+// judge replaces it; weight 0 removes it. A file that cannot be used is left out with a note.
 func Find(folders []Folder) (judges []Judge, notes []string) {
 	judges = BuiltIn()
 	for _, f := range folders {
@@ -126,7 +129,8 @@ func parse(path string, src []byte) (Judge, error) {
 		return j, fmt.Errorf("%s: tools: write true, for read-only tools, or false", path)
 	}
 	if j.Tools = tools; j.Focus == "" && j.Weight > 0 {
-		return j, fmt.Errorf("%s: it has no perspective; write as its text what the judge examines and when the work passes", path)
+		return j, fmt.Errorf("%s: it has no perspective; write as its text what the judge examines and when the work passes",
+			path)
 	}
 	return j, nil
 }

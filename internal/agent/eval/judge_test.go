@@ -23,8 +23,10 @@ func TestJudgesOfFilesAddReplaceAndRemove(t *testing.T) {
 	judgeFile(t, user, "off.md", "---\nname: completeness\nweight: 0\n---\n")
 	judgeFile(t, project, "security.md", "Only injection.")
 	judges, notes := eval.Find([]eval.Folder{{Path: user}})
-	if got := judges[len(judges)-1]; len(judges) != 3 || len(notes) != 0 || got.Name != "security" || got.Focus != "Secrets.\nInjection." ||
-		got.Model != "sonnet" || got.Weight != 2 || !got.Tools || slices.ContainsFunc(judges, func(j eval.Judge) bool { return j.Name == "Completeness" }) {
+	if got := judges[len(judges)-1]; len(judges) != 3 || len(notes) != 0 || got.Name != "security" ||
+		got.Focus != "Secrets.\nInjection." ||
+		got.Model != "sonnet" || got.Weight != 2 || !got.Tools || slices.ContainsFunc(judges,
+		func(j eval.Judge) bool { return j.Name == "Completeness" }) {
 		t.Errorf("%+v %q", judges, notes)
 	}
 	judges, _ = eval.Find([]eval.Folder{{Path: user}, {Path: project, Bound: project}})
@@ -63,7 +65,8 @@ func TestAJudgeThatCannotBeUsedIsNamed(t *testing.T) {
 	if err := os.Symlink(filepath.Join(outside, "a.md"), filepath.Join(dir, "a.md")); err != nil {
 		t.Fatal(err)
 	}
-	if judges, notes := eval.Find([]eval.Folder{{Path: dir, Bound: dir}}); len(judges) != 3 || len(notes) != 1 || !strings.Contains(notes[0], "leads out of the project") {
+	if judges, notes := eval.Find([]eval.Folder{{Path: dir, Bound: dir}}); len(judges) != 3 || len(notes) != 1 ||
+		!strings.Contains(notes[0], "leads out of the project") {
 		t.Errorf("%+v %q", judges, notes)
 	}
 }

@@ -11,8 +11,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// attended runs a command until it has ended or goes on in the background: from the beginning, where its handler says so, or
-// from the line {"async": true} on, which it prints first. Nobody waits for it then, and it does not end with the turn.
+// attended runs a command until it has ended or goes on in the background: from the beginning, where its handler says
+// so, or from the line {"async": true} on, which it prints first. Nobody waits for it then, and it does not end with
+// the turn.
 func (h *Hooks) attended(ctx context.Context, handler *Handler, o occasion, id string, input []byte) Run {
 	ran, cancel := context.WithCancelCause(context.WithoutCancel(ctx))
 	unbind := context.AfterFunc(ctx, func() { cancel(context.Cause(ctx)) })
@@ -76,8 +77,8 @@ func (h *Hooks) deliver(r Run, record func()) {
 	}
 }
 
-// inBackground reports output whose first line is {"async": true}. The rest is what counts of it: from the next line on that
-// begins with a brace, else all of it.
+// inBackground reports output whose first line is {"async": true}. The rest is what counts of it: from the next line on
+// that begins with a brace, else all of it.
 func inBackground(stdout []byte) (rest []byte, ok bool) {
 	line, rest, _ := bytes.Cut(bytes.TrimSpace(stdout), []byte("\n"))
 	if ok, _ = leaves(line); !ok {
@@ -114,7 +115,8 @@ const mostAsync = 24 * 60 * 60 * 1000
 // mostFirst is how long a first line can be that lets a command go on in the background, in bytes.
 const mostFirst = 1000
 
-// leaving waits for the first line of a command's output, and calls leave where it says that the command goes on in the background.
+// leaving waits for the first line of a command's output, and calls leave where it says that the command goes on in the
+// background.
 func leaving(leave func(time.Duration)) func(text []byte) bool {
 	if leave == nil {
 		return nil
@@ -151,7 +153,10 @@ func (h *Hooks) News() (m llm.Message, ok bool) {
 	defer h.mu.Unlock()
 	text := joined(h.later)
 	h.later = nil
-	return llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: reminder("Hook: " + text).Text, Origin: llm.OriginReminder}}}, text != ""
+	return llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{
+		Text:   reminder("Hook: " + text).Text,
+		Origin: llm.OriginReminder,
+	}}}, text != ""
 }
 
 // postpone keeps a text for the next step.

@@ -20,7 +20,8 @@ func background(t *testing.T, more, first, last string) (h *hook.Hooks, bus *eve
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := machine(t, `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", `+more+`"command": `+string(command)+`}]}]}}`)
+	m := machine(t, `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", `+more+`"command": `+string(command)+
+		`}]}]}}`)
 	h, bus = open(t, m)
 	return h, bus, func() {
 		if err := os.WriteFile(filepath.Join(m.Root, "go"), nil, 0o600); err != nil {
@@ -38,8 +39,9 @@ func TestACommandThatSaysSoGoesOnInTheBackground(t *testing.T) {
 	} {
 		h, _, goOn := background(t, "", first, last)
 		turn, end := context.WithCancel(t.Context())
-		runs, err := h.Try(turn, "PreToolUse", map[string]any{"tool_name": "Bash"}) // returns although the file "go" is not there
-		end()                                                                       // the command does not end with the turn
+		// returns although the file "go" is not there
+		runs, err := h.Try(turn, "PreToolUse", map[string]any{"tool_name": "Bash"})
+		end() // the command does not end with the turn
 		if err != nil || len(runs) != 1 {
 			t.Fatal(runs, err)
 		}

@@ -25,8 +25,8 @@ func (r Run) defers() bool {
 	return r.Output.Specific.PermissionDecision == "defer" && !blocked && !stops
 }
 
-// deferred makes the verdicts of handlers that put a call off end the turn, in a run without a person, unless another handler refuses
-// the call. With a person, or in a subagent, they ask.
+// deferred makes the verdicts of handlers that put a call off end the turn, in a run without a person, unless another
+// handler refuses the call. With a person, or in a subagent, they ask.
 func (h *Hooks) deferred(call llm.ToolCall, runs []Run, verdicts []agent.Verdict) {
 	if h.s.Interactive || h.child() || !slices.ContainsFunc(runs, Run.defers) {
 		return
@@ -46,8 +46,8 @@ func (h *Hooks) deferred(call llm.ToolCall, runs []Run, verdicts []agent.Verdict
 	h.s.Publish(event.Deferred{Call: call})
 }
 
-// goOn makes the calls again that hooks put off at the end of the last turn; the hooks judge them anew. The parts are their results. One
-// that is put off again is an error.
+// goOn makes the calls again that hooks put off at the end of the last turn; the hooks judge them anew. The parts are
+// their results. One that is put off again is an error.
 func (h *Hooks) goOn(ctx context.Context) (parts []llm.Part, err error) {
 	for _, call := range h.waiting() {
 		res := h.s.Invoke(ctx, []llm.ToolCall{call})[0]
@@ -55,7 +55,9 @@ func (h *Hooks) goOn(ctx context.Context) (parts []llm.Part, err error) {
 		if res.IsError && strings.Contains(text, putOff) {
 			return nil, &agent.Blocked{Reason: "a hook put the call of " + call.Name + " off again"}
 		}
-		parts = append(parts, reminder(fmt.Sprintf("The call of %s that a hook had put off (%s) was made now. Its result: %s", call.Name, call.ID, cmp.Or(text, "(none)"))))
+		parts = append(parts, reminder(fmt.Sprintf(
+			"The call of %s that a hook had put off (%s) was made now. Its result: %s", call.Name, call.ID,
+			cmp.Or(text, "(none)"))))
 		for _, p := range res.Parts {
 			if _, ok := p.(llm.Text); !ok {
 				parts = append(parts, p)
@@ -65,7 +67,8 @@ func (h *Hooks) goOn(ctx context.Context) (parts []llm.Part, err error) {
 	return parts, nil
 }
 
-// waiting lists the calls of the last message that hooks put off. The text of a result alone is no proof of it: the log has the run.
+// waiting lists the calls of the last message that hooks put off. The text of a result alone is no proof of it: the log
+// has the run.
 func (h *Hooks) waiting() (out []llm.ToolCall) {
 	if h.child() || h.s.Log() == nil || h.s.Invoke == nil {
 		return nil

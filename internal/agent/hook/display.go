@@ -7,7 +7,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 )
 
-// display is what says how a reply is shown: nil without hooks of MessageDisplay, and for agents, whose replies are results of calls.
+// display is what says how a reply is shown: nil without hooks of MessageDisplay, and for agents, whose replies are
+// results of calls.
 func (h *Hooks) display() func(context.Context, agent.Showing) (string, bool) {
 	if h.child() || !h.Any("MessageDisplay") {
 		return nil
@@ -50,6 +51,7 @@ func (h *Hooks) disagree(first *Run, other Run) {
 	h.disagreed = true
 	h.mu.Unlock()
 	if !told {
-		h.warn(fmt.Sprintf("two hooks of MessageDisplay show the same text differently; %s counts, %s does not", first.Handler.Text(), other.Handler.Text()))
+		h.warn(fmt.Sprintf("two hooks of MessageDisplay show the same text differently; %s counts, %s does not",
+			first.Handler.Text(), other.Handler.Text()))
 	}
 }

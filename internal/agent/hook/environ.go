@@ -9,7 +9,8 @@ import (
 
 // environ is the environment of a command.
 func (h *Hooks) environ(handler *Handler, o occasion) []string {
-	env := slices.DeleteFunc(slices.Clone(h.m.Environ(handler.place.Foreign)), func(kv string) bool { return strings.HasPrefix(kv, "OTEL_") })
+	env := slices.DeleteFunc(slices.Clone(h.m.Environ(handler.place.Foreign)),
+		func(kv string) bool { return strings.HasPrefix(kv, "OTEL_") })
 	env = append(env, "CLAUDE_PROJECT_DIR="+h.m.Root, "LATHE_PROJECT_DIR="+h.m.Root)
 	if e := h.s.Effort(); e != "" {
 		env = append(env, "CLAUDE_EFFORT="+string(e))
@@ -79,7 +80,8 @@ func (h *Hooks) Overlay(env []string) []string {
 	}
 	for line := range strings.Lines(string(text)) {
 		if name, value, ok := assignment(line); ok {
-			env = append(slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") }), name+"="+expandFrom(value, env))
+			env = append(slices.DeleteFunc(slices.Clone(env), func(kv string) bool { return strings.HasPrefix(kv, name+"=") }),
+				name+"="+expandFrom(value, env))
 		}
 	}
 	return env

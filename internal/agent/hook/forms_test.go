@@ -22,7 +22,8 @@ func put(t testing.TB, path, text string) {
 	}
 }
 
-// The forms are those of the files hooks/hooks.json and .claude/settings.json of public repositories, with scripts of our own.
+// The forms are those of the files hooks/hooks.json and .claude/settings.json of public repositories, with scripts of
+// our own.
 func TestHooksInTheFormsThatPeopleHave(t *testing.T) {
 	for name, c := range map[string]struct {
 		hooks  string
@@ -52,7 +53,8 @@ func TestHooksInTheFormsThatPeopleHave(t *testing.T) {
 		},
 		"a formatter that takes the path from the input": {
 			`{"PostToolUse": [{"matcher": "Edit|MultiEdit|Write", "hooks": [{"type": "command", "command": "sed -n 's/.*\"file_path\":\"\\([^\"]*\\)\".*/\\1/p' | { read -r f; case $f in *.go) echo formatted $f >&2; exit 2;; esac; }"}]}]}`,
-			"PostToolUse", `{"tool_name": "Write", "tool_input": {"file_path": "/p/a.go"}, "tool_response": {}}`, "block formatted /p/a.go",
+			"PostToolUse", `{"tool_name": "Write", "tool_input": {"file_path": "/p/a.go"}, "tool_response": {}}`,
+			"block formatted /p/a.go",
 		},
 		"a sound at a notification": {
 			`{"Notification": [{"matcher": "", "hooks": [{"type": "command", "command": "command -v afplay >/dev/null && afplay x.aiff || true"}]}]}`,
@@ -81,9 +83,11 @@ func TestHooksInTheFormsThatPeopleHave(t *testing.T) {
 	} {
 		m := machine(t, `{}`)
 		root := filepath.Join(filepath.Dir(m.Root), "plugin")
-		put(t, filepath.Join(root, "scripts", "guard.sh"), "#!/bin/sh\ngrep -q 'rm -rf' && { echo not that >&2; exit 2; }\nexit 0\n")
+		put(t, filepath.Join(root, "scripts", "guard.sh"),
+			"#!/bin/sh\ngrep -q 'rm -rf' && { echo not that >&2; exit 2; }\nexit 0\n")
 		put(t, filepath.Join(root, "scripts", "track.sh"), "#!/bin/sh\nexit 0\n")
-		put(t, filepath.Join(m.Root, ".claude", "hooks", "prompt.sh"), "#!/bin/sh\necho the project is $(basename \"$CLAUDE_PROJECT_DIR\")\n")
+		put(t, filepath.Join(m.Root, ".claude", "hooks", "prompt.sh"),
+			"#!/bin/sh\necho the project is $(basename \"$CLAUDE_PROJECT_DIR\")\n")
 		m.Given = groups(t, c.hooks, hook.Place{Root: root, Data: root})
 		if err := m.Check(); err != nil || len(m.Notes()) > 0 {
 			t.Errorf("%s: %v, notes %q", name, err, m.Notes())
@@ -152,7 +156,8 @@ func TestTheExampleOfThePageWorks(t *testing.T) {
 	if err := m.Check(); err != nil || len(m.List()) != 3 || len(m.Notes()) > 0 {
 		t.Fatalf("%v, %d hooks, notes %q", err, len(m.List()), m.Notes())
 	}
-	if got := decided(t, m, "PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "git push"}}`); got != "deny not on Fridays" {
+	if got := decided(t, m, "PreToolUse",
+		`{"tool_name": "Bash", "tool_input": {"command": "git push"}}`); got != "deny not on Fridays" {
 		t.Errorf("got %q", got)
 	}
 	if got := decided(t, m, "PostToolUse", `{"tool_name": "Write", "tool_input": {}, "tool_response": {}}`); got != "" {

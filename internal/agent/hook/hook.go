@@ -1,8 +1,9 @@
 // Package hook runs the hooks of the user, a project, an organisation and a host program: commands, HTTP requests and
-// questions to a model at events of a session, in Claude Code's form (https://docs.anthropic.com/en/docs/claude-code/hooks).
+// questions to a model at events of a session, in Claude Code's form
+// (https://docs.anthropic.com/en/docs/claude-code/hooks).
 //
-// The words: an event is an occasion, such as PreToolUse; a group is a matcher and its handlers; a handler is one command,
-// request or question; its subject is the word that matchers are compared with, such as the name of a tool.
+// The words: an event is an occasion, such as PreToolUse; a group is a matcher and its handlers; a handler is one
+// command, request or question; its subject is the word that matchers are compared with, such as the name of a tool.
 //
 // Promises: all handlers of an event run side by side, and the strictest result counts; a handler that fails, hangs or
 // prints nonsense is reported and decides nothing, except that a callback of the host program refuses what it guards; a
@@ -38,7 +39,8 @@ type Machine struct {
 	Root           string         // the project's folder
 	Runner         *sandbox.Runner
 	Environ        func(foreign bool) []string // of commands; foreign: of a project or a plugin, which get no credentials
-	// Confine confines a command of a project or a plugin; nil, or a nil result: not confined. done is called when it has ended.
+	// Confine confines a command of a project or a plugin; nil, or a nil result: not confined. done is called when it has
+	// ended.
 	Confine func() (c *sandbox.Confinement, done func(), err error)
 	// Approved are the answers about hooks that skills and agents of the project bring along; nil: none is approved.
 	Approved *approved.Answers
@@ -61,15 +63,17 @@ type Session struct {
 	Dir    func() string
 	Mode   func() permission.Mode
 	Effort func() llm.Effort
-	Scope  func() Scope                                                 // the hooks of the kind of agent that the session is of, for the next prompt; nil: none
+	// the hooks of the kind of agent that the session is of, for the next prompt; nil: none
+	Scope  func() Scope
 	Expand func(llm.Message) (name, args, source, line string, ok bool) // the command that a prompt is; nil: none is
 	Agent  string                                                       // the kind of the agent; "" is lathe's own
 	Main   *Hooks                                                       // of the main conversation; nil: this is it
 	// Invoke runs calls for handlers of the types mcp_tool and agent.
 	Invoke func(context.Context, []llm.ToolCall) []llm.ToolResult
 	Model  func() llm.ModelInfo
-	Models func(ctx context.Context, name string) (llm.Model, error) // for handlers that ask; "" is the model for small work
-	Count  func(purpose string, m llm.ModelInfo, u llm.Usage)        // adds their use to the cost of the session
+	// for handlers that ask; "" is the model for small work
+	Models func(ctx context.Context, name string) (llm.Model, error)
+	Count  func(purpose string, m llm.ModelInfo, u llm.Usage) // adds their use to the cost of the session
 	// Background lists what works in the background, in all of the conversation; nil: nothing does.
 	Background func() []event.BackgroundTask
 	Life       context.Context // ends with the session
@@ -248,14 +252,16 @@ func (r Run) blocked() (string, bool) {
 	return r.unanswered()
 }
 
-// unanswered reports a callback of the host program that failed where it could have refused something, and the reason to refuse it:
-// the host relies on its hook, unless it says onFailure: "continue" (HookCallbackMatcher in the Agent SDK's sdk.d.ts).
+// unanswered reports a callback of the host program that failed where it could have refused something, and the reason
+// to refuse it: the host relies on its hook, unless it says onFailure: "continue" (HookCallbackMatcher in the Agent
+// SDK's sdk.d.ts).
 func (r Run) unanswered() (string, bool) {
 	if r.Err == nil || r.Handler.Type != typeCallback || r.Handler.lenient {
 		return "", false
 	}
 	k := events()[r.Handler.Event]
-	return fmt.Sprintf("the host program's hook of %s gave no valid answer: %v", r.Handler.Event, r.Err), k.protects && !k.resumes
+	return fmt.Sprintf("the host program's hook of %s gave no valid answer: %v", r.Handler.Event, r.Err),
+		k.protects && !k.resumes
 }
 
 // stops reports a hook that ends the turn, and the reason.
@@ -312,7 +318,8 @@ func (h *Hooks) matching(o occasion) (out []*Handler) {
 	return out
 }
 
-// covered tests the rule of a handler. A rule that cannot be tested counts as matching, so that a hook that protects runs.
+// covered tests the rule of a handler. A rule that cannot be tested counts as matching, so that a hook that protects
+// runs.
 func (h *Hooks) covered(handler *Handler, call *llm.ToolCall) bool {
 	if call == nil {
 		return false

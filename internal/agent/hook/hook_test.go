@@ -37,7 +37,10 @@ func machine(t testing.TB, settings string, given ...hook.Group) *hook.Machine {
 	if err := os.WriteFile(filepath.Join(home, ".claude", "settings.json"), []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(config.Options{Dir: dir, Home: home, Environ: []string{"HOME=" + home}, ManagedPaths: []string{}})
+	c, err := config.Load(config.Options{
+		Dir: dir, Home: home, Environ: []string{"HOME=" + home},
+		ManagedPaths: []string{},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -55,8 +58,10 @@ func open(t testing.TB, m *hook.Machine) (*hook.Hooks, *event.Bus) {
 	bus := event.NewBus()
 	t.Cleanup(bus.Close)
 	h, err := m.New(hook.Session{
-		Journal: journal.New(nil, bus, nil), Dir: func() string { return m.Root }, Mode: func() permission.Mode { return permission.Plan },
-		Effort: func() llm.Effort { return "" }, Model: func() llm.ModelInfo { return llm.ModelInfo{} }, Life: t.Context(), Interactive: true,
+		Journal: journal.New(nil, bus, nil), Dir: func() string { return m.Root },
+		Mode:   func() permission.Mode { return permission.Plan },
+		Effort: func() llm.Effort { return "" }, Model: func() llm.ModelInfo { return llm.ModelInfo{} }, Life: t.Context(),
+		Interactive: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -80,13 +85,17 @@ func try(t testing.TB, settings, name, fields string) []hook.Run {
 
 func TestMatchersAreListsOrExpressions(t *testing.T) {
 	for matcher, want := range map[string]string{
-		"": "Bash Write Task mcp__a__b", "*": "Bash Write Task mcp__a__b", "Bash": "Bash", "Bash|Write": "Bash Write", "Bash, Write": "Bash Write",
-		"bash": "", "Agent": "Task", "mcp__a": "", "mcp__a__.*": "mcp__a__b", "^Wr": "Write", "B.sh|Task": "Bash Task", "MultiEdit": "",
-		"^(?!Bash$)": "Write Task mcp__a__b", "^mcp__(?!b__).*": "mcp__a__b", "(?<=mcp__)b": "", "(?<server>a)__b": "mcp__a__b",
+		"": "Bash Write Task mcp__a__b", "*": "Bash Write Task mcp__a__b", "Bash": "Bash", "Bash|Write": "Bash Write",
+		"Bash, Write": "Bash Write",
+		"bash":        "", "Agent": "Task", "mcp__a": "", "mcp__a__.*": "mcp__a__b", "^Wr": "Write",
+		"B.sh|Task": "Bash Task", "MultiEdit": "",
+		"^(?!Bash$)": "Write Task mcp__a__b", "^mcp__(?!b__).*": "mcp__a__b", "(?<=mcp__)b": "",
+		"(?<server>a)__b": "mcp__a__b",
 	} {
 		var got []string
 		for _, tool := range []string{"Bash", "Write", "Task", "mcp__a__b"} {
-			settings := `{"hooks": {"PreToolUse": [{"matcher": "` + matcher + `", "hooks": [{"type": "command", "command": "true"}]}]}}`
+			settings := `{"hooks": {"PreToolUse": [{"matcher": "` + matcher +
+				`", "hooks": [{"type": "command", "command": "true"}]}]}}`
 			if len(try(t, settings, "PreToolUse", `{"tool_name": "`+tool+`", "tool_input": {}}`)) > 0 {
 				got = append(got, tool)
 			}
@@ -99,7 +108,8 @@ func TestMatchersAreListsOrExpressions(t *testing.T) {
 
 func TestAnExpressionThatTakesTooLongCountsAsMatching(t *testing.T) {
 	const endless = `^(?=x)(x+x+)+y`
-	settings := `{"hooks": {"PreToolUse": [{"matcher": "` + endless + `", "hooks": [{"type": "command", "command": "true"}]}]}}`
+	settings := `{"hooks": {"PreToolUse": [{"matcher": "` + endless +
+		`", "hooks": [{"type": "command", "command": "true"}]}]}}`
 	if len(try(t, settings, "PreToolUse", `{"tool_name": "`+strings.Repeat("x", 64)+`-", "tool_input": {}}`)) != 1 {
 		t.Error("the hook did not run")
 	}
@@ -125,7 +135,9 @@ func TestRequestsGoToTheAddressWithTheNamedVariablesOnly(t *testing.T) {
 		mu.Unlock()
 		switch r.URL.Path {
 		case "/deny":
-			_, _ = io.WriteString(w, `{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "not today"}}`)
+			_,
+				_ = io.WriteString(w,
+				`{"hookSpecificOutput": {"permissionDecision": "deny", "permissionDecisionReason": "not today"}}`)
 		case "/text":
 			_, _ = io.WriteString(w, "hello")
 		case "/moved":
@@ -136,8 +148,12 @@ func TestRequestsGoToTheAddressWithTheNamedVariablesOnly(t *testing.T) {
 	}
 	srv := httptest.NewServer(http.HandlerFunc(answer))
 	defer srv.Close()
-	for path, want := range map[string]string{"/deny": "deny not today ", "/empty": "  ", "/text": "  the answer is neither empty", "/moved": "  127.0.0.1", "/broken": "  127.0.0.1"} {
-		settings := `{"hooks": {"PreToolUse": [{"hooks": [{"type": "http", "url": "` + srv.URL + path + `", "headers": {"X-A": "a $TOKEN", "X-B": "${OTHER}!"}, "allowedEnvVars": ["TOKEN"]}]}]}}`
+	for path, want := range map[string]string{
+		"/deny": "deny not today ", "/empty": "  ",
+		"/text": "  the answer is neither empty", "/moved": "  127.0.0.1", "/broken": "  127.0.0.1",
+	} {
+		settings := `{"hooks": {"PreToolUse": [{"hooks": [{"type": "http", "url": "` + srv.URL + path +
+			`", "headers": {"X-A": "a $TOKEN", "X-B": "${OTHER}!"}, "allowedEnvVars": ["TOKEN"]}]}]}}`
 		runs := try(t, settings, "PreToolUse", `{"tool_name": "Bash", "tool_input": {"command": "ls"}}`)
 		word, why := runs[0].Verdict()
 		text := word + " " + why + " "
@@ -179,7 +195,9 @@ func TestExitCodesAndOutputs(t *testing.T) {
 		`kill -9 $$`:                "failed",
 		`head -c 3000000 /dev/zero`: "",
 	} {
-		settings, err := json.Marshal(map[string]any{"hooks": map[string]any{"PreToolUse": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}}})
+		settings,
+			err := json.Marshal(
+			map[string]any{"hooks": map[string]any{"PreToolUse": []any{map[string]any{"hooks": []any{map[string]any{"type": "command", "command": command}}}}}})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -197,7 +215,8 @@ func TestExitCodesAndOutputs(t *testing.T) {
 }
 
 func TestAProgramWithArgumentsRunsWithoutAShell(t *testing.T) {
-	r := try(t, `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "printf", "args": ["%s", "$HOME; ${CLAUDE_PROJECT_DIR}"]}]}]}}`, "UserPromptSubmit", `{"prompt": "x"}`)[0]
+	r := try(t,
+		`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "command": "printf", "args": ["%s", "$HOME; ${CLAUDE_PROJECT_DIR}"]}]}]}}`, "UserPromptSubmit", `{"prompt": "x"}`)[0]
 	if text := r.Context(); !strings.HasPrefix(text, "$HOME; /") || !strings.HasSuffix(text, "/p") {
 		t.Errorf("got %q", text)
 	}
@@ -238,7 +257,8 @@ func TestPowerShellGetsTheFoldersAsItNamesVariables(t *testing.T) {
 	bin := t.TempDir()
 	put(t, filepath.Join(bin, "pwsh"), "#!/bin/sh\necho \"$3\"\n")
 	t.Setenv("PATH", bin+":"+os.Getenv("PATH"))
-	m := machine(t, `{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "shell": "powershell", "command": "& ${CLAUDE_PROJECT_DIR}/x.ps1"}]}]}}`)
+	m := machine(t,
+		`{"hooks": {"UserPromptSubmit": [{"hooks": [{"type": "command", "shell": "powershell", "command": "& ${CLAUDE_PROJECT_DIR}/x.ps1"}]}]}}`)
 	h, _ := open(t, m)
 	for _, want := range []string{"& " + m.Root + "/x.ps1", "& ${env:CLAUDE_PROJECT_DIR}/x.ps1"} {
 		runs, err := h.Try(t.Context(), "UserPromptSubmit", map[string]any{"prompt": "x"})
@@ -284,7 +304,10 @@ func TestOnlyHooksOfSkillsRunOnce(t *testing.T) {
 }
 
 func TestVariablesOfSessionStartReachCommands(t *testing.T) {
-	h, _ := open(t, machine(t, `{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "printf 'export A=1\\nB=\"$A$A\"\\nexport PATH=/x:$PATH\\nexport C='\"'\"'$A'\"'\"'\\n# D=2\\nrm -rf x\\n' > $CLAUDE_ENV_FILE"}]}]}}`))
+	h,
+		_ := open(t,
+		machine(t,
+			`{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "printf 'export A=1\\nB=\"$A$A\"\\nexport PATH=/x:$PATH\\nexport C='\"'\"'$A'\"'\"'\\n# D=2\\nrm -rf x\\n' > $CLAUDE_ENV_FILE"}]}]}}`))
 	if _, err := h.Try(t.Context(), "SessionStart", map[string]any{"source": "startup"}); err != nil {
 		t.Fatal(err)
 	}
@@ -309,7 +332,8 @@ func TestAHookThatProtectsAndCannotBeReadIsAnError(t *testing.T) {
 			t.Errorf("%s: got %v, want %q", settings, err, want)
 		}
 	}
-	m := machine(t, `{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}]}}`)
+	m := machine(t,
+		`{"hooks": {"PostToolUse": [{"hooks": [{"type": "x"}]}], "SessionStart": [{"hooks": [{"type": "prompt", "prompt": "x"}]}], "Nothing": [{"hooks": []}]}}`)
 	if err := m.Check(); err != nil || len(m.Notes()) != 3 {
 		t.Errorf("got %v and the notes %q, want three notes", err, m.Notes())
 	}
@@ -321,20 +345,28 @@ func TestAHostsHooksAreCalledByTheirIDs(t *testing.T) {
 		got = id + " " + use + " " + string(input)
 		return json.RawMessage(`{"decision": "block", "reason": "the host says no"}`), nil
 	}
-	m := machine(t, `{"disableAllHooks": true}`, hook.Group{Event: "PreToolUse", JSON: json.RawMessage(`{"matcher": "Bash", "hookCallbackIds": ["hook_0"]}`), From: "the host", Call: call})
+	m := machine(t, `{"disableAllHooks": true}`, hook.Group{
+		Event: "PreToolUse",
+		JSON:  json.RawMessage(`{"matcher": "Bash", "hookCallbackIds": ["hook_0"]}`), From: "the host", Call: call,
+	})
 	m.SwitchOff(true)
 	h, _ := open(t, m)
-	runs, err := h.Try(t.Context(), "PreToolUse", map[string]any{"tool_name": "Bash", "tool_input": map[string]any{}, "tool_use_id": "toolu_1"})
+	runs, err := h.Try(t.Context(), "PreToolUse", map[string]any{
+		"tool_name": "Bash", "tool_input": map[string]any{},
+		"tool_use_id": "toolu_1",
+	})
 	if err != nil || len(runs) != 1 {
 		t.Fatalf("%d runs, %v", len(runs), err)
 	}
-	if word, why := runs[0].Verdict(); word != "deny" || why != "the host says no" || !strings.HasPrefix(got, "hook_0 toolu_1 {") || !strings.Contains(got, `"permission_mode":"plan"`) {
+	if word, why := runs[0].Verdict(); word != "deny" || why != "the host says no" || !strings.HasPrefix(got,
+		"hook_0 toolu_1 {") || !strings.Contains(got, `"permission_mode":"plan"`) {
 		t.Errorf("got %s %s after %s", word, why, got)
 	}
 }
 
 func TestAQuestionThatNobodyAnswersIsNotified(t *testing.T) {
-	m := machine(t, `{"hooks": {"Notification": [{"matcher": "permission_prompt", "hooks": [{"type": "command", "command": "cat > told"}]}]}}`)
+	m := machine(t,
+		`{"hooks": {"Notification": [{"matcher": "permission_prompt", "hooks": [{"type": "command", "command": "cat > told"}]}]}}`)
 	h, _ := open(t, m)
 	h.Watch(event.Asked{ID: "q1", Question: event.Question{Title: "Bash"}})
 	h.Watch(event.Asked{ID: "q2", Question: event.Question{Title: "Write"}})
@@ -350,7 +382,9 @@ func TestAQuestionThatNobodyAnswersIsNotified(t *testing.T) {
 }
 
 func BenchmarkCallWithAHook(b *testing.B) {
-	h, _ := open(b, machine(b, `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "/bin/true", "args": []}]}]}}`))
+	h,
+		_ := open(b,
+		machine(b, `{"hooks": {"PreToolUse": [{"hooks": [{"type": "command", "command": "/bin/true", "args": []}]}]}}`))
 	fields := map[string]any{"tool_name": "Bash", "tool_input": map[string]any{"command": "ls"}}
 	for b.Loop() {
 		if _, err := h.Try(context.Background(), "PreToolUse", fields); err != nil {
@@ -363,7 +397,10 @@ func BenchmarkProcessAlone(b *testing.B) {
 	runner := sandbox.New()
 	defer runner.Close()
 	for b.Loop() {
-		if _, err := runner.Run(context.Background(), sandbox.Spec{Argv: []string{"/bin/true"}, Env: []string{}, Stdin: strings.NewReader("{}")}); err != nil {
+		if _, err := runner.Run(context.Background(), sandbox.Spec{
+			Argv: []string{"/bin/true"}, Env: []string{},
+			Stdin: strings.NewReader("{}"),
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}
@@ -377,7 +414,8 @@ func TestHooksRefuseTasksAndChangesOfSettings(t *testing.T) {
 	if err := h.TaskCreated(t.Context(), hook.Task{ID: "1", Subject: "good"}); err != nil {
 		t.Error(err)
 	}
-	if err := h.TaskCreated(t.Context(), hook.Task{ID: "2", Subject: "bad"}); err == nil || !strings.Contains(err.Error(), "no such task") {
+	if err := h.TaskCreated(t.Context(), hook.Task{ID: "2", Subject: "bad"}); err == nil || !strings.Contains(err.Error(),
+		"no such task") {
 		t.Errorf("got %v", err)
 	}
 	change := func(l config.Layer) error {
@@ -394,14 +432,16 @@ func TestHooksRefuseTasksAndChangesOfSettings(t *testing.T) {
 }
 
 func TestAHookMakesWorktrees(t *testing.T) {
-	m := machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "mkdir -p made && echo making && echo made"}]}]}}`)
+	m := machine(t,
+		`{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "mkdir -p made && echo making && echo made"}]}]}}`)
 	h, _ := open(t, m)
 	path, ok, err := h.CreateWorktree(t.Context(), "x")
 	if want := filepath.Join(m.Root, "made"); err != nil || !ok || path != want {
 		t.Errorf("got %q, %v, %v; want %q", path, ok, err, want)
 	}
 	for command, want := range map[string]string{"echo no room >&2; exit 1": "no room", "true": "printed no path"} {
-		h, _ := open(t, machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "`+command+`"}]}]}}`))
+		h, _ := open(t, machine(t, `{"hooks": {"WorktreeCreate": [{"hooks": [{"type": "command", "command": "`+command+
+			`"}]}]}}`))
 		if _, ok, err := h.CreateWorktree(t.Context(), "x"); !ok || err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v, %v", command, ok, err)
 		}
@@ -422,8 +462,11 @@ func TestOnlyNotificationsReachTheTerminal(t *testing.T) {
 		`\u001b]0;no end`:                            "",
 		`\u001b]777;notify;a;` + "\u0085" + `\u0007`: "",
 	} {
-		h, bus := open(t, machine(t, `{"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "printf '%s' '{\"terminalSequence\": \"`+
-			strings.ReplaceAll(sequence, `\`, `\\`)+`\"}'"}]}]}}`))
+		h,
+			bus := open(t,
+			machine(t,
+				`{"hooks": {"Notification": [{"hooks": [{"type": "command", "command": "printf '%s' '{\"terminalSequence\": \"`+
+					strings.ReplaceAll(sequence, `\`, `\\`)+`\"}'"}]}]}}`))
 		sub := bus.Subscribe(t.Context(), event.Options{})
 		h.Notify(t.Context(), "x", "y")
 		bus.Close()
@@ -456,7 +499,10 @@ func TestTheStrictestAnswerToAnElicitationCounts(t *testing.T) {
 }
 
 func TestAHookInTheBackgroundWakesTheSession(t *testing.T) {
-	h, _ := open(t, machine(t, `{"hooks": {"Notification": [{"hooks": [{"type": "command", "asyncRewake": true, "command": "echo the build broke >&2; exit 2"}]}]}}`))
+	h,
+		_ := open(t,
+		machine(t,
+			`{"hooks": {"Notification": [{"hooks": [{"type": "command", "asyncRewake": true, "command": "echo the build broke >&2; exit 2"}]}]}}`))
 	woken := make(chan struct{})
 	h.Wakes(func() { close(woken) })
 	h.Notify(t.Context(), "x", "y")
@@ -475,7 +521,8 @@ func TestHooksOfPluginsFollowThePlugins(t *testing.T) {
 	version, text := uint64(1), "one"
 	m.PluginsVersion = func() uint64 { return version }
 	m.Plugins = func() []hook.Group {
-		return []hook.Group{{Event: "Stop", JSON: json.RawMessage(`{"hooks": [{"type": "command", "command": "echo ` + text + `"}]}`), From: "a plugin"}}
+		return []hook.Group{{Event: "Stop", JSON: json.RawMessage(`{"hooks": [{"type": "command", "command": "echo ` + text +
+			`"}]}`), From: "a plugin"}}
 	}
 	for _, want := range []string{"one", "two"} {
 		if list := m.List(); len(list) != 1 || list[0].Text() != "echo "+want {
@@ -491,7 +538,8 @@ func TestHooksOfPluginsFollowThePlugins(t *testing.T) {
 
 // An agent in the background that waits for the user is told apart from a question of the conversation in front.
 func TestTheQuestionOfAnAgentInTheBackgroundIsNotifiedAsSuch(t *testing.T) {
-	m := machine(t, `{"hooks": {"Notification": [{"matcher": "agent_needs_input", "hooks": [{"type": "command", "command": "cat > told.new; mv told.new told"}]}]}}`)
+	m := machine(t,
+		`{"hooks": {"Notification": [{"matcher": "agent_needs_input", "hooks": [{"type": "command", "command": "cat > told.new; mv told.new told"}]}]}}`)
 	log, err := session.NewStore(t.TempDir()).Create(t.Context(), session.Meta{Dir: m.Root})
 	if err != nil {
 		t.Fatal(err)
@@ -501,7 +549,8 @@ func TestTheQuestionOfAnAgentInTheBackgroundIsNotifiedAsSuch(t *testing.T) {
 	t.Cleanup(bus.Close)
 	parent, _ := open(t, m)
 	h, err := m.New(hook.Session{
-		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root }, Effort: func() llm.Effort { return "" }, Life: t.Context(), Interactive: true, Agent: "Plan", Main: parent,
+		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root }, Effort: func() llm.Effort { return "" },
+		Life: t.Context(), Interactive: true, Agent: "Plan", Main: parent,
 		Background: func() []event.BackgroundTask { return []event.BackgroundTask{{ID: log.ID(), Agent: "Plan"}} },
 	})
 	if err != nil {
@@ -512,7 +561,8 @@ func TestTheQuestionOfAnAgentInTheBackgroundIsNotifiedAsSuch(t *testing.T) {
 	told := filepath.Join(m.Root, "told")
 	await.Until(func() bool { _, err := os.Stat(told); return err == nil })
 	text, _ := os.ReadFile(told)
-	if !strings.Contains(string(text), "the agent Plan needs your permission to use Bash") || !strings.Contains(string(text), `"title":"An agent waits for you"`) {
+	if !strings.Contains(string(text), "the agent Plan needs your permission to use Bash") ||
+		!strings.Contains(string(text), `"title":"An agent waits for you"`) {
 		t.Errorf("%s", text)
 	}
 }

@@ -38,8 +38,8 @@ func (h *Hooks) input(o occasion) map[string]any {
 	return in
 }
 
-// Transcript brings the conversation in the form of Claude Code's transcripts up to date, and returns the path of the file; empty where
-// nothing is kept.
+// Transcript brings the conversation in the form of Claude Code's transcripts up to date, and returns the path of the
+// file; empty where nothing is kept.
 func (h *Hooks) Transcript() string {
 	if h == nil || h.transcript == nil {
 		return ""

@@ -25,8 +25,10 @@ func openKept(t *testing.T, m *hook.Machine) *hook.Hooks {
 	bus := event.NewBus()
 	t.Cleanup(func() { bus.Close(); _ = log.Close() })
 	h, err := m.New(hook.Session{
-		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root }, Mode: func() permission.Mode { return permission.Plan },
-		Effort: func() llm.Effort { return "" }, Model: func() llm.ModelInfo { return llm.ModelInfo{} }, Life: t.Context(), Interactive: true,
+		Journal: journal.New(log, bus, nil), Dir: func() string { return m.Root },
+		Mode:   func() permission.Mode { return permission.Plan },
+		Effort: func() llm.Effort { return "" }, Model: func() llm.ModelInfo { return llm.ModelInfo{} }, Life: t.Context(),
+		Interactive: true,
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -56,7 +58,8 @@ func TestALongTextOfAHookIsKeptInAFile(t *testing.T) {
 			if word, why := runs[0].Verdict(); word != "" {
 				got = why
 			}
-			if !strings.HasPrefix(got, long[:10_000]+"\n[cut: these are 10000 of 20007 bytes of the hook's text; all of it is in ") {
+			if !strings.HasPrefix(got, long[:10_000]+"\n[cut: these are 10000 of 20007 bytes of the hook's text; all of it "+
+				"is in ") {
 				t.Fatalf("got %d bytes, which end with %q", len(got), got[max(0, len(got)-200):])
 			}
 			_, path, _ := strings.Cut(got, "all of it is in ")

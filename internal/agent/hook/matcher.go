@@ -23,8 +23,8 @@ func isList(text string) bool {
 	}) < 0
 }
 
-// matcher reads a matcher: nothing or * for all, names divided by | or commas, else a regular expression. An old name of a tool
-// matches the tool.
+// matcher reads a matcher: nothing or * for all, names divided by | or commas, else a regular expression. An old name
+// of a tool matches the tool.
 func matcher(name, text string) (func(string) bool, error) {
 	if text == "" || text == "*" || events()[name].subject == "" {
 		return anything, nil
@@ -48,8 +48,9 @@ func matcher(name, text string) (func(string) bool, error) {
 // matchTime is how long an expression with lookaround may search in one subject.
 const matchTime = 100 * time.Millisecond
 
-// expression reads a regular expression, with lookaround and references as JavaScript has them where Go's expressions, which need no
-// limit of time, cannot be it. One that takes too long counts as matching, so that a hook that protects runs.
+// expression reads a regular expression, with lookaround and references as JavaScript has them where Go's expressions,
+// which need no limit of time, cannot be it. One that takes too long counts as matching, so that a hook that protects
+// runs.
 func expression(text string) (func(string) bool, error) {
 	re, err := regexp.Compile(text)
 	if err == nil {

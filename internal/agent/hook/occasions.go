@@ -21,14 +21,16 @@ type Expansion struct {
 	Prompt string // the whole line
 }
 
-// Expand asks the hooks of UserPromptExpansion; a refusal is the error. The part is for the model, nil if there is none.
+// Expand asks the hooks of UserPromptExpansion; a refusal is the error. The part is for the model, nil if there is
+// none.
 func (h *Hooks) Expand(ctx context.Context, e Expansion) (llm.Part, error) {
 	const name = "UserPromptExpansion"
 	if !h.Any(name) {
 		return nil, nil
 	}
 	runs := h.fire(ctx, occasion{event: name, subject: e.Name, fields: map[string]any{
-		"expansion_type": e.Type, "command_name": e.Name, "command_args": e.Args, "command_source": e.Source, "prompt": e.Prompt,
+		"expansion_type": e.Type, "command_name": e.Name, "command_args": e.Args, "command_source": e.Source,
+		"prompt": e.Prompt,
 	}})
 	if why, ok := refused(runs); ok {
 		return nil, fmt.Errorf("a hook refused /%s: %s", e.Name, why)
@@ -50,7 +52,10 @@ type Task struct {
 
 func (t Task) fields() map[string]any {
 	out := map[string]any{"task_id": t.ID, "task_subject": t.Subject}
-	for name, v := range map[string]string{"task_description": t.Description, "teammate_name": t.Teammate, "team_name": t.Team} {
+	for name, v := range map[string]string{
+		"task_description": t.Description, "teammate_name": t.Teammate,
+		"team_name": t.Team,
+	} {
 		if v != "" {
 			out[name] = v
 		}
@@ -68,8 +73,8 @@ func (h *Hooks) TaskCompleted(ctx context.Context, t Task) error {
 	return h.permits(ctx, occasion{event: "TaskCompleted", fields: t.fields()}, "the task stays open")
 }
 
-// TeammateIdle asks the hooks about a worker that has done its work; the error is a refusal, with the reason to go on. A hook that ends
-// everything (continue: false) ends the worker, whatever others say.
+// TeammateIdle asks the hooks about a worker that has done its work; the error is a refusal, with the reason to go on.
+// A hook that ends everything (continue: false) ends the worker, whatever others say.
 func (h *Hooks) TeammateIdle(ctx context.Context, teammate, team string) error {
 	o := occasion{event: "TeammateIdle", fields: map[string]any{"teammate_name": teammate, "team_name": team}}
 	if !h.Any(o.event) || isWithin(ctx) {
@@ -101,8 +106,8 @@ func denial(o occasion, runs []Run, consequence string) error {
 	return nil
 }
 
-// ConfigChange asks the hooks whether changes of settings may take effect, once for each file; the error is a refusal. Changes of
-// the organisation's settings cannot be refused. Only the main conversation asks.
+// ConfigChange asks the hooks whether changes of settings may take effect, once for each file; the error is a refusal.
+// Changes of the organisation's settings cannot be refused. Only the main conversation asks.
 func (h *Hooks) ConfigChange(changes []config.Change) error {
 	if !h.Any("ConfigChange") || h.child() {
 		return nil
@@ -120,7 +125,8 @@ func (h *Hooks) ConfigChange(changes []config.Change) error {
 		if c.Origin.File != "" {
 			fields["file_path"] = c.Origin.File
 		}
-		err := h.permits(h.s.Life, occasion{event: "ConfigChange", subject: source, fields: fields}, "the changed settings do not count")
+		err := h.permits(h.s.Life, occasion{event: "ConfigChange", subject: source, fields: fields},
+			"the changed settings do not count")
 		if source != "policy_settings" {
 			errs = append(errs, err)
 		}
@@ -162,7 +168,10 @@ func (h *Hooks) prepare(ctx context.Context) []llm.Part {
 	if trigger == "" {
 		return nil
 	}
-	return contexts("Setup", h.shown(h.fire(ctx, occasion{event: "Setup", subject: trigger, fields: map[string]any{"trigger": trigger}})))
+	return contexts("Setup", h.shown(h.fire(ctx, occasion{
+		event: "Setup", subject: trigger,
+		fields: map[string]any{"trigger": trigger},
+	})))
 }
 
 // Instructions is a file of instructions that the model got.
@@ -195,14 +204,20 @@ func (h *Hooks) InstructionsLoaded(i Instructions) {
 // DirChanged reports that the shell works in another folder now.
 func (h *Hooks) DirChanged(before, now string) {
 	if before != now && h.Any("CwdChanged") {
-		h.watch(h.shown(h.fire(h.s.Life, occasion{event: "CwdChanged", fields: map[string]any{"old_cwd": before, "new_cwd": now}})))
+		h.watch(h.shown(h.fire(h.s.Life, occasion{event: "CwdChanged", fields: map[string]any{
+			"old_cwd": before,
+			"new_cwd": now,
+		}})))
 	}
 }
 
 // DirectoryAdded reports one more folder of the session; the source is command, flag or settings.
 func (h *Hooks) DirectoryAdded(dir, source string) {
 	if h.Any("DirectoryAdded") {
-		h.shown(h.fire(h.s.Life, occasion{event: "DirectoryAdded", subject: source, fields: map[string]any{"directory": dir, "source": source}}))
+		h.shown(h.fire(h.s.Life, occasion{event: "DirectoryAdded", subject: source, fields: map[string]any{
+			"directory": dir,
+			"source":    source,
+		}}))
 	}
 }
 
@@ -216,19 +231,25 @@ func (h *Hooks) shown(runs []Run) []Run {
 	return runs
 }
 
-// Elicit asks the hooks to answer a question of an MCP server in the user's place: accept, decline or cancel, and with accept the
-// content; ok is false where none does. The fields are message,
-// mode, url, elicitation_id and requested_schema, as far as the question has them.
-func (h *Hooks) Elicit(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool) {
+// Elicit asks the hooks to answer a question of an MCP server in the user's place: accept, decline or cancel, and with
+// accept the content; ok is false where none does. The fields are message, mode, url, elicitation_id and
+// requested_schema, as far as the question has them.
+func (h *Hooks) Elicit(ctx context.Context, server string, fields map[string]any) (action string,
+	content json.RawMessage, ok bool,
+) {
 	return h.elicitation(ctx, "Elicitation", server, fields)
 }
 
 // ElicitResult lets the hooks replace the user's answer before the server gets it; ok is false where none does.
-func (h *Hooks) ElicitResult(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool) {
+func (h *Hooks) ElicitResult(ctx context.Context, server string, fields map[string]any) (action string,
+	content json.RawMessage, ok bool,
+) {
 	return h.elicitation(ctx, "ElicitationResult", server, fields)
 }
 
-func (h *Hooks) elicitation(ctx context.Context, name, server string, fields map[string]any) (action string, content json.RawMessage, ok bool) {
+func (h *Hooks) elicitation(ctx context.Context, name, server string, fields map[string]any) (action string,
+	content json.RawMessage, ok bool,
+) {
 	if !h.Any(name) || isWithin(ctx) {
 		return "", nil, false
 	}

@@ -57,8 +57,8 @@ type answer struct {
 	Updates   []Update        `json:"updatedPermissions"`
 }
 
-// parse reads the standard output of a handler: JSON if it begins with a brace, else plain text. With an error there is neither, so that
-// nothing of an output that is wrong decides. Texts that are too long are kept in the session.
+// parse reads the standard output of a handler: JSON if it begins with a brace, else plain text. With an error there is
+// neither, so that nothing of an output that is wrong decides. Texts that are too long are kept in the session.
 func (h *Hooks) parse(ctx context.Context, name string, stdout []byte) (out Output, text string, err error) {
 	trimmed := bytes.TrimSpace(stdout)
 	if len(trimmed) == 0 || trimmed[0] != '{' {
@@ -145,8 +145,8 @@ func shortened(text string, rest func(all string) string) string {
 // mostTerminal is the longest terminal sequence of a handler, in bytes.
 const mostTerminal = 1000
 
-// terminalSequences takes the sequences out of a text that only notify or name the window: OSC 0, 1, 2, 9, 99 and 777, and the bell.
-// Anything else is dropped: it could write to the clipboard or forge text.
+// terminalSequences takes the sequences out of a text that only notify or name the window: OSC 0, 1, 2, 9, 99 and 777,
+// and the bell. Anything else is dropped: it could write to the clipboard or forge text.
 func terminalSequences(text string) string {
 	var b strings.Builder
 	for rest := text; rest != "" && b.Len() < mostTerminal; {

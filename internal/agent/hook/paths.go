@@ -10,14 +10,19 @@ import (
 	"strings"
 )
 
-// FileChanged reports a change of a file: change, add or unlink. Matchers are compared with the file's name without folders.
+// FileChanged reports a change of a file: change, add or unlink. Matchers are compared with the file's name without
+// folders.
 func (h *Hooks) FileChanged(ctx context.Context, path, how string) {
 	if h.Any("FileChanged") {
-		h.watch(h.shown(h.fire(ctx, occasion{event: "FileChanged", subject: path, fields: map[string]any{"file_path": path, "event": how}})))
+		h.watch(h.shown(h.fire(ctx, occasion{event: "FileChanged", subject: path, fields: map[string]any{
+			"file_path": path,
+			"event":     how,
+		}})))
 	}
 }
 
-// Watched lists the files that hooks of FileChanged want to hear about: names in the working folder, and absolute paths.
+// Watched lists the files that hooks of FileChanged want to hear about: names in the working folder, and absolute
+// paths.
 func (h *Hooks) Watched() (names []string) {
 	if h == nil {
 		return nil
@@ -57,8 +62,8 @@ func (h *Hooks) watch(runs []Run) {
 	}
 }
 
-// CreateWorktree has the hooks of WorktreeCreate make a worktree in the place of git, and returns its folder. ok is false where there
-// are no such hooks.
+// CreateWorktree has the hooks of WorktreeCreate make a worktree in the place of git, and returns its folder. ok is
+// false where there are no such hooks.
 func (h *Hooks) CreateWorktree(ctx context.Context, name string) (path string, ok bool, err error) {
 	if !h.Any("WorktreeCreate") {
 		return "", false, nil
@@ -74,7 +79,8 @@ func (h *Hooks) CreateWorktree(ctx context.Context, name string) (path string, o
 		path = cmp.Or(path, r.Output.Specific.WorktreePath, lastLine(r.Text))
 	}
 	if path == "" {
-		return "", true, errors.New("the hooks of WorktreeCreate printed no path; the last line of their output must be the folder that they made")
+		return "", true, errors.New("the hooks of WorktreeCreate printed no path; the last line of their output must be " +
+			"the folder that they made")
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(h.s.Dir(), path)

@@ -8,7 +8,8 @@ import (
 )
 
 func TestFileChangesMatchNamesOfFiles(t *testing.T) {
-	m := machine(t, `{"hooks": {"FileChanged": [{"matcher": ".env|.envrc", "hooks": [{"type": "command", "command": "cat >> seen; echo '{\"hookSpecificOutput\":{\"watchPaths\":[\"/x/y\", \"rel\"]}}'"}]}]}}`)
+	m := machine(t,
+		`{"hooks": {"FileChanged": [{"matcher": ".env|.envrc", "hooks": [{"type": "command", "command": "cat >> seen; echo '{\"hookSpecificOutput\":{\"watchPaths\":[\"/x/y\", \"rel\"]}}'"}]}]}}`)
 	h, _ := open(t, m)
 	for _, path := range []string{"/p/.env", "/p/xenv", "/p/a.go", "/p/sub/.envrc"} {
 		h.FileChanged(t.Context(), path, "change")

@@ -15,9 +15,11 @@ type Answered struct {
 	Foreign bool // the hook is of a project or a plugin
 }
 
-// PermissionRequest asks the hooks about a call that would be a question to the user, with the lasting answers that the user would
-// be offered; ok is false when none answers. A refusal counts before an approval.
-func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval, lasting func() []Update) (out Answered, ok bool) {
+// PermissionRequest asks the hooks about a call that would be a question to the user, with the lasting answers that the
+// user would be offered; ok is false when none answers. A refusal counts before an approval.
+func (h *Hooks) PermissionRequest(ctx context.Context, a agent.Approval, lasting func() []Update) (out Answered,
+	ok bool,
+) {
 	if !h.Any("PermissionRequest") || isWithin(ctx) {
 		return out, false
 	}

@@ -127,7 +127,10 @@ func (t *table) add(g Group, once bool) {
 		return
 	}
 	for _, id := range group.IDs {
-		t.put(&Handler{Type: typeCallback, CallbackID: id, Timeout: group.Timeout, call: g.Call, lenient: group.Failure == "continue"}, g, group.Matcher, test)
+		t.put(&Handler{
+			Type: typeCallback, CallbackID: id, Timeout: group.Timeout, call: g.Call,
+			lenient: group.Failure == "continue",
+		}, g, group.Matcher, test)
 	}
 	for _, raw := range group.Hooks {
 		key := g.Event + "\x00" + group.Matcher + "\x00" + compact(raw)
@@ -160,7 +163,8 @@ func (t *table) known(g Group) bool {
 	if Fires(g.Event) {
 		return true
 	}
-	t.notes = append(t.notes, fmt.Sprintf("%s: there is no event %q for hooks; the events are %s", g.From, g.Event, strings.Join(Names(), ", ")))
+	t.notes = append(t.notes, fmt.Sprintf("%s: there is no event %q for hooks; the events are %s", g.From, g.Event,
+		strings.Join(Names(), ", ")))
 	return false
 }
 
@@ -183,7 +187,8 @@ func (h *Handler) check(name string) error {
 		return nil
 	}
 	if !events()[name].takes(h.Type) {
-		return fmt.Errorf("a hook of this event cannot have the type %q; it is one of %s", h.Type, strings.Join(events()[name].types(), ", "))
+		return fmt.Errorf("a hook of this event cannot have the type %q; it is one of %s", h.Type,
+			strings.Join(events()[name].types(), ", "))
 	}
 	if h.Timeout < 0 {
 		return fmt.Errorf("the timeout is %v seconds; leave it out for the default", h.Timeout)

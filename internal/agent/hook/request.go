@@ -79,7 +79,8 @@ func (h *Hooks) ask(ctx context.Context, handler *Handler, o occasion, input []b
 		Impossible bool   `json:"impossible"`
 	}
 	if err := json.Unmarshal(object(text), &out); err != nil || out.OK == nil {
-		return Run{Exit: -1, Err: fmt.Errorf("the model's answer is not in the form {\"ok\": true}: %s", firstLine(bounded(text)))}, []byte(text)
+		return Run{Exit: -1, Err: fmt.Errorf("the model's answer is not in the form {\"ok\": true}: %s",
+			firstLine(bounded(text)))}, []byte(text)
 	}
 	var r Run
 	switch {
@@ -123,7 +124,10 @@ func (h *Hooks) askModel(ctx context.Context, name, prompt string) (string, erro
 		return "", err
 	}
 	var said llm.Message
-	for delta, err := range m.Stream(ctx, &llm.Request{Messages: []llm.Message{llm.UserText(prompt)}, MaxTokens: 1000, Effort: "off"}) {
+	for delta, err := range m.Stream(ctx, &llm.Request{
+		Messages: []llm.Message{llm.UserText(prompt)}, MaxTokens: 1000,
+		Effort: "off",
+	}) {
 		if err != nil {
 			return "", err
 		}

@@ -27,7 +27,8 @@ type Callback func(ctx context.Context, id string, input json.RawMessage, call s
 // recorded runs a handler within its time and writes the run to the log.
 func (h *Hooks) recorded(ctx context.Context, handler *Handler, o occasion, id string, input []byte) Run {
 	limit := handler.limit()
-	if ms := h.number("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", 0); o.event == "SessionEnd" && handler.Timeout == 0 && ms > 0 {
+	if ms := h.number("CLAUDE_CODE_SESSIONEND_HOOKS_TIMEOUT_MS", 0); o.event == "SessionEnd" && handler.Timeout == 0 &&
+		ms > 0 {
 		limit = min(time.Duration(ms)*time.Millisecond, time.Minute)
 	}
 	ran, cancel := context.WithTimeoutCause(ctx, limit, late(limit))
@@ -53,8 +54,9 @@ func (h *Hooks) timed(ctx context.Context, handler *Handler, o occasion, input [
 // record writes a run to the log.
 func (h *Hooks) record(r Run, o occasion, id string, input, stdout []byte) {
 	entry := session.HookRun{
-		Event: o.event, Hook: r.Handler.Text(), From: r.Handler.From, Input: inLog(input), Output: bounded(string(stdout)), Stderr: r.Stderr,
-		Exit: r.Exit, DurationMS: r.Took.Milliseconds(),
+		Event: o.event, Hook: r.Handler.Text(), From: r.Handler.From, Input: inLog(input), Output: bounded(string(stdout)),
+		Stderr: r.Stderr,
+		Exit:   r.Exit, DurationMS: r.Took.Milliseconds(),
 	}
 	if o.call != nil {
 		entry.CallID = o.call.ID
@@ -63,7 +65,8 @@ func (h *Hooks) record(r Run, o occasion, id string, input, stdout []byte) {
 		entry.Err = r.Err.Error()
 	}
 	body := event.HookRun{
-		ID: id, Event: o.event, Hook: r.Handler.name(o.subject), Stdout: entry.Output, Stderr: r.Stderr, Exit: r.Exit, Err: entry.Err, Duration: r.Took,
+		ID: id, Event: o.event, Hook: r.Handler.name(o.subject), Stdout: entry.Output, Stderr: r.Stderr, Exit: r.Exit,
+		Err: entry.Err, Duration: r.Took,
 	}
 	_ = h.s.Add(entry) // what cannot be written, the journal reports
 	h.s.Publish(body)

@@ -21,8 +21,8 @@ type Scope struct {
 	Place
 }
 
-// Use puts the hooks of a scope in force; those of a file of the project once the user has approved them as they are. Without an
-// approval, or when one that protects the user cannot be read, the error says so and nothing is in force.
+// Use puts the hooks of a scope in force; those of a file of the project once the user has approved them as they are.
+// Without an approval, or when one that protects the user cannot be read, the error says so and nothing is in force.
 func (h *Hooks) Use(ctx context.Context, s Scope) error {
 	if s.Hooks == nil {
 		return nil
@@ -128,14 +128,17 @@ func (m *Machine) Approve(file string, hooks any) error {
 
 // allowed makes sure that the user approved hooks that come with the project.
 func (h *Hooks) allowed(ctx context.Context, s Scope, text []byte) error {
-	if !s.Foreign || s.File == "" || h.m.TrustAll { // without a file they are of the settings, which are trusted as a whole
+	// without a file they are of the settings, which are trusted as a whole
+	if !s.Foreign || s.File == "" || h.m.TrustAll {
 		return nil
 	}
 	sum := approved.Sum(text)
 	if h.m.Approved != nil && h.m.Approved.Approved(s.File, sum) {
 		return nil
 	}
-	missing := fmt.Errorf("the %s %s brings hooks that you have not approved (%s); read them and run lathe hook approve %s", s.Kind, s.Name, s.File, s.File)
+	missing := fmt.Errorf(
+		"the %s %s brings hooks that you have not approved (%s); read them and run lathe hook approve %s", s.Kind, s.Name,
+		s.File, s.File)
 	if h.s.Ask == nil || h.s.Ask() == nil {
 		return missing
 	}
@@ -145,9 +148,12 @@ func (h *Hooks) allowed(ctx context.Context, s Scope, text []byte) error {
 	}
 	a, err := h.s.Ask()(ctx, event.Question{
 		Title: "Run the hooks of the " + s.Kind + " " + s.Name + "?",
-		Text:  "They come with the project (" + s.File + ") and run in the sandbox, without your keys." + changed + "\n\n" + indented(text),
+		Text: "They come with the project (" + s.File + ") and run in the sandbox, without your keys." + changed + "\n\n" +
+			indented(text),
 		Options: []event.Option{
-			{ID: event.ChoiceSession, Label: "Yes, in this session"}, {ID: event.ChoiceAlways, Label: "Yes, until they change"}, {ID: event.ChoiceNo, Label: "No"},
+			{ID: event.ChoiceSession, Label: "Yes, in this session"},
+			{ID: event.ChoiceAlways, Label: "Yes, until they change"},
+			{ID: event.ChoiceNo, Label: "No"},
 		},
 	})
 	switch {

@@ -121,7 +121,8 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 // mostAdvice is how many texts for the model that judges permissions are kept; the newest count.
 const mostAdvice = 10
 
-// advise keeps a text for the model that judges permissions. One of a project or a plugin has none, since it could loosen the judgement.
+// advise keeps a text for the model that judges permissions. One of a project or a plugin has none, since it could
+// loosen the judgement.
 func (h *Hooks) advise(r Run) {
 	text := r.Output.Specific.ClassifierContext
 	if text == "" || r.Handler.place.Foreign {

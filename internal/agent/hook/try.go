@@ -56,8 +56,8 @@ func (r Run) Context() string {
 	return r.context()
 }
 
-// SwitchOff keeps the hooks of the settings from running until lathe ends, or lets them run again. Those of the machine's
-// policy and of a host program always run.
+// SwitchOff keeps the hooks of the settings from running until lathe ends, or lets them run again. Those of the
+// machine's policy and of a host program always run.
 func (m *Machine) SwitchOff(off bool) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

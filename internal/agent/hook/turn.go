@@ -23,8 +23,9 @@ func reminder(text string) llm.Text {
 	return llm.Text{Text: "<system-reminder>\n" + text + "\n</system-reminder>", Origin: llm.OriginHook}
 }
 
-// admit hands a prompt to the hooks, before it is recorded: those of the beginning of the session, then UserPromptSubmit. The
-// error is an *agent.Blocked when one refuses it, else the end of ctx: a hook that would have refused it was ended.
+// admit hands a prompt to the hooks, before it is recorded: those of the beginning of the session, then
+// UserPromptSubmit. The error is an *agent.Blocked when one refuses it, else the end of ctx: a hook that would have
+// refused it was ended.
 func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Message, error) {
 	h.mu.Lock()
 	h.prompt = newID()
@@ -53,7 +54,8 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 	if !h.child() && h.Any("UserPromptSubmit") {
 		runs := h.fire(ctx, occasion{event: "UserPromptSubmit", fields: map[string]any{"prompt": authored(m)}})
 		if why, ok := refused(runs); ok {
-			return m, &agent.Blocked{Reason: why, Secret: slices.ContainsFunc(runs, func(r Run) bool { return r.Output.Specific.SuppressPrompt })}
+			return m, &agent.Blocked{Reason: why, Secret: slices.ContainsFunc(runs,
+				func(r Run) bool { return r.Output.Specific.SuppressPrompt })}
 		}
 		if len(runs) > 0 && ctx.Err() != nil {
 			return m, ctx.Err()
@@ -71,7 +73,9 @@ func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Mes
 }
 
 // attach asks the hooks of UserPromptExpansion before a command becomes its text.
-func (h *Hooks) attach(ctx context.Context, m llm.Message, next func(context.Context, llm.Message) llm.Message) llm.Message {
+func (h *Hooks) attach(ctx context.Context, m llm.Message,
+	next func(context.Context, llm.Message) llm.Message,
+) llm.Message {
 	h.mu.Lock()
 	h.expansion, h.refusal = nil, nil
 	h.mu.Unlock()
@@ -152,8 +156,8 @@ func (h *Hooks) Begin(source string) {
 	}
 }
 
-// begin fires SessionStart, or for a subagent SubagentStart, before its first prompt. Their texts are for the first prompt that
-// is not refused.
+// begin fires SessionStart, or for a subagent SubagentStart, before its first prompt. Their texts are for the first
+// prompt that is not refused.
 func (h *Hooks) begin(ctx context.Context) []llm.Part {
 	h.mu.Lock()
 	begun, opening := h.begun, slices.Clone(h.opening)
@@ -254,7 +258,10 @@ func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Messag
 	h.mu.Lock()
 	active := h.blocks > 0
 	h.mu.Unlock()
-	o.fields = map[string]any{"stop_hook_active": active, "last_assistant_message": reply.PlainText(), "background_tasks": h.background(), "session_crons": []any{}}
+	o.fields = map[string]any{
+		"stop_hook_active": active, "last_assistant_message": reply.PlainText(),
+		"background_tasks": h.background(), "session_crons": []any{},
+	}
 	if h.child() {
 		o.fields["agent_transcript_path"] = h.Transcript()
 	}
@@ -323,7 +330,8 @@ func (h *Hooks) Failed(ctx context.Context, err error) {
 	word := "unknown"
 	if e := llm.AsError(err); e != nil {
 		switch e.Kind {
-		case llm.KindRateLimit, llm.KindOverloaded, llm.KindAuth, llm.KindBilling, llm.KindInvalid, llm.KindNotFound, llm.KindServer, "max_output_tokens":
+		case llm.KindRateLimit, llm.KindOverloaded, llm.KindAuth, llm.KindBilling, llm.KindInvalid, llm.KindNotFound,
+			llm.KindServer, "max_output_tokens":
 			word = string(e.Kind)
 		case llm.KindTooLarge, llm.KindImage:
 			word = string(llm.KindInvalid)
@@ -363,7 +371,10 @@ func (h *Hooks) BeforeCompact(ctx context.Context, trigger, instructions string)
 	if !h.Any("PreCompact") {
 		return nil
 	}
-	runs := h.fire(ctx, occasion{event: "PreCompact", subject: trigger, fields: map[string]any{"trigger": trigger, "custom_instructions": instructions}})
+	runs := h.fire(ctx, occasion{event: "PreCompact", subject: trigger, fields: map[string]any{
+		"trigger":             trigger,
+		"custom_instructions": instructions,
+	}})
 	if why, ok := refused(runs); ok {
 		return errors.New("a hook refused the compaction: " + why)
 	}
@@ -373,7 +384,10 @@ func (h *Hooks) BeforeCompact(ctx context.Context, trigger, instructions string)
 // AfterCompact fires PostCompact, and SessionStart before the next prompt.
 func (h *Hooks) AfterCompact(ctx context.Context, trigger, summary string) {
 	if h.Any("PostCompact") {
-		h.fire(ctx, occasion{event: "PostCompact", subject: trigger, fields: map[string]any{"trigger": trigger, "compact_summary": summary}})
+		h.fire(ctx, occasion{event: "PostCompact", subject: trigger, fields: map[string]any{
+			"trigger":         trigger,
+			"compact_summary": summary,
+		}})
 	}
 	if h != nil && !h.child() {
 		h.Begin("compact")

@@ -8,7 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Update is a change of rules, of the mode or of the folders, in the form of Claude Code: a lasting answer to a question for permission.
+// Update is a change of rules, of the mode or of the folders, in the form of Claude Code: a lasting answer to a
+// question for permission.
 type Update struct {
 	Type        string       `json:"type"`
 	Rules       []UpdateRule `json:"rules,omitempty"`
@@ -40,8 +41,8 @@ func (r UpdateRule) String() string {
 	return r.Tool + "(" + r.Content + ")"
 }
 
-// Suggestions are the lasting answers to a question: going over to another mode, adding a folder, and the rules, once, with the
-// longest life that is offered.
+// Suggestions are the lasting answers to a question: going over to another mode, adding a folder, and the rules, once,
+// with the longest life that is offered.
 func Suggestions(q event.Question) []Update {
 	var out []Update
 	var rules *Update

@@ -29,7 +29,8 @@ func (d *Difference) Error() string {
 	if sent == "" {
 		sent = "nothing"
 	}
-	return fmt.Sprintf("the request differs from the recording at %s: recorded %s, now %s (%s)", d.Path, recorded, sent, d.Request)
+	return fmt.Sprintf("the request differs from the recording at %s: recorded %s, now %s (%s)", d.Path, recorded, sent,
+		d.Request)
 }
 
 // normalizer replaces the values that change from run to run.
@@ -44,7 +45,8 @@ func newNormalizer(recorded, now string) normalizer {
 	n := normalizer{
 		folders: strings.NewReplacer(), masker: event.NewMasker(),
 		// The date, the folder of a session (a summary names the log), and ids.
-		volatile: regexp.MustCompile(`(?m)^Date: \d{4}-\d\d-\d\d.*$|/[^\s"'` + "`" + `]*/lathe/projects/[^/\s]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
+		volatile: regexp.MustCompile(`(?m)^Date: \d{4}-\d\d-\d\d.*$|/[^\s"'` + "`" +
+			`]*/lathe/projects/[^/\s]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}`),
 	}
 	if recorded != "" && now != "" && recorded != now {
 		n.folders = strings.NewReplacer(recorded, now)
@@ -63,7 +65,8 @@ func (n normalizer) sent(v any) any {
 	return mapStrings(v, func(s string) string { return n.volatile.ReplaceAllString(n.masker.Mask(s), "*") })
 }
 
-// mapStrings changes the strings of a JSON value in place. A string that is a JSON object, the arguments of a call, becomes the object.
+// mapStrings changes the strings of a JSON value in place. A string that is a JSON object, the arguments of a call,
+// becomes the object.
 func mapStrings(v any, change func(string) string) any {
 	switch v := v.(type) {
 	case string:
@@ -178,7 +181,8 @@ const excerptLength, contextLength = 80, 20
 
 func excerpt(s string, from int) string {
 	before, after := []rune(s[:from]), []rune(s[from:])
-	out := string(before[max(0, len(before)-contextLength):]) + string(after[:min(len(after), excerptLength-contextLength)])
+	out := string(before[max(0, len(before)-contextLength):]) +
+		string(after[:min(len(after), excerptLength-contextLength)])
 	return shown(out)
 }
 

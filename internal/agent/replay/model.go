@@ -130,13 +130,20 @@ func deltas(i int, p llm.Part) []llm.Delta {
 	case llm.Reasoning:
 		return []llm.Delta{llm.ReasoningDelta{Index: i, Text: p.Text}, llm.PartDone{Index: i, Part: p}}
 	case llm.ToolCall:
-		return []llm.Delta{llm.ToolDelta{Index: i, ID: p.ID, Name: p.Name}, llm.ToolDelta{Index: i, JSON: string(p.Input)}, llm.ToolReady{Index: i, Call: p}}
+		return []llm.Delta{
+			llm.ToolDelta{Index: i, ID: p.ID, Name: p.Name},
+			llm.ToolDelta{Index: i, JSON: string(p.Input)},
+			llm.ToolReady{Index: i, Call: p},
+		}
 	}
 	return []llm.Delta{llm.PartDone{Index: i, Part: p}}
 }
 
-// Embed returns the recorded vectors of texts, in whatever requests they were: a run that finds vectors on disk asks for fewer.
-func (r *Recording) Embed(ctx context.Context, model string, texts []string) (vectors [][]float32, u llm.Usage, err error) {
+// Embed returns the recorded vectors of texts, in whatever requests they were: a run that finds vectors on disk asks
+// for fewer.
+func (r *Recording) Embed(ctx context.Context, model string, texts []string) (vectors [][]float32, u llm.Usage,
+	err error,
+) {
 	r.mu.Lock()
 	known := r.vectors(event.Side(ctx), model)
 	r.mu.Unlock()
@@ -157,7 +164,8 @@ func (r *Recording) vectors(side, model string) map[string][]float32 {
 		request, _ := x.request.(map[string]any)
 		texts, _ := request["input"].([]any)
 		var found [][]float32
-		if x.side != side || request["model"] != model || json.Unmarshal([]byte(x.reply.PlainText()), &found) != nil || len(found) != len(texts) {
+		if x.side != side || request["model"] != model || json.Unmarshal([]byte(x.reply.PlainText()), &found) != nil ||
+			len(found) != len(texts) {
 			continue
 		}
 		for i, text := range texts {

@@ -1,11 +1,11 @@
 // Package replay answers the calls of a model from a record of lathe's debugger.
 //
-// A [Recording] is a folder or a file that event.Recorder wrote. [Recording.Model] wraps a model: each request is encoded as
-// for the real provider, found among the recorded ones, and answered with the recorded reply. Nothing is sent. A request that
-// was not recorded ends the turn with a [Difference] from the nearest recorded one.
+// A [Recording] is a folder or a file that event.Recorder wrote. [Recording.Model] wraps a model: each request is
+// encoded as for the real provider, found among the recorded ones, and answered with the recorded reply. Nothing is
+// sent. A request that was not recorded ends the turn with a [Difference] from the nearest recorded one.
 //
-// Values that change from run to run do not count: the date, the working folder (replies name the folder of this run), ids
-// that are UUIDs, and values that the recorder masked.
+// Values that change from run to run do not count: the date, the working folder (replies name the folder of this run),
+// ids that are UUIDs, and values that the recorder masked.
 package replay
 
 import (
@@ -70,7 +70,8 @@ func Open(path, dir string) (*Recording, error) {
 		return nil, fmt.Errorf("the recording %s: %w", path, err)
 	}
 	if len(r.all) == 0 {
-		return nil, fmt.Errorf("the recording %s has no reply of a model; --debug makes one, in a folder for each session", path)
+		return nil, fmt.Errorf("the recording %s has no reply of a model; --debug makes one, in a folder for each session",
+			path)
 	}
 	r.URL = cmp.Or(r.URL, r.beside)
 	r.same = newNormalizer(r.folder, dir)
@@ -85,7 +86,8 @@ func (r *Recording) Mask(secrets ...string) { r.same.masker = event.NewMasker(se
 
 // readFolder reads the lines of events.jsonl, then the files of requests and replies in the order of their numbers.
 func (r *Recording) readFolder() error {
-	if err := r.readFile(filepath.Join(r.path, "events.jsonl"), "turn.start", "step.start"); err != nil && !errors.Is(err, os.ErrNotExist) {
+	if err := r.readFile(filepath.Join(r.path, "events.jsonl"), "turn.start", "step.start"); err != nil && !errors.Is(err,
+		os.ErrNotExist) {
 		return err
 	}
 	entries, err := os.ReadDir(r.path)
@@ -228,8 +230,8 @@ func decoded(b []byte) (any, error) {
 	return v, nil
 }
 
-// Unused returns the number of recorded replies of the conversation that were not asked for, and the place of the first one. Those
-// beside the conversation do not count: a run may end before its title is there.
+// Unused returns the number of recorded replies of the conversation that were not asked for, and the place of the first
+// one. Those beside the conversation do not count: a run may end before its title is there.
 func (r *Recording) Unused() (n int, first string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -242,7 +244,8 @@ func (r *Recording) Unused() (n int, first string) {
 	return n, first
 }
 
-// find returns the reply to a request of the conversation, or of the calls beside it with a name, or the difference from the recorded request that is nearest.
+// find returns the reply to a request of the conversation, or of the calls beside it with a name, or the difference
+// from the recorded request that is nearest.
 func (r *Recording) find(side string, body []byte) (llm.Message, error) {
 	sent, err := decoded(body)
 	if err != nil {

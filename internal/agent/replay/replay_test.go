@@ -60,11 +60,17 @@ func record(t *testing.T, o event.RecorderOptions) *recorder {
 }
 
 func (r *recorder) sent(agent string, req *llm.Request) {
-	r.bus.Publish("s", chain(agent), event.Request{Attempt: 1, URL: "https://x/v1/messages", Bytes: func() []byte { return body(req) }})
+	r.bus.Publish("s", chain(agent), event.Request{
+		Attempt: 1, URL: "https://x/v1/messages",
+		Bytes: func() []byte { return body(req) },
+	})
 }
 
 func (r *recorder) replied(agent string, parts ...llm.Part) {
-	r.bus.Publish("s", chain(agent), event.Response{Message: llm.Message{ID: "r", Role: llm.Assistant, Parts: parts, Model: "m", Usage: &llm.Usage{Output: 3}}})
+	r.bus.Publish("s", chain(agent), event.Response{Message: llm.Message{
+		ID: "r", Role: llm.Assistant, Parts: parts,
+		Model: "m", Usage: &llm.Usage{Output: 3},
+	}})
 }
 
 func chain(agent string) []string {
@@ -129,7 +135,8 @@ func TestRequestsGetTheirRecordedReplies(t *testing.T) {
 	if diff := cmp.Diff(want, reply.Parts); diff != "" {
 		t.Errorf("parts (-want +got):\n%s", diff)
 	}
-	if ready, ok := deltas[len(deltas)-2].(llm.ToolReady); !ok || string(ready.Call.Input) != string(call.Input) || reply.Usage.Output != 3 {
+	if ready, ok := deltas[len(deltas)-2].(llm.ToolReady); !ok || string(ready.Call.Input) != string(call.Input) ||
+		reply.Usage.Output != 3 {
 		t.Errorf("the call is not ready before the end: %#v", deltas)
 	}
 	for _, text := range []string{"a", "b"} {
@@ -150,11 +157,17 @@ func TestTheFirstDifferenceIsShownWithItsPlace(t *testing.T) {
 		now  *llm.Request
 		want []string
 	}{
-		"text":    {request("one", "zwei"), []string{`messages[1], character 1`, `recorded "two"`, `now "zwei"`, "000003_api_request.json"}},
+		"text": {request("one", "zwei"), []string{
+			`messages[1], character 1`, `recorded "two"`, `now "zwei"`,
+			"000003_api_request.json",
+		}},
 		"longer":  {request("one", "two", "three"), []string{"messages[2]", "recorded nothing", `now "three"`}},
 		"shorter": {request("one"), []string{"messages[1]", `recorded "two"`, "now nothing"}},
 		"middle":  {request("one", "twO and more"), []string{"messages[1], character 3", `now "twO and more"`}},
-		"number":  {&llm.Request{MaxTokens: 9, Messages: request("one", "two").Messages}, []string{"max_tokens", "recorded 8", "now 9"}},
+		"number": {
+			&llm.Request{MaxTokens: 9, Messages: request("one", "two").Messages},
+			[]string{"max_tokens", "recorded 8", "now 9"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := record(t, event.RecorderOptions{})
@@ -185,12 +198,14 @@ func TestTheFirstDifferenceIsShownWithItsPlace(t *testing.T) {
 func TestMaskedValuesAndFilesOfLinesMatch(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "record.jsonl")
 	r := record(t, event.RecorderOptions{File: file, Secrets: []string{"correct horse"}})
-	secret := request("the word is correct horse, the key sk-ant-0123456789abcdefghij, the id 01a2057f-1000-79d9-8ab2-f439272e6151")
+	secret := request("the word is correct horse, the key sk-ant-0123456789abcdefghij, the id " +
+		"01a2057f-1000-79d9-8ab2-f439272e6151")
 	r.sent("", secret)
 	r.replied("", llm.Text{Text: "yes"})
 	rec := r.open(file, "/new")
 	rec.Mask("correct horse")
-	now := request("the word is correct horse, the key sk-ant-0123456789abcdefghij, the id 01a2057f-2222-79d9-8ab2-f439272e6151")
+	now := request("the word is correct horse, the key sk-ant-0123456789abcdefghij, the id " +
+		"01a2057f-2222-79d9-8ab2-f439272e6151")
 	if reply, _, err := answer(t, rec, now); err != nil || reply.PlainText() != "yes" {
 		t.Errorf("%q, %v", reply.PlainText(), err)
 	}
@@ -226,7 +241,10 @@ func TestCallsBesideTheConversationGetTheirOwnReplies(t *testing.T) {
 	}
 	replied := func(purpose, call, text string) {
 		message := llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}}}
-		r.bus.Publish("s", nil, event.BesideResponse{Response: event.Response{Message: message}, Purpose: purpose, Call: call})
+		r.bus.Publish("s", nil, event.BesideResponse{
+			Response: event.Response{Message: message}, Purpose: purpose,
+			Call: call,
+		})
 	}
 	sent("eval", "1", "judge a")
 	sent("eval", "2", "judge b")
@@ -242,10 +260,12 @@ func TestCallsBesideTheConversationGetTheirOwnReplies(t *testing.T) {
 	if rec.URL != "https://x/v1/messages" {
 		t.Errorf("the run's address is that of a side call: %s", rec.URL)
 	}
-	if _, err := beside(t, rec, "eval", request("judge d")); err == nil || !strings.Contains(err.Error(), `character 7: recorded "judge c", now "judge d"`) {
+	if _, err := beside(t, rec, "eval", request("judge d")); err == nil || !strings.Contains(err.Error(),
+		`character 7: recorded "judge c", now "judge d"`) {
 		t.Errorf("another request: %v", err)
 	}
-	if _, err := beside(t, rec, "web", request("same")); err == nil || !strings.Contains(err.Error(), `no call "web of main"`) {
+	if _, err := beside(t, rec, "web", request("same")); err == nil || !strings.Contains(err.Error(),
+		`no call "web of main"`) {
 		t.Errorf("a kind that was not recorded: %v", err)
 	}
 	for _, c := range [][3]string{{"eval", "judge c", "c"}, {"title", "same", "the title"}, {"eval", "judge b", "b"}} {

@@ -39,8 +39,8 @@ type Catalog struct {
 	folders []Folder
 }
 
-// Find reads the folders, lowest precedence first, and adds the kinds of the command line, which only the organisation's
-// override. A file that cannot be used, or a kind that check refuses, becomes a note; check may be nil.
+// Find reads the folders, lowest precedence first, and adds the kinds of the command line, which only the
+// organisation's override. A file that cannot be used, or a kind that check refuses, becomes a note; check may be nil.
 func Find(folders []Folder, given []Kind, notes []string, check func(*Kind) error) *Catalog {
 	c := &Catalog{check: check, Notes: slices.Clone(notes), folders: slices.Clone(folders)}
 	for _, k := range BuiltIn() {
@@ -92,16 +92,19 @@ func (c *Catalog) take(k Kind, at string) {
 func (c *Catalog) add(k Kind) {
 	if strings.HasPrefix(k.Source, SourcePlugin) && len(k.Servers) > 0 {
 		k.Servers = nil
-		c.Notes = append(c.Notes, fmt.Sprintf("%s: mcpServers of a plugin's agent has no effect: the plugin declares its servers in .mcp.json, for all agents", k.Path))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: mcpServers of a plugin's agent has no effect: the plugin declares its "+
+			"servers in .mcp.json, for all agents", k.Path))
 	}
 	if k.Source == sourceProject && k.Memory == User {
 		k.Memory = Project
-		c.Notes = append(c.Notes, fmt.Sprintf("%s: memory: user is taken as project: an agent of a project does not read or write your own notes", k.Path))
+		c.Notes = append(c.Notes, fmt.Sprintf("%s: memory: user is taken as project: an agent of a project does not read "+
+			"or write your own notes", k.Path))
 	}
 	for i, old := range c.list {
 		if strings.EqualFold(old.Name, k.Name) {
 			if old.Source == "built-in" && k.Source == sourceProject { // hooks and other agents rely on it
-				c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %s: %s is a built-in agent, which only your own files replace", k.Path, old.Name))
+				c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %s: %s is a built-in agent, which only your own "+
+					"files replace", k.Path, old.Name))
 				return
 			}
 			c.list[i] = &k
@@ -172,8 +175,8 @@ func (c *Catalog) Get(name string) (*Kind, error) {
 	return nil, fmt.Errorf("there is no agent %q; the agents are: %s", name, strings.Join(names, ", "))
 }
 
-// Listing describes the kinds that are not built in for the model, one per line; "" if there are none. Descriptions are cut
-// so that the listing stays within limit bytes.
+// Listing describes the kinds that are not built in for the model, one per line; "" if there are none. Descriptions are
+// cut so that the listing stays within limit bytes.
 func (c *Catalog) Listing(limit int) string {
 	var lines []string
 	for _, k := range c.list {
@@ -193,8 +196,8 @@ func (c *Catalog) Listing(limit int) string {
 	return strings.Join(lines, "\n")
 }
 
-// Given reads kinds from the command line or the SDK: {"name": {"description": ..., "prompt": ..., ...}}, with the fields of
-// a file.
+// Given reads kinds from the command line or the SDK: {"name": {"description": ..., "prompt": ..., ...}}, with the
+// fields of a file.
 func Given(text []byte, source string) ([]Kind, error) {
 	if len(text) == 0 {
 		return nil, nil
@@ -237,8 +240,8 @@ type Library struct {
 	stamp   uint64
 }
 
-// NewLibrary makes a library of the folders and of the kinds that are not from files, with notes about the latter. No file is read
-// yet. A kind that check refuses is left out; nil checks nothing.
+// NewLibrary makes a library of the folders and of the kinds that are not from files, with notes about the latter. No
+// file is read yet. A kind that check refuses is left out; nil checks nothing.
 func NewLibrary(folders func() []Folder, given func() ([]Kind, []string), check func(*Kind) error) *Library {
 	return &Library{folders: folders, given: given, check: check}
 }

@@ -14,7 +14,8 @@ import (
 
 // known are the fields of a file. Prompt is one of agents on the command line and in the settings alone.
 var known = []string{
-	"name", "description", "prompt", "tools", "disallowedTools", "permissions", "permissionMode", "model", "effort", "temperature", "maxTurns", "maxSteps",
+	"name", "description", "prompt", "tools", "disallowedTools", "permissions", "permissionMode", "model", "effort",
+	"temperature", "maxTurns", "maxSteps",
 	"skills", "memory", "hooks", "mcpServers", "color", "background", "isolation", "eval", "initialPrompt",
 }
 
@@ -27,7 +28,8 @@ func (k *Kind) unknown(f frontmatter.Fields) {
 	}
 }
 
-// fillServers takes the servers that the file declares itself. An agent has those of its conversation in any case, so their names change nothing.
+// fillServers takes the servers that the file declares itself. An agent has those of its conversation in any case, so
+// their names change nothing.
 func (k *Kind) fillServers(f frontmatter.Fields) error {
 	declared := map[string]any{}
 	switch v := f["mcpServers"].(type) {

@@ -63,7 +63,8 @@ func (k *Kind) note(format string, args ...any) {
 	k.Notes = append(k.Notes, fmt.Sprintf(format, args...))
 }
 
-// fill takes the fields of a file or of the command line. A field that restricts the agent and is not supported is an error.
+// fill takes the fields of a file or of the command line. A field that restricts the agent and is not supported is an
+// error.
 func (k *Kind) fill(f frontmatter.Fields) error {
 	k.Name, k.Description = f.Text("name"), f.Text("description")
 	if err := k.named(); err != nil {
@@ -76,7 +77,8 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 	k.limitSpawns()
 	for _, name := range k.Tools {
 		if strings.ContainsAny(name, "()") {
-			return fmt.Errorf("%q: tools takes names of tools; put patterns into permissions, for example deny: [\"Bash(rm *)\"]", name)
+			return fmt.Errorf(
+				"%q: tools takes names of tools; put patterns into permissions, for example deny: [\"Bash(rm *)\"]", name)
 		}
 	}
 	if slices.Contains(k.Tools, "*") {
@@ -126,7 +128,8 @@ func (k *Kind) named() error {
 	return nil
 }
 
-// limitSpawns takes the kinds out of Agent(a, b) among the tools, Claude Code's form for the only kinds that it may start.
+// limitSpawns takes the kinds out of Agent(a, b) among the tools, Claude Code's form for the only kinds that it may
+// start.
 func (k *Kind) limitSpawns() {
 	for i, name := range k.Tools {
 		tool, kinds, ok := strings.Cut(name, "(")
@@ -134,7 +137,8 @@ func (k *Kind) limitSpawns() {
 			continue
 		}
 		k.Tools[i] = tool
-		k.Spawns = append(k.Spawns, strings.FieldsFunc(strings.TrimSuffix(kinds, ")"), func(r rune) bool { return r == ',' || r == ' ' })...)
+		k.Spawns = append(k.Spawns, strings.FieldsFunc(strings.TrimSuffix(kinds, ")"),
+			func(r rune) bool { return r == ',' || r == ' ' })...)
 	}
 }
 

@@ -39,7 +39,10 @@ func setUp(ctx context.Context, tree *worktree.Tree, c Conversation) string {
 	if tree == nil || tree.Command() == "" {
 		return ""
 	}
-	input, err := json.Marshal(map[string]any{"command": tree.Command(), "description": "Set up the worktree", "timeout": 600_000})
+	input, err := json.Marshal(map[string]any{
+		"command": tree.Command(), "description": "Set up the worktree",
+		"timeout": 600_000,
+	})
 	if err != nil {
 		return ""
 	}
@@ -47,7 +50,8 @@ func setUp(ctx context.Context, tree *worktree.Tree, c Conversation) string {
 	for _, r := range c.Invoke(ctx, []llm.ToolCall{{ID: "setup-" + c.ID(), Name: "Bash", Input: input}}) {
 		if r.IsError {
 			text := llm.Message{Parts: r.Parts}.PlainText()
-			note = "\n\n[The set-up command of this worktree failed: " + strings.ToValidUTF8(text[:min(len(text), mostSetUp)], "") + "]"
+			note = "\n\n[The set-up command of this worktree failed: " + strings.ToValidUTF8(text[:min(len(text), mostSetUp)],
+				"") + "]"
 		}
 	}
 	// Also after an interrupt: the files that an unfinished set-up made are no work of the agent.

@@ -17,7 +17,10 @@ func TestAStartNamesTheWorktreeOfAnAgentThatWasAtWork(t *testing.T) {
 	if err := os.Mkdir(tree, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	note := b.Restore([]subagent.Record{{ID: "1", Kind: "Plan", Worktree: tree}, {ID: "2", Kind: "Plan", Worktree: filepath.Join(dir, "agent-2")}})
+	note := b.Restore([]subagent.Record{
+		{ID: "1", Kind: "Plan", Worktree: tree},
+		{ID: "2", Kind: "Plan", Worktree: filepath.Join(dir, "agent-2")},
+	})
 	if !strings.Contains(note, "its work is in "+tree) || strings.Contains(note, "agent-2") {
 		t.Errorf("%q", note)
 	}

@@ -15,11 +15,12 @@ type Kind struct {
 	Prompt      string `json:"prompt"`
 	Extends     bool   `json:"extends,omitempty"` // the prompt is added to lathe's own system prompt; else it replaces it
 
-	Tools    []string `json:"tools"`                     // the only tools it has, by canonical name; nil: all
-	Without  []string `json:"disallowedTools,omitempty"` // tools it does not have
-	Spawns   []string `json:"spawns,omitempty"`          // the only kinds that it may start; nil: all
-	ReadOnly bool     `json:"readOnly,omitempty"`        // it has no tool that edits files, and its commands must be read-only
-	NoAsk    bool     `json:"noAsk,omitempty"`           // a call that would ask is refused
+	Tools   []string `json:"tools"`                     // the only tools it has, by canonical name; nil: all
+	Without []string `json:"disallowedTools,omitempty"` // tools it does not have
+	Spawns  []string `json:"spawns,omitempty"`          // the only kinds that it may start; nil: all
+	// it has no tool that edits files, and its commands must be read-only
+	ReadOnly bool `json:"readOnly,omitempty"`
+	NoAsk    bool `json:"noAsk,omitempty"` // a call that would ask is refused
 
 	Mode permission.Mode `json:"permissionMode,omitempty"` // of its file; "": none
 

@@ -43,16 +43,18 @@ func (k *Kind) Main() *Kind {
 	return &main
 }
 
-// MainMode is the mode that a main conversation of this kind begins with, "" for none. Note says why the mode of its file has no effect: only the user
-// loosens permissions, so a file of the project does not.
+// MainMode is the mode that a main conversation of this kind begins with, "" for none. Note says why the mode of its
+// file has no effect: only the user loosens permissions, so a file of the project does not.
 func (k *Kind) MainMode() (mode permission.Mode, note string) {
 	switch {
 	case k == nil || k.Mode == "":
 		return "", ""
-	case k.Mode == permission.Plan || k.Mode == permission.DontAsk || k.Mode == permission.AcceptEdits && k.Source != "project":
+	case k.Mode == permission.Plan || k.Mode == permission.DontAsk || k.Mode == permission.AcceptEdits &&
+		k.Source != "project":
 		return k.Mode, ""
 	}
-	return "", "permissionMode: " + string(k.Mode) + " of the agent " + k.Name + " has no effect; choose the mode with --permission-mode"
+	return "", "permissionMode: " + string(k.Mode) + " of the agent " + k.Name +
+		" has no effect; choose the mode with --permission-mode"
 }
 
 // Steps is the limit of steps of a run, where another limit holds too; 0: none.
@@ -73,7 +75,8 @@ func (k *Kind) Warmth() *float64 {
 
 // MayStart is the refusal of an agent of this kind to start one of another kind; nil may start all.
 func (k *Kind) MayStart(name string) error {
-	if k == nil || k.Spawns == nil || slices.ContainsFunc(k.Spawns, func(s string) bool { return strings.EqualFold(s, name) }) {
+	if k == nil || k.Spawns == nil || slices.ContainsFunc(k.Spawns,
+		func(s string) bool { return strings.EqualFold(s, name) }) {
 		return nil
 	}
 	return fmt.Errorf("an agent of the kind %s starts only these: %s", k.Name, strings.Join(k.Spawns, ", "))

@@ -37,8 +37,8 @@ func (c *Catalog) Places() []Place {
 	return out
 }
 
-// Make writes the file of a new kind into a folder and returns its path. Tools nil means all, and model "" that of the parent. There
-// must be no file of the name yet.
+// Make writes the file of a new kind into a folder and returns its path. Tools nil means all, and model "" that of the
+// parent. There must be no file of the name yet.
 func Make(dir, name, description string, tools []string, model string) (string, error) {
 	fields := frontmatter.Fields{"name": name, "description": description}
 	k := Kind{}
@@ -46,14 +46,16 @@ func Make(dir, name, description string, tools []string, model string) (string, 
 		return "", err
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "---\nname: %s\ndescription: %s\n", name, strconv.Quote(strings.Join(strings.Fields(description), " ")))
+	fmt.Fprintf(&b, "---\nname: %s\ndescription: %s\n", name,
+		strconv.Quote(strings.Join(strings.Fields(description), " ")))
 	if tools != nil {
 		fmt.Fprintf(&b, "tools: %s\n", strings.Join(tools, ", "))
 	}
 	if model != "" {
 		fmt.Fprintf(&b, "model: %s\n", strconv.Quote(model))
 	}
-	b.WriteString("---\nYou do one task for another agent: " + description + "\n\nAnswer with the result, and name files with path and line.\n")
+	b.WriteString("---\nYou do one task for another agent: " + description +
+		"\n\nAnswer with the result, and name files with path and line.\n")
 	if err := os.MkdirAll(dir, 0o755); err != nil {
 		return "", fmt.Errorf("the folder for agents cannot be made: %w", err)
 	}

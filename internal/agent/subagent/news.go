@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// Record is the entry in the log of a session about an agent that it started. After lathe was ended, it is all that says
-// that the agent was at work.
+// Record is the entry in the log of a session about an agent that it started. After lathe was ended, it is all that
+// says that the agent was at work.
 type Record struct {
 	ID         string `json:"session"`
 	Kind       string `json:"agent,omitempty"`
@@ -19,7 +19,10 @@ type Record struct {
 }
 
 func (t *task) record(background bool) Record {
-	return Record{ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: background, Worktree: t.worktree()}
+	return Record{
+		ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: background,
+		Worktree: t.worktree(),
+	}
 }
 
 func (a *Agents) note(r Record) {
@@ -28,8 +31,8 @@ func (a *Agents) note(r Record) {
 	}
 }
 
-// Unfinished returns the agents whose parent does not know how they ended, in the order of their start. Answered reports
-// whether a call has its result.
+// Unfinished returns the agents whose parent does not know how they ended, in the order of their start. Answered
+// reports whether a call has its result.
 func Unfinished(log []Record, answered func(call string) bool) []Record {
 	var out []Record
 	for _, r := range log {
@@ -55,7 +58,8 @@ func (a *Agents) Restore(log []Record) string {
 	for _, r := range log {
 		names = append(names, r.Kind+" ("+r.Title+", "+r.ID+r.kept()+")")
 	}
-	return "agents were at work when this session ended, and their sessions are kept: " + strings.Join(names, ", ") + "; the model can resume them"
+	return "agents were at work when this session ended, and their sessions are kept: " + strings.Join(names, ", ") +
+		"; the model can resume them"
 }
 
 // News returns the agents that ended in the background, each once, and those that lathe's end stopped. The log has

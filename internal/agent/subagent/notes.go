@@ -29,8 +29,8 @@ const (
 // NotesFile is the file whose beginning an agent gets.
 const NotesFile = "MEMORY.md"
 
-// NotesDir is the folder of the notes of a kind; "" if it keeps none. Claude is the user's folder of Claude Code, and root the
-// project's top folder.
+// NotesDir is the folder of the notes of a kind; "" if it keeps none. Claude is the user's folder of Claude Code, and
+// root the project's top folder.
 func (k *Kind) NotesDir(claude, root string) string {
 	if k == nil {
 		return ""
@@ -49,8 +49,10 @@ func (k *Kind) NotesDir(claude, root string) string {
 // ReadNotes returns the text about the notes in a folder for an agent that begins: where they are, and the beginning of
 // NotesFile.
 func ReadNotes(dir string) (string, error) {
-	head := fmt.Sprintf("Your notes from earlier work are Markdown files in %s, which you may read and change without asking. "+
-		"Keep there what helps next time. You are given the first %d lines of %s; keep it short, and put details into other files there.", dir, mostNoteLines, NotesFile)
+	head := fmt.Sprintf("Your notes from earlier work are Markdown files in %s, which you may read and change without "+
+		"asking. "+
+		"Keep there what helps next time. You are given the first %d lines of %s; keep it short, and put details into "+
+		"other files there.", dir, mostNoteLines, NotesFile)
 	path := filepath.Join(dir, NotesFile)
 	info, err := os.Lstat(path)
 	switch {
@@ -71,5 +73,6 @@ func ReadNotes(dir string) (string, error) {
 		return head, err
 	}
 	lines := strings.SplitAfterN(strings.ToValidUTF8(string(text), ""), "\n", mostNoteLines+1)
-	return head + "\n\n" + NotesFile + ":\n" + strings.TrimSpace(strings.Join(lines[:min(len(lines), mostNoteLines)], "")), nil
+	return head + "\n\n" + NotesFile + ":\n" + strings.TrimSpace(strings.Join(lines[:min(len(lines), mostNoteLines)],
+		"")), nil
 }

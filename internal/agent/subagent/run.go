@@ -45,7 +45,8 @@ type Request struct {
 	Git        bool   // its worktree is one of git, whose diff is used; hooks that make others are not asked
 
 	As *Kind // a kind that the catalog does not have, instead of Kind; nil: Kind names it
-	// Then is called when the agent has done its work and its conversation and its copy of the project, or nil, are still there.
+	// Then is called when the agent has done its work and its conversation and its copy of the project, or nil, are still
+	// there.
 	Then func(context.Context, Outcome, Conversation, *worktree.Tree)
 
 	Tree *worktree.Tree // that it works in, its own or its parent's; nil: none. Set by Agents
@@ -199,7 +200,8 @@ func (a *Agents) delivered(ctx context.Context, r Request) bool {
 func (a *Agents) start(ctx context.Context, k *Kind, r Request) (*task, error) {
 	own, cancel := context.WithCancelCause(context.Background())
 	t := &task{
-		owner: a, kind: k, id: r.Resume, started: time.Now(), cancel: cancel, left: make(chan struct{}), ended: make(chan struct{}),
+		owner: a, kind: k, id: r.Resume, started: time.Now(), cancel: cancel, left: make(chan struct{}),
+		ended:      make(chan struct{}),
 		background: r.Background, status: Waiting, unlink: func() bool { return true },
 	}
 	if t.id == "" {
@@ -295,8 +297,8 @@ func Problem(end event.TurnEnd, err error) string {
 	return string(end.Reason)
 }
 
-// wait lends the slot of a session that is itself an agent to the agents it waits for. Otherwise agents that only wait for
-// each other could use up all slots.
+// wait lends the slot of a session that is itself an agent to the agents it waits for. Otherwise agents that only wait
+// for each other could use up all slots.
 func (a *Agents) wait() (done func()) {
 	if a.Depth == 0 {
 		return func() {}

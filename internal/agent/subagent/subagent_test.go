@@ -31,14 +31,18 @@ func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
 	dir := t.TempDir()
 	for name, c := range map[string]struct{ top, want, wrong string }{
 		"all": {
-			"name: a\ndescription: b\ntools: [Read, Grep]\ndisallowedTools: Grep\nmodel: inherit\neffort: high\nmaxTurns: 3\npermissionMode: plan\ncolor: Red\nbackground: true",
+			"name: a\ndescription: b\ntools: [Read, Grep]\ndisallowedTools: Grep\nmodel: inherit\neffort: high\nmaxTurns: " +
+				"3\npermissionMode: plan\ncolor: Red\nbackground: true",
 			"a|b|[Read Grep]|[Grep]||high|3|true|false|red|true|0", "",
 		},
-		"comma list":     {"name: a\ndescription: b\ntools: Read, Bash", "a|b|[Read Bash]|[]|||0|false|false||false|0", ""},
-		"all tools":      {"name: a\ndescription: b\ntools: '*'", "a|b|[]|[]|||0|false|false||false|0", ""},
-		"no tools":       {"name: a\ndescription: b\ntools:", "a|b|[]|[]|||0|false|false||false|0", ""},
-		"nobody asked":   {"name: a\ndescription: b\npermissionMode: dontAsk", "a|b|[]|[]|||0|false|true||false|0", ""},
-		"wider mode":     {"name: a\ndescription: b\npermissionMode: bypassPermissions", "a|b|[]|[]|||0|false|false||false|1", ""},
+		"comma list":   {"name: a\ndescription: b\ntools: Read, Bash", "a|b|[Read Bash]|[]|||0|false|false||false|0", ""},
+		"all tools":    {"name: a\ndescription: b\ntools: '*'", "a|b|[]|[]|||0|false|false||false|0", ""},
+		"no tools":     {"name: a\ndescription: b\ntools:", "a|b|[]|[]|||0|false|false||false|0", ""},
+		"nobody asked": {"name: a\ndescription: b\npermissionMode: dontAsk", "a|b|[]|[]|||0|false|true||false|0", ""},
+		"wider mode": {
+			"name: a\ndescription: b\npermissionMode: bypassPermissions",
+			"a|b|[]|[]|||0|false|false||false|1", "",
+		},
 		"unknown colour": {"name: a\ndescription: b\ncolor: mauve\nmemery: user", "a|b|[]|[]|||0|false|false||false|2", ""},
 		"bad yaml":       {"name: a\ndescription: Use when: x", "a|Use when: x|[]|[]|||0|false|false||false|1", ""},
 		"no name":        {"description: b", "", "no name"},
@@ -60,7 +64,8 @@ func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
 			}
 			continue
 		}
-		got := fmt.Sprintf("%s|%s|%v|%v|%s|%s|%d|%v|%v|%s|%v|%d", k.Name, k.Description, k.Tools, k.Without, k.Model, k.Effort, k.MaxSteps, k.ReadOnly, k.NoAsk, k.Color, k.Background, len(k.Notes))
+		got := fmt.Sprintf("%s|%s|%v|%v|%s|%s|%d|%v|%v|%s|%v|%d", k.Name, k.Description, k.Tools, k.Without, k.Model,
+			k.Effort, k.MaxSteps, k.ReadOnly, k.NoAsk, k.Color, k.Background, len(k.Notes))
 		if err != nil || got != c.want || k.Prompt != "You judge." {
 			t.Errorf("%s: %s %q %v", name, got, k.Notes, err)
 		}
@@ -84,7 +89,10 @@ func TestTheNearestKindOfANameHolds(t *testing.T) {
 	if err := os.Symlink(filepath.Join(dir, "outside.md"), filepath.Join(dir, "project/link.md")); err != nil {
 		t.Fatal(err)
 	}
-	given, err := subagent.Given([]byte(`{"o":{"description":"given","prompt":"p"},"g":{"description":"given","prompt":"p","tools":["Read"],"maxTurns":2}}`), "command line")
+	given,
+		err := subagent.Given(
+		[]byte(
+			`{"o":{"description":"given","prompt":"p"},"g":{"description":"given","prompt":"p","tools":["Read"],"maxTurns":2}}`), "command line")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -110,11 +118,13 @@ func TestTheNearestKindOfANameHolds(t *testing.T) {
 	if k, _ := c.Get(""); k.Name != subagent.General || !k.Extends {
 		t.Errorf("%+v", k)
 	}
-	if _, err := c.Get("nobody"); err == nil || !strings.Contains(err.Error(), "general-purpose, explore, Plan, Bash, a, g, o") {
+	if _, err := c.Get("nobody"); err == nil || !strings.Contains(err.Error(),
+		"general-purpose, explore, Plan, Bash, a, g, o") {
 		t.Error(err)
 	}
 	notes := strings.Join(c.Notes, "\n")
-	if len(c.Notes) != 3 || !strings.Contains(notes, "leads out of the project") || !strings.Contains(notes, "it has no name") || !strings.Contains(notes, "refused.md: its rules cannot be read") {
+	if len(c.Notes) != 3 || !strings.Contains(notes, "leads out of the project") || !strings.Contains(notes,
+		"it has no name") || !strings.Contains(notes, "refused.md: its rules cannot be read") {
 		t.Errorf("%q", c.Notes)
 	}
 	if got := c.Listing(4000); got != "- explore: mine\n- a: project\n- g: given\n- o: org" {
@@ -149,10 +159,14 @@ x
 		t.Fatal(err)
 	}
 	got := fmt.Sprintf("%v %v %v %v %v", k.Without, *k.Permissions, *k.Temperature, k.Memory, k.Notes)
-	if want := "[WebFetch] {[Bash(go test *)] [Bash] [Edit(/docs/**) Bash(rm *)]} 0.2 project [speed is no field of an agent and has no effect]"; got != want {
+	if want := "[WebFetch] {[Bash(go test *)] [Bash] [Edit(/docs/**) Bash(rm *)]} 0.2 project [speed is no field of an " +
+		"agent and has no effect]"; got != want {
 		t.Error(got)
 	}
-	for scope, want := range map[subagent.Scope]string{"": "", subagent.User: "/c/agent-memory/a", subagent.Project: "/r/.claude/agent-memory/a", subagent.Local: "/r/.claude/agent-memory-local/a"} {
+	for scope, want := range map[subagent.Scope]string{
+		"": "", subagent.User: "/c/agent-memory/a",
+		subagent.Project: "/r/.claude/agent-memory/a", subagent.Local: "/r/.claude/agent-memory-local/a",
+	} {
 		k.Memory = scope
 		if dir := k.NotesDir("/c", "/r"); filepath.ToSlash(dir) != want {
 			t.Error(scope, dir)
@@ -162,11 +176,13 @@ x
 
 func TestAnAgentGetsTheBeginningOfItsNotes(t *testing.T) {
 	dir := t.TempDir()
-	if text, err := subagent.ReadNotes(dir); err != nil || !strings.Contains(text, dir) || !strings.HasSuffix(text, "There are none yet.") {
+	if text, err := subagent.ReadNotes(dir); err != nil || !strings.Contains(text, dir) || !strings.HasSuffix(text,
+		"There are none yet.") {
 		t.Errorf("%q %v", text, err)
 	}
 	put(t, filepath.Join(dir, "MEMORY.md"), "first\n"+strings.Repeat("more\n", 198)+"line 200\nline 201\n")
-	if text, err := subagent.ReadNotes(dir); err != nil || !strings.Contains(text, "MEMORY.md:\nfirst\n") || !strings.HasSuffix(text, "line 200") {
+	if text, err := subagent.ReadNotes(dir); err != nil || !strings.Contains(text, "MEMORY.md:\nfirst\n") ||
+		!strings.HasSuffix(text, "line 200") {
 		t.Errorf("%q %v", text, err)
 	}
 	put(t, filepath.Join(dir, "MEMORY.md"), strings.Repeat("x", 30_000))
@@ -174,7 +190,8 @@ func TestAnAgentGetsTheBeginningOfItsNotes(t *testing.T) {
 		t.Errorf("%d bytes, %v", len(text), err)
 	}
 	secret := put(t, filepath.Join(t.TempDir(), "secret"), "token")
-	if err := errors.Join(os.Remove(filepath.Join(dir, "MEMORY.md")), os.Symlink(secret, filepath.Join(dir, "MEMORY.md"))); err != nil {
+	if err := errors.Join(os.Remove(filepath.Join(dir, "MEMORY.md")),
+		os.Symlink(secret, filepath.Join(dir, "MEMORY.md"))); err != nil {
 		t.Fatal(err)
 	}
 	if text, err := subagent.ReadNotes(dir); err == nil || strings.Contains(text, "token") {
@@ -239,7 +256,8 @@ func TestAnAgentThatDoesNotFinishReturnsWhatItHasWithTheReason(t *testing.T) {
 			return end, nil
 		})
 		out, err := a.Run(t.Context(), subagent.Request{Prompt: "go"})
-		if err != nil || out.Answer != "Half." || !strings.Contains(out.Problem, want) || (want == "") != (out.Problem == "") {
+		if err != nil || out.Answer != "Half." || !strings.Contains(out.Problem, want) ||
+			(want == "") != (out.Problem == "") {
 			t.Errorf("%s: %+v %v", reason, out, err)
 		}
 	}
@@ -257,7 +275,8 @@ func TestRequestsThatCannotBeCarriedOutStartNothing(t *testing.T) {
 		"no agent 2":        {0, subagent.Request{Prompt: "x", Resume: "2"}},
 		"cannot go on as":   {0, subagent.Request{Prompt: "x", Resume: "1", Kind: "Bash"}},
 	} {
-		if _, err := agents(c.depth, subagent.NewSlots(1), never).Run(t.Context(), c.r); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := agents(c.depth, subagent.NewSlots(1), never).Run(t.Context(), c.r); err == nil ||
+			!strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", want, err)
 		}
 	}
@@ -286,7 +305,8 @@ func TestAgentsThatWaitForOthersHoldNoSlot(t *testing.T) {
 			return event.TurnEnd{Reason: event.EndCompleted}, nil
 		}
 	}
-	if out, err := agents(0, slots, run(1)).Run(t.Context(), subagent.Request{Prompt: "go"}); err != nil || out.Problem != "" {
+	if out, err := agents(0, slots, run(1)).Run(t.Context(), subagent.Request{Prompt: "go"}); err != nil ||
+		out.Problem != "" {
 		t.Errorf("%+v %v", out, err)
 	}
 	full := subagent.NewSlots(1)
@@ -343,7 +363,8 @@ func TestAProjectsAgentsNeitherReplaceBuiltInOnesNorKeepTheUsersNotes(t *testing
 	if len(c.Notes) != 2 {
 		t.Errorf("%q", c.Notes)
 	}
-	if k, err := subagent.Find([]subagent.Folder{{Path: dir, Source: "user"}}, nil, nil, nil).Get("Explore"); err != nil || k.Source != "user" {
+	if k, err := subagent.Find([]subagent.Folder{{Path: dir, Source: "user"}}, nil, nil, nil).Get(
+		"Explore"); err != nil || k.Source != "user" {
 		t.Errorf("%+v, %v", k, err)
 	}
 }

@@ -291,7 +291,8 @@ func (t *task) state() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := State{
-		ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: t.background, Status: t.status, Started: t.started,
+		ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: t.background,
+		Status: t.status, Started: t.started,
 		Duration: t.out.Duration, Steps: t.out.End.Steps, CostUSD: t.costUSD, Answer: t.out.Answer, Problem: t.out.Problem,
 	}
 	if t.err != nil {

@@ -48,7 +48,10 @@ func newBench(t *testing.T) *bench {
 
 func (b *bench) launch(t *testing.T) string {
 	t.Helper()
-	out, err := b.Run(t.Context(), subagent.Request{Prompt: "go", Title: "work", Call: "c", Kind: "Plan", Background: true})
+	out, err := b.Run(t.Context(), subagent.Request{
+		Prompt: "go", Title: "work", Call: "c", Kind: "Plan",
+		Background: true,
+	})
 	if err != nil || !out.Background || out.Answer != "" {
 		t.Fatalf("%+v %v", out, err)
 	}
@@ -70,7 +73,8 @@ func TestAnAgentInTheBackgroundIsNewsOnceWhenItHasEnded(t *testing.T) {
 	b.proceed <- event.EndCompleted
 	b.Await(t.Context())
 	news := b.News()
-	if len(news) != 1 || news[0].ID != id || news[0].Status != subagent.Completed || news[0].Answer != "Half." || news[0].Steps != 3 {
+	if len(news) != 1 || news[0].ID != id || news[0].Status != subagent.Completed || news[0].Answer != "Half." ||
+		news[0].Steps != 3 {
 		t.Errorf("%+v", news)
 	}
 	none := func(string) bool { return true }
@@ -94,10 +98,12 @@ func TestAMessageReachesAnAgentAtWorkAndResumesOneThatHasEnded(t *testing.T) {
 	b.proceed <- event.EndCompleted
 	b.Await(t.Context())
 	go func() { <-b.opened; b.proceed <- event.EndCompleted }()
-	if out, err := b.Run(t.Context(), subagent.Request{Resume: id, Prompt: "again"}); err != nil || out.Delivered || out.Answer != "Half." {
+	if out, err := b.Run(t.Context(), subagent.Request{Resume: id, Prompt: "again"}); err != nil || out.Delivered ||
+		out.Answer != "Half." {
 		t.Errorf("%+v %v", out, err)
 	}
-	if err := b.Tasks.Steer(t.Context(), id, llm.UserText("too late")); err == nil || !strings.Contains(err.Error(), "has ended") {
+	if err := b.Tasks.Steer(t.Context(), id, llm.UserText("too late")); err == nil || !strings.Contains(err.Error(),
+		"has ended") {
 		t.Error(err)
 	}
 	if err := b.Tasks.Steer(t.Context(), "nobody", llm.UserText("x")); !errors.Is(err, subagent.ErrNoTask) {
@@ -152,7 +158,8 @@ func TestAnAgentThatIsWaitedForGoesToTheBackground(t *testing.T) {
 	}
 	b.proceed <- event.EndMaxSteps
 	b.Await(t.Context())
-	if news := b.News(); len(news) != 1 || news[0].Status != subagent.Failed || !strings.Contains(news[0].String(), "limit of steps") {
+	if news := b.News(); len(news) != 1 || news[0].Status != subagent.Failed || !strings.Contains(news[0].String(),
+		"limit of steps") {
 		t.Errorf("%+v", news)
 	}
 }

@@ -1,5 +1,6 @@
-// Package approved keeps the user's answers about programs that a project brings along: the servers of its .mcp.json, the hooks of
-// its skills and agents, its tools. An answer holds for exactly the content that it was given for; a change asks again.
+// Package approved keeps the user's answers about programs that a project brings along: the servers of its .mcp.json,
+// the hooks of its skills and agents, its tools. An answer holds for exactly the content that it was given for; a
+// change asks again.
 package approved
 
 import (
@@ -27,7 +28,8 @@ type answers struct {
 	Refused  map[string]string `json:"refused"`
 }
 
-// Open returns the answers of a kind, such as "mcp", about a project; nothing is read yet. With an empty state folder nothing is kept.
+// Open returns the answers of a kind, such as "mcp", about a project; nothing is read yet. With an empty state folder
+// nothing is kept.
 func Open(stateHome, kind, root string) *Answers {
 	a := &Answers{root: root}
 	if stateHome != "" {

@@ -53,8 +53,8 @@ func Parse(src []byte) Document {
 	return d
 }
 
-// quoteBrackets makes texts of the values that begin with a bracket and are no list, as in "argument-hint: [a] [b]": YAML
-// rejects these, and files for Claude Code have them.
+// quoteBrackets makes texts of the values that begin with a bracket and are no list, as in "argument-hint: [a] [b]":
+// YAML rejects these, and files for Claude Code have them.
 func quoteBrackets(block string) string {
 	lines := strings.Split(block, "\n")
 	for i, l := range lines {

@@ -17,7 +17,10 @@ func TestParseSplitsBlockAndBody(t *testing.T) {
 	}{
 		{"no block", "# Title\n", "# Title\n", 1, nil},
 		{"block", "---\nname: a\n---\nbody\n", "body\n", 4, frontmatter.Fields{"name": "a"}},
-		{"windows line ends and a mark", "\xef\xbb\xbf---\r\nname: a\r\n---\r\nbody\r\n", "body\n", 4, frontmatter.Fields{"name": "a"}},
+		{
+			"windows line ends and a mark", "\xef\xbb\xbf---\r\nname: a\r\n---\r\nbody\r\n", "body\n", 4,
+			frontmatter.Fields{"name": "a"},
+		},
 		{"empty block", "---\n---\nbody", "body", 3, frontmatter.Fields(nil)},
 		{"no body", "---\nname: a\n---", "", 4, frontmatter.Fields{"name": "a"}},
 		{"not closed", "---\nname: a\n", "---\nname: a\n", 1, nil},

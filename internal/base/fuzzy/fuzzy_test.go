@@ -123,7 +123,8 @@ func TestATextMatchesWhenItHasTheLettersInOrder(t *testing.T) {
 		if ok && m.Mask()&^fuzzy.Mask(text) != 0 {
 			t.Fatalf("the mask of %q excludes %q", query, text)
 		}
-		if dir, name := text[:strings.LastIndexByte(text, '/')+1], text[strings.LastIndexByte(text, '/')+1:]; ok && name != "" {
+		if dir, name := text[:strings.LastIndexByte(text, '/')+1], text[strings.LastIndexByte(text, '/')+1:]; ok &&
+			name != "" {
 			if score, _ := m.PathIn(dir, name); score > m.Limit(len(dir), len(name)) {
 				t.Fatalf("%q in %q is worth %d, above the limit of %d", query, text, score, m.Limit(len(dir), len(name)))
 			}
@@ -144,7 +145,10 @@ func TestATextMatchesWhenItHasTheLettersInOrder(t *testing.T) {
 }
 
 func BenchmarkPath(b *testing.B) {
-	paths := []string{"internal/tui/editor/editor_test.go", "internal/session/export_markdown.go", "cmd/lathe/main.go", "docs/configuration.md"}
+	paths := []string{
+		"internal/tui/editor/editor_test.go", "internal/session/export_markdown.go", "cmd/lathe/main.go",
+		"docs/configuration.md",
+	}
 	m := fuzzy.New("edit")
 	b.ReportAllocs()
 	for b.Loop() {

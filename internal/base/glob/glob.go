@@ -1,8 +1,9 @@
-// Package glob matches paths with patterns that strangers wrote, in the syntax of doublestar: *, ?, **, [a-z], {a,b} and \.
+// Package glob matches paths with patterns that strangers wrote, in the syntax of doublestar: *, ?, **, [a-z], {a,b}
+// and \.
 //
 // A pattern such as {a,*}{a,*}{a,*}x takes doublestar time that grows exponentially with its braces. Here braces are
-// expanded first, as a shell does, and a pattern with too many alternatives is an error. Stars that meet at the edge of a brace are
-// one *, so that only a written ** crosses folders.
+// expanded first, as a shell does, and a pattern with too many alternatives is an error. Stars that meet at the edge of
+// a brace are one *, so that only a written ** crosses folders.
 package glob
 
 import (
@@ -23,7 +24,8 @@ const (
 // Why Compile refuses a pattern.
 var (
 	ErrMalformed = errors.New("a bracket or brace is not closed, or is empty")
-	ErrTooMany   = fmt.Errorf("its braces stand for too many alternatives (%d at most, in %d bytes)", maxAlternatives, maxPattern)
+	ErrTooMany   = fmt.Errorf("its braces stand for too many alternatives (%d at most, in %d bytes)", maxAlternatives,
+		maxPattern)
 )
 
 // Glob is a compiled pattern; the zero value matches nothing.
@@ -56,8 +58,8 @@ func (g Glob) Match(path string) bool {
 	return false
 }
 
-// Match reports whether a path with slashes matches a pattern. One that Compile refuses matches nothing: a caller that must not
-// lose a pattern compiles it first.
+// Match reports whether a path with slashes matches a pattern. One that Compile refuses matches nothing: a caller that
+// must not lose a pattern compiles it first.
 func Match(pattern, path string) bool {
 	if !strings.Contains(pattern, "{") {
 		ok, err := doublestar.Match(pattern, path)
@@ -106,8 +108,8 @@ func join(left, right string) string {
 	return head + "*" + tail
 }
 
-// braces finds the first group of a pattern: its opening brace, its commas and, last, its closing brace. Without a group
-// open is -1; with a brace that is alone cuts is nil and open is not -1.
+// braces finds the first group of a pattern: its opening brace, its commas and, last, its closing brace. Without a
+// group open is -1; with a brace that is alone cuts is nil and open is not -1.
 func braces(pattern string) (open int, cuts []int) {
 	open = -1
 	depth, class := 0, false

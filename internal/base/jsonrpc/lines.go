@@ -91,7 +91,8 @@ func (l *Lines) skip(begun []byte, err error) error {
 	if err != nil && err != io.EOF {
 		return err
 	}
-	return &Lost{ID: lostID(head, tail), Why: fmt.Sprintf("the server sent a message of %d MB; the longest that lathe takes has %d MB", size>>20, MaxMessage>>20)}
+	return &Lost{ID: lostID(head, tail), Why: fmt.Sprintf(
+		"the server sent a message of %d MB; the longest that lathe takes has %d MB", size>>20, MaxMessage>>20)}
 }
 
 // lostID is the id that a message begins or ends with.

@@ -1,11 +1,13 @@
-// Package jsonrpc speaks JSON-RPC 2.0 with one peer, as the Model Context Protocol and the Language Server Protocol use it: both sides send requests.
+// Package jsonrpc speaks JSON-RPC 2.0 with one peer, as the Model Context Protocol and the Language Server Protocol use
+// it: both sides send requests.
 //
 // The words: a [Transport] carries whole messages; a [Conn] matches answers to calls. A peer is a stranger's program.
 //
 // Promises:
 //
 //   - Each call ends: with the peer's answer, with its context, or with the connection.
-//   - Answers that nobody waits for (late, twice, unknown ids), lines that are no JSON and unknown messages are counted and dropped.
+//   - Answers that nobody waits for (late, twice, unknown ids), lines that are no JSON and unknown messages are counted
+//     and dropped.
 //   - Memory is bounded by [MaxMessage], the requests of the peer that run at one time, and the calls of this side.
 package jsonrpc
 
@@ -93,8 +95,9 @@ type Progress struct {
 type Handler struct {
 	Request func(ctx context.Context, method string, params json.RawMessage) (any, *Error) // may take long
 	Notify  func(method string, params json.RawMessage)                                    // must not block
-	Odd     func(line string)                                                              // gets what was dropped, for a log
-	Cancel  func(n int64) (method string, params any)                                      // the notification that cancels call n; nil: that of MCP
+	// gets what was dropped, for a log
+	Odd    func(line string)
+	Cancel func(n int64) (method string, params any) // the notification that cancels call n; nil: that of MCP
 }
 
 type message struct {
@@ -136,7 +139,10 @@ var ErrClosed = errors.New("the connection is closed")
 
 // New begins to read from t. The Conn closes t.
 func New(t Transport, h Handler) *Conn {
-	c := &Conn{t: t, h: h, calls: map[string]*waiting{}, running: map[string]context.CancelFunc{}, served: make(chan struct{}, maxServed), done: make(chan struct{})}
+	c := &Conn{
+		t: t, h: h, calls: map[string]*waiting{}, running: map[string]context.CancelFunc{},
+		served: make(chan struct{}, maxServed), done: make(chan struct{}),
+	}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	go c.read()
 	return c
@@ -156,9 +162,9 @@ func (c *Conn) Close() error {
 	return err
 }
 
-// Call sends a request and waits for its answer, which is decoded into result unless that is nil. The error is an *Error where the peer sent
-// one, the cause of ctx (the peer is told), or why the connection ended. Params may be nil. progress, if not nil, gets the peer's reports; the
-// params must be a map then.
+// Call sends a request and waits for its answer, which is decoded into result unless that is nil. The error is an
+// *Error where the peer sent one, the cause of ctx (the peer is told), or why the connection ended. Params may be nil.
+// progress, if not nil, gets the peer's reports; the params must be a map then.
 func (c *Conn) Call(ctx context.Context, method string, params, result any, progress func(Progress)) error {
 	n := c.next.Add(1)
 	id := strconv.FormatInt(n, 10)

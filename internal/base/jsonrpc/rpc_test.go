@@ -39,7 +39,8 @@ func (p *pipe) Close() error {
 
 func TestOnlySoManyRequestsOfAPeerAreServedAtOneTime(t *testing.T) {
 	p := &pipe{in: make(chan string), sent: make(chan string, 100), over: make(chan struct{})}
-	odd, begun, noted, release := make(chan string, 100), make(chan struct{}, 100), make(chan struct{}), make(chan struct{})
+	odd, begun, noted, release := make(chan string, 100), make(chan struct{}, 100), make(chan struct{}),
+		make(chan struct{})
 	c := jsonrpc.New(p, jsonrpc.Handler{
 		Request: func(context.Context, string, json.RawMessage) (any, *jsonrpc.Error) {
 			begun <- struct{}{}

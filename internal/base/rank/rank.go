@@ -112,7 +112,8 @@ func (ix *Index) Search(query string, limit int) []Hit {
 }
 
 // Words lists the words of a text as they are compared. A name made of several words counts as a whole and by
-// its pieces. Function words are left out; Chinese, Japanese and Thai, which set no blanks, are taken in pairs of characters.
+// its pieces. Function words are left out; Chinese, Japanese and Thai, which set no blanks, are taken in pairs of
+// characters.
 func Words(text string) []string {
 	var out []string
 	for name := range strings.FieldsFuncSeq(text, func(r rune) bool {

@@ -1,6 +1,8 @@
-// Package usage measures what a long-lived program and its descendants take of the machine, for those who end programs that take too much.
+// Package usage measures what a long-lived program and its descendants take of the machine, for those who end programs
+// that take too much.
 //
-// Promises: it asks the system only, starts nothing, and where the system does not tell (elsewhere than on Linux) everything is zero.
+// Promises: it asks the system only, starts nothing, and where the system does not tell (elsewhere than on Linux)
+// everything is zero.
 package usage
 
 import "time"
@@ -18,8 +20,8 @@ type Load struct {
 	busy time.Duration
 }
 
-// Note takes in a measurement, and returns for how long the program has been busy without a pause. From 80% of one processor on it is
-// busy.
+// Note takes in a measurement, and returns for how long the program has been busy without a pause. From 80% of one
+// processor on it is busy.
 func (l *Load) Note(at time.Time, cpu time.Duration) time.Duration {
 	elapsed, used := at.Sub(l.at), cpu-l.cpu
 	if l.at.IsZero() || used*10 < elapsed*8 {

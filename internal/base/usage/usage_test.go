@@ -23,7 +23,11 @@ func TestAProgramIsBusyUntilItPauses(t *testing.T) {
 	var l Load
 	at, cpu := time.Unix(1000, 0), time.Duration(0)
 	for i, c := range []struct{ used, busy time.Duration }{
-		{0, 0}, {9 * time.Second, 10 * time.Second}, {8 * time.Second, 20 * time.Second}, {7 * time.Second, 0}, {20 * time.Second, 10 * time.Second},
+		{0, 0},
+		{9 * time.Second, 10 * time.Second},
+		{8 * time.Second, 20 * time.Second},
+		{7 * time.Second, 0},
+		{20 * time.Second, 10 * time.Second},
 	} {
 		cpu += c.used
 		if got := l.Note(at, cpu); got != c.busy {

@@ -34,7 +34,8 @@ func TestTheLogOfARealSessionNamesTheCauseOfEachMiss(t *testing.T) {
 	}
 	say()
 	say()
-	if err := errors.Join(s.SetModel(t.Context(), "claude-opus-4-5"), s.Log().SetModel(t.Context(), "claude-opus-4-5")); err != nil {
+	if err := errors.Join(s.SetModel(t.Context(), "claude-opus-4-5"), s.Log().SetModel(t.Context(),
+		"claude-opus-4-5")); err != nil {
 		t.Fatal(err)
 	}
 	say()
@@ -42,7 +43,8 @@ func TestTheLogOfARealSessionNamesTheCauseOfEachMiss(t *testing.T) {
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
-	s = p.session(t, func(o *conversation.Options) { o.Disallowed = []string{"Grep"} }, conversation.SessionOptions{Resume: id})
+	s = p.session(t, func(o *conversation.Options) { o.Disallowed = []string{"Grep"} },
+		conversation.SessionOptions{Resume: id})
 	say()
 	var got [][]string
 	for _, step := range cost.Of(s.Log()).Steps {
@@ -58,8 +60,8 @@ func TestTheLogOfARealSessionNamesTheCauseOfEachMiss(t *testing.T) {
 	}
 }
 
-// A pause that is longer than the cache lives is named, also when lathe was ended meanwhile; after a shorter one it is the
-// provider that dropped the cache. With a lifetime of an hour, seven minutes are no such pause.
+// A pause that is longer than the cache lives is named, also when lathe was ended meanwhile; after a shorter one it is
+// the provider that dropped the cache. With a lifetime of an hour, seven minutes are no such pause.
 func TestAPauseThatOutlivesTheCacheIsNamed(t *testing.T) {
 	p := newPlace(t, wires[0], 0, 100_000)
 	cold := &llm.Usage{Input: 10, CacheWrite: 9_000, Output: 1}

@@ -52,7 +52,11 @@ type wire struct {
 var wires = []wire{
 	{"anthropic", "claude-sonnet-4-5", []string{"ANTHROPIC_BASE_URL=%s", "ANTHROPIC_API_KEY=sk-test"}, "{}"},
 	{"chat", "openai/gpt-4.1", []string{"OPENAI_BASE_URL=%s/v1", "OPENAI_API_KEY=sk-test"}, "{}"},
-	{"socket", "openai/gpt-5.1", []string{"OPENAI_BASE_URL=%s/v1", "OPENAI_API_KEY=sk-test"}, `{"providers": {"openai": {"type": "responses", "websocket": true}}}`},
+	{
+		"socket", "openai/gpt-5.1",
+		[]string{"OPENAI_BASE_URL=%s/v1", "OPENAI_API_KEY=sk-test"},
+		`{"providers": {"openai": {"type": "responses", "websocket": true}}}`,
+	},
 }
 
 // place is a machine of a test's own: a home, a project, a scripted model.
@@ -70,7 +74,8 @@ const (
 	todo = "read the last file"
 )
 
-const summary = "## Goal\nRead all files\n\n## Wishes\nNone.\n\n## Decisions\nNone.\n\n## Files\nNone.\n\n## State\nNone.\n\n" +
+const summary = "## Goal\nRead all files\n\n## Wishes\nNone.\n\n## Decisions\nNone.\n\n## Files\nNone.\n\n## " +
+	"State\nNone.\n\n" +
 	"## Open\nNone.\n\n## Failed attempts\nNone.\n\n## Next step\nRead on"
 
 // newPlace makes a place whose model makes n steps: reads of files of which no two are the same, every tenth step
@@ -168,7 +173,9 @@ func open(dir string, environ []string, change func(*conversation.Options)) (*co
 	return conversation.Open(o)
 }
 
-func (p *place) session(t *testing.T, change func(*conversation.Options), o conversation.SessionOptions) *conversation.Session {
+func (p *place) session(t *testing.T, change func(*conversation.Options),
+	o conversation.SessionOptions,
+) *conversation.Session {
 	t.Helper()
 	inst, err := open(p.dir, p.environ, change)
 	if err != nil {

@@ -56,7 +56,8 @@ func (p *place) disturb(t *testing.T, s *conversation.Session, turn int) *conver
 	case 4:
 		err = s.Close()
 		more := []string{"Grep", "Glob"}[:1+turn/10%2] // a tool is deferred that was not, and comes back
-		s = p.session(t, func(o *conversation.Options) { deferring(t, o, p, more...) }, conversation.SessionOptions{Resume: s.ID()})
+		s = p.session(t, func(o *conversation.Options) { deferring(t, o, p, more...) },
+			conversation.SessionOptions{Resume: s.ID()})
 	case 5:
 		if err = s.SetModel(t.Context(), "claude-opus-4-5"); err == nil {
 			err = s.Log().SetModel(t.Context(), "claude-opus-4-5")
@@ -66,7 +67,8 @@ func (p *place) disturb(t *testing.T, s *conversation.Session, turn int) *conver
 	case 7:
 		p.write(t, "project/file1.txt", fmt.Sprintf("changed before turn %d\n", turn), 0o600)
 	case 8:
-		p.write(t, fmt.Sprintf("project/.claude/skills/late%d/SKILL.md", turn), "---\ndescription: Comes late.\n---\nDo it.\n", 0o600)
+		p.write(t, fmt.Sprintf("project/.claude/skills/late%d/SKILL.md", turn),
+			"---\ndescription: Comes late.\n---\nDo it.\n", 0o600)
 	case 9:
 		if turn > 10 {
 			_, err = s.Compact(t.Context(), "")
@@ -98,7 +100,10 @@ func prefixScript(t *testing.T, p *place, steps int) *llmtest.Script {
 		part := llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/" + name})
 		switch i % stepsPerTurn {
 		case 2:
-			part = llmtest.Tool("TodoWrite", map[string]any{"todos": []map[string]string{{"content": fmt.Sprint("item ", i), "status": "pending"}}})
+			part = llmtest.Tool("TodoWrite", map[string]any{"todos": []map[string]string{{
+				"content": fmt.Sprint("item ", i),
+				"status":  "pending",
+			}}})
 		case 3:
 			part = llmtest.Tool("Bash", map[string]any{"command": "./count"})
 		case 4:

@@ -168,7 +168,8 @@ func (p *place) prefixes(t *testing.T, compactions int) {
 	}
 }
 
-// sockets checks that each step went over the WebSocket, with only what was new, but for the first one after a compaction.
+// sockets checks that each step went over the WebSocket, with only what was new, but for the first one after a
+// compaction.
 func (p *place) sockets(t *testing.T, compactions int) {
 	t.Helper()
 	over, whole := 0, 0

@@ -96,10 +96,11 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 	return d, p.note(ctx, a, d)
 }
 
-// modelMay reports whether the small model answers a question: in the mode auto, one that no rule, guard or hook puts, about a call that
-// does not leave the sandbox.
+// modelMay reports whether the small model answers a question: in the mode auto, one that no rule, guard or hook puts,
+// about a call that does not leave the sandbox.
 func (p *Approver) modelMay(a agent.Approval, d permission.Decision) bool {
-	return p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Layer != permission.LayerGuards && d.Rule == "" &&
+	return p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Layer != permission.LayerGuards &&
+		d.Rule == "" &&
 		a.Hooks.Effect != permission.Ask && !permission.RunsOutside(a.Accesses)
 }
 
@@ -113,13 +114,17 @@ func (p *Approver) judge(a agent.Approval) permission.Decision {
 	return d
 }
 
-// confined lets a call run that only needs approval because it is not read-only, where the sandbox holds it. Rules and guards
-// that ask are heard all the same.
+// confined lets a call run that only needs approval because it is not read-only, where the sandbox holds it. Rules and
+// guards that ask are heard all the same.
 func (p *Approver) confined(r permission.Request, d permission.Decision) permission.Decision {
-	if d.Effect != permission.Ask || d.Layer != permission.LayerAnalysis || d.Rule != "" || d.Confirm || p.Unasked == nil || !p.Unasked(r) {
+	if d.Effect != permission.Ask || d.Layer != permission.LayerAnalysis || d.Rule != "" || d.Confirm ||
+		p.Unasked == nil || !p.Unasked(r) {
 		return d
 	}
-	return permission.Decision{Effect: permission.Allow, Layer: permission.LayerMode, Source: "sandbox.autoAllowBashIfSandboxed", Reason: "the sandbox confines it"}
+	return permission.Decision{
+		Effect: permission.Allow, Layer: permission.LayerMode,
+		Source: "sandbox.autoAllowBashIfSandboxed", Reason: "the sandbox confines it",
+	}
 }
 
 // note writes a decision with its evidence to the session.
@@ -139,7 +144,9 @@ func (p *Approver) note(ctx context.Context, a agent.Approval, d permission.Deci
 const byUser = "the user"
 
 // askPermission puts a permission dialog to the front end.
-func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permission.Decision) (permission.Decision, error) {
+func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permission.Decision) (permission.Decision,
+	error,
+) {
 	if !p.Interactive {
 		return unanswered(d), nil
 	}
@@ -154,7 +161,8 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		return again, nil // an answer given meanwhile covers this call too
 	}
 	q := event.Question{
-		Agent: a.Agent, Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview, Call: &a.Call, Free: true,
+		Agent: a.Agent, Title: a.Tool, Text: a.Title, Permission: &a.Request, Reason: again.Reason, Preview: a.Preview,
+		Call: &a.Call, Free: true,
 	}
 	q.Outside = p.Workspace.Outside(a.Request)
 	if p.Covered != nil {
@@ -167,7 +175,10 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	var rules []string
 	if again.Confirm {
 		q.Reason = "Dangerous: " + again.Reason
-		q.Options = []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"}, {ID: event.ChoiceNo, Label: "No"}}
+		q.Options = []event.Option{
+			{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"},
+			{ID: event.ChoiceNo, Label: "No"},
+		}
 	} else {
 		rules, q.Options = p.lastingOptions(a, again)
 	}
@@ -215,7 +226,8 @@ func (p *Approver) editsWouldDo(a agent.Approval) bool {
 
 // lastingOptions are the ways to answer a question that no danger raised, and the rules that a lasting answer keeps.
 func (p *Approver) lastingOptions(a agent.Approval, d permission.Decision) (rules []string, opts []event.Option) {
-	if a.Hooks.Effect != permission.Ask && d.Layer != permission.LayerMode { // no rule would keep the hook or the mode from asking again
+	// no rule would keep the hook or the mode from asking again
+	if a.Hooks.Effect != permission.Ask && d.Layer != permission.LayerMode {
 		rules = p.Rules.Policy().Propose(a.Request)
 	}
 	return rules, permissionOptions(rules, p.editsWouldDo(a))
@@ -283,7 +295,10 @@ func (p *Approver) AskAgent(ctx context.Context, q event.Question) (event.Answer
 		case permission.Allow:
 			return event.Answer{Choice: event.ChoiceOnce}, nil
 		case permission.Deny:
-			return event.Answer{Choice: event.ChoiceNo, Text: "a rule refuses calls that repeat themselves; try something else"}, nil
+			return event.Answer{
+				Choice: event.ChoiceNo,
+				Text:   "a rule refuses calls that repeat themselves; try something else",
+			}, nil
 		}
 	}
 	return p.Ask(ctx, q)

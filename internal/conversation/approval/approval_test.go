@@ -41,7 +41,10 @@ func approver(t *testing.T, mode permission.Mode, allowed ...string) (*approval.
 func TestAHooksQuestionIsARefusalInTheModeThatAsksNothing(t *testing.T) {
 	p, bus := approver(t, permission.DontAsk, "Bash")
 	sub := bus.Subscribe(t.Context(), event.Options{})
-	for ruling, want := range map[permission.Effect]permission.Effect{"": permission.Allow, permission.Ask: permission.Deny} {
+	for ruling, want := range map[permission.Effect]permission.Effect{
+		"":             permission.Allow,
+		permission.Ask: permission.Deny,
+	} {
 		command := permission.Access{Kind: permission.Exec, Target: "make"}
 		d, err := p.Authorize(t.Context(), agent.Approval{
 			Request: permission.Request{CallID: "1", Tool: "Bash", Dir: t.TempDir(), Accesses: []permission.Access{command}},

@@ -76,8 +76,8 @@ func (m *Modes) PlannedFrom() permission.Mode {
 	return m.planned
 }
 
-// LeavePlan goes over from plan mode to another mode, or to the default one where that may not be; it changes nothing when
-// plan mode is not on any more.
+// LeavePlan goes over from plan mode to another mode, or to the default one where that may not be; it changes nothing
+// when plan mode is not on any more.
 func (m *Modes) LeavePlan(to permission.Mode) {
 	m.mu.Lock()
 	defer m.mu.Unlock()

@@ -42,7 +42,8 @@ func (p *Approver) classify(ctx context.Context, a agent.Approval, d permission.
 		d.Reason += fmt.Sprintf("; %s failed: %v", byClassifier, err)
 	case word == "ALLOW":
 		return permission.Decision{
-			Effect: permission.Allow, Layer: permission.LayerMode, Source: byClassifier, Reason: fmt.Sprintf("%s (%s) allows it: %s", byClassifier, name, reason),
+			Effect: permission.Allow, Layer: permission.LayerMode, Source: byClassifier,
+			Reason: fmt.Sprintf("%s (%s) allows it: %s", byClassifier, name, reason),
 		}
 	case word == "ASK":
 		d.Reason += fmt.Sprintf("; %s (%s) does not allow it: %s", byClassifier, name, reason)
@@ -55,7 +56,10 @@ func (p *Approver) classify(ctx context.Context, a agent.Approval, d permission.
 
 // askClassifier returns the first line of the small model's answer, and the model.
 func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict, model string, err error) {
-	call, err := json.Marshal(map[string]any{"tool": a.Tool, "input": a.Request.Input, "folder": a.Dir, "accesses": a.Accesses})
+	call, err := json.Marshal(map[string]any{
+		"tool": a.Tool, "input": a.Request.Input, "folder": a.Dir,
+		"accesses": a.Accesses,
+	})
 	if err != nil {
 		return "", "", err
 	}

@@ -30,7 +30,8 @@ func (p *Approver) Consider(ctx context.Context, tools []agent.Tool, c llm.ToolC
 			defer plan.Close()
 		}
 		out := Considered{Request: permission.Request{
-			CallID: c.ID, Tool: c.Name, Input: c.Input, Accesses: plan.Accesses, Mode: p.Mode(), Dir: p.Workspace.Dir(), Place: p.Workspace.Place(),
+			CallID: c.ID, Tool: c.Name, Input: c.Input, Accesses: plan.Accesses, Mode: p.Mode(), Dir: p.Workspace.Dir(),
+			Place: p.Workspace.Place(),
 		}}
 		out.Decision = p.Rules.Policy().Decide(out.Request)
 		if out.Decision.Effect == permission.Ask {

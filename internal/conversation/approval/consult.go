@@ -9,16 +9,22 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// consult has a person decide on a call that is a question to them. No rule, mode or hook answers for them, and nothing but
-// their answer becomes the input.
+// consult has a person decide on a call that is a question to them. No rule, mode or hook answers for them, and nothing
+// but their answer becomes the input.
 func (p *Approver) consult(ctx context.Context, a agent.Approval, dialog consult.Dialog) (permission.Decision, error) {
 	switch {
 	case a.Revised:
-		return permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, Reason: "the user answered"}, nil
+		return permission.Decision{
+			Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser,
+			Reason: "the user answered",
+		}, nil
 	case !p.Interactive:
 		return permission.Decision{Effect: permission.Deny, Layer: permission.LayerAsk, Reason: dialog.Nobody}, nil
 	case p.Mode() == permission.DontAsk:
-		return permission.Decision{Effect: permission.Deny, Layer: permission.LayerMode, Reason: "the mode is dontAsk, and " + dialog.Nobody}, nil
+		return permission.Decision{
+			Effect: permission.Deny, Layer: permission.LayerMode,
+			Reason: "the mode is dontAsk, and " + dialog.Nobody,
+		}, nil
 	}
 	p.dialog.Lock() // one at a time, in order
 	defer p.dialog.Unlock()

@@ -10,7 +10,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// byHook has the hooks answer a question for permission. They may refuse any call; what a guard refuses they cannot allow.
+// byHook has the hooks answer a question for permission. They may refuse any call; what a guard refuses they cannot
+// allow.
 func (p *Approver) byHook(ctx context.Context, a agent.Approval, d permission.Decision) (permission.Decision, bool) {
 	if a.Hooks.Effect == permission.Ask && a.Revised {
 		return d, false
@@ -30,7 +31,8 @@ func (p *Approver) byHook(ctx context.Context, a agent.Approval, d permission.De
 	if out.Effect == permission.Allow {
 		for _, u := range out.Updates {
 			if err := p.update(u, out.Foreign); err != nil {
-				p.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("%s: a change of permissions (%s) was left out: %v", out.Source, u.Type, err)})
+				p.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("%s: a change of permissions (%s) was left out: %v",
+					out.Source, u.Type, err)})
 			}
 		}
 	}

@@ -21,8 +21,8 @@ import (
 const networkAccess = "SandboxNetworkAccess"
 
 // Network makes the network of the confined command of a call: rules decide on a host, else a person does, and the
-// connections are recorded in the session. Hosts in named were approved with the command: only deny rules and the modes that
-// ask nothing close them.
+// connections are recorded in the session. Hosts in named were approved with the command: only deny rules and the modes
+// that ask nothing close them.
 func (p *Approver) Network(callID, command string, named []string) boundary.Network {
 	var shown sync.Map
 	mode := p.Mode()
@@ -33,7 +33,8 @@ func (p *Approver) Network(callID, command string, named []string) boundary.Netw
 		},
 		Record: func(c netproxy.Connection) {
 			_ = p.Journal.Add(session.Connection{ // what cannot be written, the journal reports
-				CallID: callID, Host: c.Host, Port: int(c.Port), Address: c.Address, Protocol: c.Protocol, Program: c.Program, Allowed: c.Allowed, Reason: c.Reason,
+				CallID: callID, Host: c.Host, Port: int(c.Port), Address: c.Address, Protocol: c.Protocol, Program: c.Program,
+				Allowed: c.Allowed, Reason: c.Reason,
 				Sent: c.Sent, Received: c.Received, DurationMS: c.Duration.Milliseconds(),
 			})
 			text := connectionText(c)
@@ -56,8 +57,8 @@ func connectionText(c netproxy.Connection) string {
 	return "network: " + host
 }
 
-// host decides on a host that a confined command wants to reach. No mode and no model opens one: where nobody can be asked,
-// only rules do.
+// host decides on a host that a confined command wants to reach. No mode and no model opens one: where nobody can be
+// asked, only rules do.
 func (p *Approver) host(ctx context.Context, callID, command string, named bool, r netproxy.Request) netproxy.Verdict {
 	a, err := hostApproval(callID, command, r)
 	if err != nil {
@@ -65,7 +66,10 @@ func (p *Approver) host(ctx context.Context, callID, command string, named bool,
 	}
 	d := p.judgeHost(&a)
 	if named && d.Effect == permission.Ask && d.Rule == "" && !d.Confirm {
-		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "the command names it, and was approved"}
+		d = permission.Decision{
+			Effect: permission.Allow, Layer: permission.LayerAsk,
+			Reason: "the command names it, and was approved",
+		}
 	}
 	if d.Effect == permission.Ask || d.Confirm {
 		if d, err = p.askHost(ctx, a, r); err != nil {
@@ -98,7 +102,8 @@ func hostApproval(callID, command string, r netproxy.Request) (agent.Approval, e
 	}
 	return agent.Approval{
 		Request: permission.Request{
-			CallID: callID + "/" + r.Target.Host, Tool: networkAccess, Input: input, Accesses: []permission.Access{permission.NetAccess(r.Target.Host)},
+			CallID: callID + "/" + r.Target.Host, Tool: networkAccess, Input: input,
+			Accesses: []permission.Access{permission.NetAccess(r.Target.Host)},
 		},
 		Call: llm.ToolCall{ID: callID, Name: networkAccess, Input: input},
 	}, nil
@@ -121,7 +126,8 @@ func (p *Approver) askHost(ctx context.Context, a agent.Approval, r netproxy.Req
 	if !p.Interactive {
 		return permission.Decision{
 			Effect: permission.Deny, Layer: permission.LayerAsk,
-			Reason: "the host is not allowed, and nobody can be asked in this run; allow it in sandbox.network.allowedDomains, or with --allowedTools \"" + hostRule(r.Target.Host) + "\"",
+			Reason: "the host is not allowed, and nobody can be asked in this run; allow it in " +
+				"sandbox.network.allowedDomains, or with --allowedTools \"" + hostRule(r.Target.Host) + "\"",
 		}, nil
 	}
 	p.dialog.Lock() // one at a time, in order
@@ -138,7 +144,8 @@ func (p *Approver) askHost(ctx context.Context, a agent.Approval, r netproxy.Req
 		rules[i] = hostRule(h)
 	}
 	ans, err := p.Ask(ctx, event.Question{
-		Agent: p.Chain, Title: "network access to " + r.Target.String(), Text: hostText(r), Permission: &a.Request, Reason: hostReason(r),
+		Agent: p.Chain, Title: "network access to " + r.Target.String(), Text: hostText(r), Permission: &a.Request,
+		Reason:     hostReason(r),
 		ReasonType: "sandbox", Call: &a.Call, Free: true, Options: hostOptions(group, rules),
 	})
 	if err != nil {

@@ -24,7 +24,10 @@ func TestRulesDecideOnHostsInEveryMode(t *testing.T) {
 		p.Interactive = false
 		sub := bus.Subscribe(t.Context(), event.Options{})
 		network := p.Network("call", "npm install", nil)
-		for host, want := range map[string]bool{"a.good.example": true, "good.example": false, "evil.example": false, "127.0.0.1": false} {
+		for host, want := range map[string]bool{
+			"a.good.example": true, "good.example": false, "evil.example": false,
+			"127.0.0.1": false,
+		} {
 			v := network.Ask(t.Context(), request(t, host))
 			if v.Allowed != want || v.Reason == "" {
 				t.Errorf("%s, %s: %+v", mode, host, v)
@@ -71,7 +74,8 @@ func TestAPersonAllowsAHostOrAllThatBelongsToIt(t *testing.T) {
 		if v.Allowed != tt.allowed {
 			t.Errorf("%s: %+v", tt.choice, v)
 		}
-		if !strings.Contains(q.Reason, "node wants to connect to pypi.org:443") || q.Permission == nil || q.Call.Name != "SandboxNetworkAccess" || !strings.Contains(string(q.Call.Input), "npm install") {
+		if !strings.Contains(q.Reason, "node wants to connect to pypi.org:443") || q.Permission == nil ||
+			q.Call.Name != "SandboxNetworkAccess" || !strings.Contains(string(q.Call.Input), "npm install") {
 			t.Errorf("the question is %+v", q)
 		}
 		p.Interactive = false

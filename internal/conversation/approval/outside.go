@@ -8,8 +8,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Unconfined asks a person whether a command may run once outside of the sandbox, which refused it something. No rule, mode
-// or model answers this, and a command that the person kept inside is not asked about again. A deny rule or a guard that is new since the first run refuses.
+// Unconfined asks a person whether a command may run once outside of the sandbox, which refused it something. No rule,
+// mode or model answers this, and a command that the person kept inside is not asked about again. A deny rule or a
+// guard that is new since the first run refuses.
 func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string) bool {
 	if _, no := p.keptInside.Load(string(a.Input)); no || !p.Interactive || p.stayInside.Load() || !p.asksOutside() {
 		return false
@@ -25,8 +26,10 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 		return false
 	}
 	ans, err := p.Ask(ctx, event.Question{
-		Agent: p.Chain, Title: a.Tool + " outside of the sandbox", Text: a.Title, Permission: &a.Request, Preview: a.Preview, Call: &a.Call, Free: true,
-		Reason: "the command failed. " + why + " It would run again from its beginning, without the sandbox", ReasonType: "sandbox",
+		Agent: p.Chain, Title: a.Tool + " outside of the sandbox", Text: a.Title, Permission: &a.Request, Preview: a.Preview,
+		Call: &a.Call, Free: true,
+		Reason:     "the command failed. " + why + " It would run again from its beginning, without the sandbox",
+		ReasonType: "sandbox",
 		Options: []event.Option{
 			{ID: event.ChoiceOnce, Label: "Yes, run it once outside of the sandbox"},
 			{ID: event.ChoiceNo, Label: "No"},
@@ -36,9 +39,13 @@ func (p *Approver) Unconfined(ctx context.Context, a agent.Approval, why string)
 	if err != nil || denied() { // by a rule that came while the question waited
 		return false
 	}
-	d := permission.Decision{Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused to run it outside of the sandbox"}
+	d := permission.Decision{
+		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser,
+		Reason: "the user refused to run it outside of the sandbox",
+	}
 	switch ans.Choice {
-	case event.ChoiceOnce, event.ChoiceSession, event.ChoiceAlways: // an SDK's answer may have more; it counts for this run
+	// an SDK's answer may have more; it counts for this run
+	case event.ChoiceOnce, event.ChoiceSession, event.ChoiceAlways:
 		d.Effect, d.Reason = permission.Allow, "the user allowed one run outside of the sandbox"
 	case event.ChoiceNever:
 		p.stayInside.Store(true)

@@ -10,7 +10,10 @@ import (
 
 func command(t *testing.T, line string, class permission.Class) permission.Request {
 	t.Helper()
-	c := &permission.Command{Exact: true, Class: class, Parts: []permission.Part{{Text: line, Program: line, Class: class}}}
+	c := &permission.Command{
+		Exact: true, Class: class,
+		Parts: []permission.Part{{Text: line, Program: line, Class: class}},
+	}
 	return permission.Request{
 		CallID: "1", Tool: "Bash", Dir: t.TempDir(), Input: []byte(`{"command": "make"}`),
 		Accesses: []permission.Access{{Kind: permission.Exec, Target: line, Command: c}},

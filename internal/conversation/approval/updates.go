@@ -18,7 +18,8 @@ type Settings interface {
 	Reload() ([]config.Change, error)
 }
 
-// hookScope is the source of rules that hooks gave while the session ran. They are not in the log: a hook is asked again after that.
+// hookScope is the source of rules that hooks gave while the session ran. They are not in the log: a hook is asked
+// again after that.
 const hookScope = "a hook"
 
 // place is where a change of permissions is kept: in the session, and if keep is set in a file too.
@@ -44,8 +45,8 @@ func placeOf(destination string, foreign bool) (place, error) {
 	return place{}, fmt.Errorf("there is no destination %q", destination)
 }
 
-// update makes a change of rules, folders or the mode that a hook asked for. It takes no rule away that asks or denies, and a rule
-// that it adds lifts no question of another rule or a guard.
+// update makes a change of rules, folders or the mode that a hook asked for. It takes no rule away that asks or denies,
+// and a rule that it adds lifts no question of another rule or a guard.
 func (p *Approver) update(u hook.Update, foreign bool) error {
 	at, err := placeOf(u.Destination, foreign)
 	if err != nil {

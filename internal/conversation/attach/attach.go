@@ -32,12 +32,16 @@ type Files struct {
 
 // Attach adds the files that a message names to it.
 func (f *Files) Attach(ctx context.Context, m llm.Message) llm.Message {
-	if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && t.Origin == llm.OriginFile }) {
+	if slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+		t, ok := p.(llm.Text)
+		return ok && t.Origin == llm.OriginFile
+	}) {
 		return m // sent again as it was
 	}
 	found := f.mentions(authored(m))
 	if n := len(found); n > mostAttached {
-		f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n, mostAttached)})
+		f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n,
+			mostAttached)})
 		found = found[:mostAttached]
 	}
 	for _, mention := range found {
@@ -124,8 +128,8 @@ func readParts(p files.Path, m Mention, res llm.ToolResult) ([]llm.Part, error) 
 	return append([]llm.Part{session.AttachedText(m.Path, sizeOf(p, res), text.String())}, more...), nil
 }
 
-// Again rereads files whose text left the conversation, side by side. A file is nil if it is outside the session's files
-// or cannot be read.
+// Again rereads files whose text left the conversation, side by side. A file is nil if it is outside the session's
+// files or cannot be read.
 func (f *Files) Again(ctx context.Context, paths []string) [][]llm.Part {
 	out := make([][]llm.Part, len(paths))
 	var calls []llm.ToolCall

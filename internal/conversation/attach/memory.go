@@ -13,7 +13,9 @@ import (
 // Memory is the hook that adds the memory for a file or folder to the result of the call that touched it. Dir is the
 // working folder.
 func Memory(scoped *prompt.Scoped, dir func() string) agent.AfterTool {
-	return agent.AfterTool{Name: "memory", Run: func(_ context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict, error) {
+	return agent.AfterTool{Name: "memory", Run: func(_ context.Context, c llm.ToolCall, r *agent.Result) (agent.Verdict,
+		error,
+	) {
 		if r.IsError {
 			return agent.Verdict{}, nil
 		}

@@ -29,7 +29,8 @@ type Recall struct {
 // recallWait is how long a message waits for the vectors of the notes.
 const recallWait = 2 * time.Second
 
-// find returns the notes that belong to a text: by meaning where an embedding model is chosen and answers, else by words.
+// find returns the notes that belong to a text: by meaning where an embedding model is chosen and answers, else by
+// words.
 func (r *Recall) find(ctx context.Context, text string, has func(memory.Note) bool) []memory.Note {
 	id, least := r.Settings()
 	if id == "" || r.failed.Load() {
@@ -40,19 +41,24 @@ func (r *Recall) find(ctx context.Context, text string, has func(memory.Note) bo
 		return notes
 	}
 	if ctx.Err() == nil && !r.failed.Swap(true) {
-		r.Notice(event.Notice{Level: "warning", Text: fmt.Sprintf("notes are found by their words alone for the rest of this session, since %s gives no vectors: %v", id, err)})
+		r.Notice(event.Notice{Level: "warning", Text: fmt.Sprintf(
+			"notes are found by their words alone for the rest of this session, since %s gives no vectors: %v", id, err)})
 	}
 	return r.Store.Recall(text, has)
 }
 
-func (r *Recall) near(ctx context.Context, id, text string, least float64, has func(memory.Note) bool) ([]memory.Note, error) {
+func (r *Recall) near(ctx context.Context, id, text string, least float64, has func(memory.Note) bool) ([]memory.Note,
+	error,
+) {
 	e, info, err := r.Embedder(id)
 	if err != nil {
 		return nil, err
 	}
 	ctx, cancel := context.WithTimeoutCause(ctx, recallWait, fmt.Errorf("no answer in %v", recallWait))
 	defer cancel()
-	notes, err := r.Store.RecallNear(ctx, text, memory.Meaning{Model: id, Least: least, Embed: func(ctx context.Context, texts []string) ([][]float32, error) {
+	notes, err := r.Store.RecallNear(ctx, text, memory.Meaning{Model: id, Least: least, Embed: func(ctx context.Context,
+		texts []string,
+	) ([][]float32, error) {
 		vectors, usage, err := e.Embed(ctx, info.ID, texts)
 		if usage != (llm.Usage{}) {
 			r.Count("embeddings", info, usage)
@@ -75,7 +81,8 @@ func (r *Recall) Notes(ctx context.Context, had []llm.Message, m llm.Message) ll
 		return m
 	}
 	var b strings.Builder
-	b.WriteString("<system-reminder>\nNotes of earlier sessions that may matter here. They may be out of date: check before you rely on them.\n")
+	b.WriteString("<system-reminder>\nNotes of earlier sessions that may matter here. They may be out of date: check " +
+		"before you rely on them.\n")
 	for _, n := range found {
 		fmt.Fprintf(&b, "\n%s\n%s\n", noteHead(n), prompt.Sanitize(n.Text))
 	}

@@ -1,7 +1,8 @@
-// Package checkpoint has the loop save files before each call that may change them: it decides from a call's accesses what to
-// save, and says where in the conversation the call belongs.
+// Package checkpoint has the loop save files before each call that may change them: it decides from a call's accesses
+// what to save, and says where in the conversation the call belongs.
 //
-// A [Folder] is an instance's, with the store of its project; [Folder.Seat] is a session's, and its Before is agent.Config.Snapshot.
+// A [Folder] is an instance's, with the store of its project; [Folder.Seat] is a session's, and its Before is
+// agent.Config.Snapshot.
 //
 // Promise: nothing is read or written before the first such call.
 package checkpoint
@@ -39,8 +40,8 @@ type Folder struct {
 // StoreDir is the folder of a project's snapshots, below the project's folder of sessions.
 func StoreDir(project string) string { return filepath.Join(project, "snapshots") }
 
-// JournalDir is the folder of the journals of changes of several files, below the project's folder of sessions; empty where nothing is
-// kept.
+// JournalDir is the folder of the journals of changes of several files, below the project's folder of sessions; empty
+// where nothing is kept.
 func JournalDir(project string) string {
 	if project == "" {
 		return ""
@@ -51,7 +52,8 @@ func JournalDir(project string) string {
 // Options are those of a project's store, from the settings.
 func Options(set config.Snapshots, project string) snapshot.Options {
 	return snapshot.Options{
-		Dir: StoreDir(project), Limit: int64(set.MaxMB) << 20, MaxFile: int64(set.MaxFileMB) << 20, MaxFiles: set.MaxFiles, Include: set.Include,
+		Dir: StoreDir(project), Limit: int64(set.MaxMB) << 20, MaxFile: int64(set.MaxFileMB) << 20, MaxFiles: set.MaxFiles,
+		Include:  set.Include,
 		Patience: time.Duration(set.MaxWaitSeconds) * time.Second,
 	}
 }
@@ -134,7 +136,8 @@ type Seat struct {
 	folder *Folder
 }
 
-// Seat adds a session. An undo or a patch that was cut off is finished now; the next call that may change files announces it.
+// Seat adds a session. An undo or a patch that was cut off is finished now; the next call that may change files
+// announces it.
 func (f *Folder) Seat(s Seat) *Seat {
 	s.folder = f
 	if len(s.Chain) == 0 && f.journals != "" {
@@ -146,7 +149,8 @@ func (f *Folder) Seat(s Seat) *Seat {
 			f.note(note)
 		}
 	}
-	if log := s.Main(); f.store != nil && log != nil && !log.Temporary() && len(s.Chain) == 0 { // a subagent works in its parent's folders
+	// a subagent works in its parent's folders
+	if log := s.Main(); f.store != nil && log != nil && !log.Temporary() && len(s.Chain) == 0 {
 		f.mu.Lock()
 		f.seats = append(f.seats, &s)
 		f.mu.Unlock()
@@ -157,8 +161,8 @@ func (f *Folder) Seat(s Seat) *Seat {
 	return &s
 }
 
-// Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError. Nothing is saved
-// for a session that is not kept, as where the home folder cannot be written.
+// Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError.
+// Nothing is saved for a session that is not kept, as where the home folder cannot be written.
 func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
 	for _, text := range s.folder.takeNotes() {
 		s.Publish(event.Notice{Level: "info", Text: text})

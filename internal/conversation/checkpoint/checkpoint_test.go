@@ -51,7 +51,10 @@ func seat(t *testing.T, set config.Snapshots) (*checkpoint.Folder, *checkpoint.S
 func TestAnEditSavesItsFileAndACommandAllFiles(t *testing.T) {
 	for name, accesses := range map[string]func(dir string) []permission.Access{
 		"edit": func(dir string) []permission.Access {
-			return []permission.Access{{Kind: permission.Read, Target: dir + "/a"}, {Kind: permission.Write, Target: dir + "/a", Node: permission.File}}
+			return []permission.Access{{Kind: permission.Read, Target: dir + "/a"}, {
+				Kind: permission.Write, Target: dir + "/a",
+				Node: permission.File,
+			}}
 		},
 		"command": func(string) []permission.Access { return []permission.Access{{Kind: permission.Exec, Target: "make"}} },
 		"unknown": func(string) []permission.Access { return nil },

@@ -6,8 +6,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Covered says in a line which files of a call that destroys data undo would bring back, and which not; "" for a call that destroys
-// none, or where nothing is kept. Of a command it looks at the files that the command names, and at all where it names none.
+// Covered says in a line which files of a call that destroys data undo would bring back, and which not; "" for a call
+// that destroys none, or where nothing is kept. Of a command it looks at the files that the command names, and at all
+// where it names none.
 func (f *Folder) Covered(ctx context.Context, r permission.Request) string {
 	command, destructive := false, false
 	for _, a := range r.Accesses {

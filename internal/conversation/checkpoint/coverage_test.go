@@ -35,7 +35,8 @@ func TestOnlyACallThatDestroysNamesItsCoverage(t *testing.T) {
 		"":                    {exec(permission.ClassWrite), write("a")},
 		"brings back no file": {write("big")},
 	} {
-		if got := f.Covered(t.Context(), permission.Request{Accesses: accesses}); !strings.HasPrefix(got, want) || want == "" && got != "" {
+		if got := f.Covered(t.Context(), permission.Request{Accesses: accesses}); !strings.HasPrefix(got, want) ||
+			want == "" && got != "" {
 			t.Errorf("%q, want %q", got, want)
 		}
 	}
@@ -45,7 +46,10 @@ func TestOnlyACallThatDestroysNamesItsCoverage(t *testing.T) {
 	off := defaults
 	off.Enabled = false
 	f, _, _, dir = seat(t, off)
-	if got := f.Covered(t.Context(), permission.Request{Accesses: []permission.Access{exec(permission.ClassDestructive), write("a")}}); !strings.HasPrefix(got, "off") {
+	if got := f.Covered(t.Context(), permission.Request{Accesses: []permission.Access{
+		exec(permission.ClassDestructive),
+		write("a"),
+	}}); !strings.HasPrefix(got, "off") {
 		t.Errorf("%q", got)
 	}
 }

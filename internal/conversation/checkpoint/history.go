@@ -28,7 +28,10 @@ func History(store *snapshot.Store, log *session.Session) snapshot.History {
 	for at := range b.Len() {
 		on[b.ID(at)] = true
 	}
-	return snapshot.History{Store: store, Sessions: log.Lineage(), Branch: func(message string) bool { return on[message] }}
+	return snapshot.History{
+		Store: store, Sessions: log.Lineage(),
+		Branch: func(message string) bool { return on[message] },
+	}
 }
 
 // Since lists the ids of a message of the user and of all entries after it on the branch.
@@ -45,8 +48,8 @@ func Since(log *session.Session, message string) []string {
 	return out
 }
 
-// Message finds a message of the user on the branch in front: by its entry, by the id that it had in a stream of JSON lines, or
-// by its number on the branch, from 1. parent is the entry before it, "" for the first.
+// Message finds a message of the user on the branch in front: by its entry, by the id that it had in a stream of JSON
+// lines, or by its number on the branch, from 1. parent is the entry before it, "" for the first.
 func Message(log *session.Session, name string) (id, parent string, err error) {
 	n := 0
 	for e := range log.Entries() {
@@ -58,11 +61,12 @@ func Message(log *session.Session, name string) (id, parent string, err error) {
 			return e.ID, e.Parent, nil
 		}
 	}
-	return "", "", fmt.Errorf("session %s has no message %q on its branch; give its number, from 1 to %d, or the id of its line in the stream", log.ID(), name, n)
+	return "", "", fmt.Errorf("session %s has no message %q on its branch; give its number, from 1 to %d, or the id of "+
+		"its line in the stream", log.ID(), name, n)
 }
 
-// Parted are the entries of a conversation that only one of two branches has: the one that ends in the entry from, and the one that ends in to. An
-// empty name is the branch in front.
+// Parted are the entries of a conversation that only one of two branches has: the one that ends in the entry from, and
+// the one that ends in to. An empty name is the branch in front.
 func Parted(log *session.Session, from, to string) (onlyFrom, onlyTo []string, err error) {
 	a, err := path(log, from)
 	if err != nil {
@@ -79,7 +83,8 @@ func Parted(log *session.Session, from, to string) (onlyFrom, onlyTo []string, e
 	return a[n:], b[n:], nil
 }
 
-// Between are the changes that lead from the files of one branch to those of another: of the branch in front where one message is named.
+// Between are the changes that lead from the files of one branch to those of another: of the branch in front where one
+// message is named.
 func Between(h snapshot.History, log *session.Session, names []string) ([]snapshot.Change, error) {
 	ends := []string{"", ""}
 	for i, name := range names {
@@ -96,8 +101,8 @@ func Between(h snapshot.History, log *session.Session, names []string) ([]snapsh
 	return h.Between(from, to)
 }
 
-// Astray plans to bring the files of the branch in front: they are those of another one after the conversation alone went back. ErrNothing: they
-// are in place.
+// Astray plans to bring the files of the branch in front: they are those of another one after the conversation alone
+// went back. ErrNothing: they are in place.
 func Astray(h snapshot.History, log *session.Session) (*snapshot.Plan, error) {
 	front, err := path(log, "")
 	if err != nil {
@@ -144,8 +149,8 @@ func path(log *session.Session, id string) ([]string, error) {
 	return out, nil
 }
 
-// MessageAnywhere finds a message of the user on any branch: by its entry, by the id that it had in a stream of JSON lines, or by its number among
-// all messages in the order they were sent, from 1. end is the last entry of its turn.
+// MessageAnywhere finds a message of the user on any branch: by its entry, by the id that it had in a stream of JSON
+// lines, or by its number among all messages in the order they were sent, from 1. end is the last entry of its turn.
 func MessageAnywhere(log *session.Session, name string) (id, end string, err error) {
 	in := map[string]bool{}
 	n := 0
@@ -157,14 +162,17 @@ func MessageAnywhere(log *session.Session, name string) (id, end string, err err
 		_, isHead := e.Body.(session.Head)
 		switch {
 		case isHead:
-		case isUser && !u.Synthetic && (e.ID == name || u.Message.ID != "" && u.Message.ID == name || strconv.Itoa(n) == name):
+		case isUser && !u.Synthetic && (e.ID == name || u.Message.ID != "" && u.Message.ID == name ||
+			strconv.Itoa(n) == name):
 			id, end, in[e.ID] = e.ID, e.ID, true
 		case in[e.Parent] && (!isUser || u.Synthetic):
 			end, in[e.ID] = e.ID, true
 		}
 	}
 	if id == "" {
-		return "", "", fmt.Errorf("session %s has no message %q; give its number among all that were sent, from 1, or its id", log.ID(), name)
+		return "", "",
+			fmt.Errorf("session %s has no message %q; give its number among all that were sent, from 1, or its id", log.ID(),
+				name)
 	}
 	return id, end, nil
 }

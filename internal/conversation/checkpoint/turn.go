@@ -6,8 +6,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
-// TurnDiff is the changes of files since the last message that the user wrote, as unified diffs of at most limit bytes in all; "" when there are none,
-// or no snapshots are kept.
+// TurnDiff is the changes of files since the last message that the user wrote, as unified diffs of at most limit bytes
+// in all; "" when there are none, or no snapshots are kept.
 func (f *Folder) TurnDiff(log *session.Session, limit int) string {
 	history, err := f.History(log)
 	if err != nil {

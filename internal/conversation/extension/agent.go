@@ -17,8 +17,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
-// Agent is the kind of a session's agent: a subagent's, or the one that a main conversation is of, which it keeps in its
-// log as it was when it began. It is safe for concurrent use.
+// Agent is the kind of a session's agent: a subagent's, or the one that a main conversation is of, which it keeps in
+// its log as it was when it began. It is safe for concurrent use.
 type Agent struct {
 	f     *Folder
 	main  bool
@@ -45,7 +45,8 @@ func (a *Agent) note(text string) {
 	}
 }
 
-// Agent makes that of a subagent of a kind, or, for nil, of a main conversation. Place is where it works; nil: the project.
+// Agent makes that of a subagent of a kind, or, for nil, of a main conversation. Place is where it works; nil: the
+// project.
 func (f *Folder) Agent(k *subagent.Kind, place *permission.Place) *Agent {
 	a := &Agent{f: f, main: k == nil, place: place}
 	a.kind.Store(k)
@@ -69,7 +70,10 @@ func (a *Agent) Hooks() hook.Scope {
 	if k == nil || len(k.Hooks) == 0 {
 		return hook.Scope{}
 	}
-	return hook.Scope{Kind: "agent", Name: k.Name, File: k.Path, Hooks: k.Hooks, Place: hook.Place{Foreign: foreign(k.Source)}}
+	return hook.Scope{
+		Kind: "agent", Name: k.Name, File: k.Path, Hooks: k.Hooks,
+		Place: hook.Place{Foreign: foreign(k.Source)},
+	}
 }
 
 // Choose finds the kind of a new main conversation: that of the command line, or of the settings, whose absence is only
@@ -130,14 +134,19 @@ func (a *Agent) Steps(flag int) int {
 	return a.Kind().Steps(cmp.Or(flag, a.f.o.Config().Settings.MaxTurns))
 }
 
-// First adds to the first message of a conversation the skills of the kind, and to that of a main one its initial prompt,
-// which stands before the user's.
-func (a *Agent) First(ctx context.Context, m llm.Message, before []llm.Message, load func(context.Context, []string) []llm.Part) llm.Message {
+// First adds to the first message of a conversation the skills of the kind, and to that of a main one its initial
+// prompt, which stands before the user's.
+func (a *Agent) First(ctx context.Context, m llm.Message, before []llm.Message,
+	load func(context.Context, []string) []llm.Part,
+) llm.Message {
 	k := a.Kind()
 	if k == nil || len(before) > 0 {
 		return m
 	}
-	at := slices.IndexFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && t.Origin == llm.OriginAuthor })
+	at := slices.IndexFunc(m.Parts, func(p llm.Part) bool {
+		t, ok := p.(llm.Text)
+		return ok && t.Origin == llm.OriginAuthor
+	})
 	if a.main && k.InitialPrompt != "" && at >= 0 {
 		m.Parts = slices.Insert(slices.Clone(m.Parts), at, llm.Part(llm.Text{Text: k.InitialPrompt}))
 	}

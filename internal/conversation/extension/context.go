@@ -31,6 +31,9 @@ func (f *Folder) Context(runner *sandbox.Runner, environ func() []string) (out [
 		})
 	}
 	return append(out, prompt.Commands(commands, f.o.Dir, runner, func() []string {
-		return sandbox.CleanEnv(environ(), sandbox.Options{Drop: conf.PrivateVariables(), ScrubCredentials: conf.Settings.Bash.ScrubCredentials})
+		return sandbox.CleanEnv(environ(), sandbox.Options{
+			Drop:             conf.PrivateVariables(),
+			ScrubCredentials: conf.Settings.Bash.ScrubCredentials,
+		})
 	})...)
 }

@@ -71,13 +71,15 @@ func New(o Options) *Folder {
 		return append(f.pluginSkills(), f.places().Folders()...)
 	})
 	f.Skills.Limit(o.Skills)
-	f.Agents = subagent.NewLibrary(f.agents, f.givenAgents, func(k *subagent.Kind) error { _, err := f.AgentKind(k, nil); return err })
+	f.Agents = subagent.NewLibrary(f.agents, f.givenAgents,
+		func(k *subagent.Kind) error { _, err := f.AgentKind(k, nil); return err })
 	f.Styles.Folders = func() []string { return append(f.pluginStyles(), f.places().Styles()...) }
 	f.Styles.Configured = func() string { return o.Config().Settings.OutputStyle }
 	return f
 }
 
-// Judges lists the judges of work done here: the built-in ones and those of files. The notes name the files that were left out.
+// Judges lists the judges of work done here: the built-in ones and those of files. The notes name the files that were
+// left out.
 func (f *Folder) Judges() (judges []eval.Judge, notes []string) {
 	var folders []eval.Folder
 	if !f.o.Bare {
@@ -93,12 +95,17 @@ func (f *Folder) Judges() (judges []eval.Judge, notes []string) {
 // Eval is the configuration of the gate.
 func (f *Folder) Eval() eval.Settings {
 	set := f.o.Config().Settings.Eval
-	return eval.Settings{Command: set.Command, Timeout: time.Duration(set.TimeoutMs) * time.Millisecond, Rounds: set.MaxRounds}
+	return eval.Settings{
+		Command: set.Command, Timeout: time.Duration(set.TimeoutMs) * time.Millisecond,
+		Rounds: set.MaxRounds,
+	}
 }
 
 // AgentListing is the section of the context that lists the kinds of agents that are not built in.
 func (f *Folder) AgentListing() prompt.Provider {
-	return prompt.Provider{Name: "agents", Origin: "agents", Limit: maxAgentListing, Get: func(context.Context) (string, error) {
+	return prompt.Provider{Name: "agents", Origin: "agents", Limit: maxAgentListing, Get: func(context.Context) (string,
+		error,
+	) {
 		list := f.Agents.Catalog().Listing(maxAgentListing - len(agentListingHead))
 		if list == "" {
 			return "", nil
@@ -141,10 +148,12 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 		Messages: s.Journal.Messages, Revision: s.Journal.Revision,
 		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return f.o.Config().Trusted() },
-		Run:     invoke.Shell(s.Invoke), Task: invoke.Agents(s.Invoke), Read: s.Attached.Named, AddRoot: s.Workspace.AddReadRoot,
+		Run:     invoke.Shell(s.Invoke), Task: invoke.Agents(s.Invoke), Read: s.Attached.Named,
+		AddRoot: s.Workspace.AddReadRoot,
 		Hooks: func(ctx context.Context, sk *skill.Skill) error {
 			return s.Hooks.Use(ctx, hook.Scope{
-				Kind: "skill", Name: sk.Name, File: sk.Path, Hooks: sk.Hooks, Place: hook.Place{Foreign: foreign(sk.Source) || sk.Source == skill.SourceSettings, Root: sk.Dir},
+				Kind: "skill", Name: sk.Name, File: sk.Path, Hooks: sk.Hooks, Place: hook.Place{Foreign: foreign(sk.Source) ||
+					sk.Source == skill.SourceSettings, Root: sk.Dir},
 			})
 		},
 		Nested:  !f.o.Bare && !f.o.NoSkills && f.o.Config().Reads(config.Project),
@@ -161,15 +170,18 @@ func (f *Folder) Loader(s Session) *invoke.Loader {
 // Listing is the section of the context that lists the skills. They are read at once; the loader is asked for when
 // ready is closed.
 func (f *Folder) Listing(ready <-chan struct{}, loader func() *invoke.Loader) prompt.Provider {
-	return prompt.Provider{Name: "skills", Origin: "skills", Limit: invoke.MaxListing, Get: func(ctx context.Context) (string, error) {
-		f.Skills.Catalog()
-		select {
-		case <-ready:
-			return loader().Listing(), nil
-		case <-ctx.Done():
-			return "", ctx.Err()
-		}
-	}}
+	return prompt.Provider{
+		Name: "skills", Origin: "skills", Limit: invoke.MaxListing,
+		Get: func(ctx context.Context) (string, error) {
+			f.Skills.Catalog()
+			select {
+			case <-ready:
+				return loader().Listing(), nil
+			case <-ctx.Done():
+				return "", ctx.Err()
+			}
+		},
+	}
 }
 
 // Begin notes the chosen style for a new conversation, which keeps it. An error means that there is no such style.

@@ -10,9 +10,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
-// Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program. It also makes the custom tools, which are
-// started in the same way.
-func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *hook.Machine {
+// Hooks makes the hooks of an instance: those of the settings, and the given ones of a host program. It also makes the
+// custom tools, which are started in the same way.
+func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox.Runner,
+	environ func() []string,
+) *hook.Machine {
 	tools := f.o.Tools
 	f.Customs, f.Processes = f.customTools(b, runner, environ), f.processes(b, runner, environ)
 	m := &hook.Machine{
@@ -22,11 +24,15 @@ func (f *Folder) Hooks(given []hook.Group, b *boundary.Boundary, runner *sandbox
 			if !foreign {
 				return environ()
 			}
-			return sandbox.CleanEnv(environ(), sandbox.Options{Drop: f.o.Config().PrivateVariables(), ScrubCredentials: f.o.Config().Settings.Bash.ScrubCredentials})
+			return sandbox.CleanEnv(environ(), sandbox.Options{
+				Drop:             f.o.Config().PrivateVariables(),
+				ScrubCredentials: f.o.Config().Settings.Bash.ScrubCredentials,
+			})
 		},
 		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir, f.pluginData()...) },
 		Covers: func(rule string, c llm.ToolCall) (bool, error) {
-			return ruleset.Covers(ruleset.Options{Tools: tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home}, rule, c.Name, c.Input)
+			return ruleset.Covers(ruleset.Options{Tools: tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home}, rule, c.Name,
+				c.Input)
 		},
 	}
 	m.Plugins, m.PluginsVersion = f.pluginHooks, f.pluginVersion

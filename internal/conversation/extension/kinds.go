@@ -39,8 +39,8 @@ type inlineAgents struct {
 	notes []string
 }
 
-// givenAgents lists the kinds of the settings, and of the command line, which override them. The notes name those of the
-// settings that cannot be used.
+// givenAgents lists the kinds of the settings, and of the command line, which override them. The notes name those of
+// the settings that cannot be used.
 func (f *Folder) givenAgents() ([]subagent.Kind, []string) {
 	text := f.o.Config().Settings.Agents
 	if f.o.Bare || len(text) == 0 {
@@ -79,7 +79,8 @@ func (i *inlineAgents) read() {
 func (f *Folder) AgentKind(k *subagent.Kind, place *permission.Place) (permission.AgentKind, error) {
 	out := k.Permission(f.o.Tools.Name)
 	if k.Permissions != nil {
-		rules, err := ruleset.Of(ruleset.Options{Tools: f.o.Tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home}, "the agent "+k.Name, k.Permissions.Allow, k.Permissions.Ask, k.Permissions.Deny)
+		rules, err := ruleset.Of(ruleset.Options{Tools: f.o.Tools, Dir: f.o.Dir, Home: f.o.Config().Paths().Home},
+			"the agent "+k.Name, k.Permissions.Allow, k.Permissions.Ask, k.Permissions.Deny)
 		if err != nil {
 			return out, err
 		}
@@ -108,7 +109,10 @@ func (a *Agent) Servers() []entry.Own {
 
 func ownServers(k *subagent.Kind, base string) (out []entry.Own) {
 	for _, name := range slices.Sorted(maps.Keys(k.Servers)) {
-		out = append(out, entry.Own{Agent: k.Name, Name: name, Scope: serverScope(k.Source), File: k.Path, Base: base, Raw: k.Servers[name]})
+		out = append(out, entry.Own{
+			Agent: k.Name, Name: name, Scope: serverScope(k.Source), File: k.Path, Base: base,
+			Raw: k.Servers[name],
+		})
 	}
 	return out
 }
@@ -164,5 +168,8 @@ func (a *Agent) notesPart() []llm.Part {
 	if err != nil {
 		a.note("the notes of the agent " + a.Name() + " cannot be read: " + err.Error())
 	}
-	return []llm.Part{llm.Text{Text: "<system-reminder>\n" + prompt.Sanitize(text) + "\n</system-reminder>", Origin: llm.OriginMemory}}
+	return []llm.Part{llm.Text{
+		Text:   "<system-reminder>\n" + prompt.Sanitize(text) + "\n</system-reminder>",
+		Origin: llm.OriginMemory,
+	}}
 }

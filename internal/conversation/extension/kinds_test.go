@@ -30,12 +30,16 @@ func folder(t *testing.T, settings string, given ...subagent.Kind) (*extension.F
 			t.Fatal(err)
 		}
 	}
-	c, err := config.Load(config.Options{Dir: dir, Home: home, Environ: []string{"HOME=" + home}, ManagedPaths: []string{}})
+	c, err := config.Load(config.Options{
+		Dir: dir, Home: home, Environ: []string{"HOME=" + home},
+		ManagedPaths: []string{},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	return extension.New(extension.Options{
-		Config: func() *config.Config { return c }, Dir: dir, Tools: tool.Catalogue(), Agents: func() []subagent.Kind { return given },
+		Config: func() *config.Config { return c }, Dir: dir, Tools: tool.Catalogue(),
+		Agents: func() []subagent.Kind { return given },
 	}), dir
 }
 
@@ -44,7 +48,10 @@ func TestKindsOfTheSettingsAreReadOneByOne(t *testing.T) {
 		"good": {"description": "d", "prompt": "p"},
 		"other": {"description": "of the settings", "prompt": "p"},
 		"mute": {"description": "d"},
-		"bad name!": {"description": "d", "prompt": "p"}}}`, subagent.Kind{Name: "other", Description: "given", Prompt: "p", Source: "command line"})
+		"bad name!": {"description": "d", "prompt": "p"}}}`, subagent.Kind{
+		Name: "other", Description: "given", Prompt: "p",
+		Source: "command line",
+	})
 	c := f.Agents.Catalog()
 	if k, err := c.Get("good"); err != nil || k.Source != "settings" {
 		t.Errorf("%+v %v", k, err)
@@ -53,7 +60,8 @@ func TestKindsOfTheSettingsAreReadOneByOne(t *testing.T) {
 		t.Errorf("the command line comes first: %+v %v", k, err)
 	}
 	notes := strings.Join(c.Notes, "\n")
-	if len(c.Notes) != 2 || !strings.Contains(notes, `"mute" has no prompt`) || !strings.Contains(notes, `"bad name!" is no name`) {
+	if len(c.Notes) != 2 || !strings.Contains(notes, `"mute" has no prompt`) || !strings.Contains(notes,
+		`"bad name!" is no name`) {
 		t.Errorf("%q", c.Notes)
 	}
 	if f.Agents.Catalog() != c {
@@ -63,7 +71,10 @@ func TestKindsOfTheSettingsAreReadOneByOne(t *testing.T) {
 
 func TestTheRulesOfAKindAreReadOrRefused(t *testing.T) {
 	f, _ := folder(t, `{}`)
-	kind, err := f.AgentKind(&subagent.Kind{Name: "a", Permissions: &subagent.Rules{Ask: []string{"Bash"}, Deny: []string{"Edit(/docs/**)"}}}, nil)
+	kind, err := f.AgentKind(&subagent.Kind{Name: "a", Permissions: &subagent.Rules{
+		Ask:  []string{"Bash"},
+		Deny: []string{"Edit(/docs/**)"},
+	}}, nil)
 	if err != nil || len(kind.Rules) != 2 {
 		t.Errorf("%+v %v", kind, err)
 	}

@@ -11,7 +11,8 @@ type pluginLooks struct {
 	keys map[string]string
 }
 
-// PluginKeys are the keys that plugins bind to commands of theirs. Of two plugins that bind the same key the first by id counts.
+// PluginKeys are the keys that plugins bind to commands of theirs. Of two plugins that bind the same key the first by
+// id counts.
 func (f *Folder) PluginKeys() map[string]string {
 	version := f.pluginVersion() + 1
 	f.looks.Lock()

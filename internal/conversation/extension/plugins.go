@@ -14,7 +14,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/skill"
 )
 
-// The parts of plugins, for those who load such parts. Their names begin with the plugin's, so they hide none of the user's.
+// The parts of plugins, for those who load such parts. Their names begin with the plugin's, so they hide none of the
+// user's.
 
 func (f *Folder) pluginSkills() []skill.Folder { return PluginSkills(f.o.Plugins) }
 
@@ -23,7 +24,10 @@ func PluginSkills(set *plugin.Set) (out []skill.Folder) {
 	for _, p := range set.Enabled() {
 		add := func(kind skill.Kind, paths []string) {
 			for _, path := range paths {
-				out = append(out, skill.Folder{Path: path, Kind: kind, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(), Vars: p.Variables(), Bound: p.Root})
+				out = append(out, skill.Folder{
+					Path: path, Kind: kind, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(),
+					Vars: p.Variables(), Bound: p.Root,
+				})
 			}
 		}
 		add(skill.KindCommand, p.Commands())
@@ -35,13 +39,17 @@ func PluginSkills(set *plugin.Set) (out []skill.Folder) {
 func (f *Folder) pluginAgents() (out []subagent.Folder) {
 	for _, p := range f.o.Plugins.Enabled() {
 		for _, path := range p.Agents() {
-			out = append(out, subagent.Folder{Path: path, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(), Fill: p.Fill, Bound: p.Root})
+			out = append(out, subagent.Folder{
+				Path: path, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(),
+				Fill: p.Fill, Bound: p.Root,
+			})
 		}
 	}
 	return out
 }
 
-// pluginAgent is the kind of main conversations that a plugin asks for, one of its own; "": none does. The first plugin by id counts.
+// pluginAgent is the kind of main conversations that a plugin asks for, one of its own; "": none does. The first plugin
+// by id counts.
 func (f *Folder) pluginAgent() string {
 	for _, p := range f.o.Plugins.Enabled() {
 		if name := p.Agent(); name != "" {
@@ -86,7 +94,8 @@ func (f *Folder) PluginServers() map[string]entry.PluginServer {
 	return out
 }
 
-// PluginLanguages are the language servers of plugins: the server s of the plugin p is p:s. An entry that cannot be read is left out.
+// PluginLanguages are the language servers of plugins: the server s of the plugin p is p:s. An entry that cannot be
+// read is left out.
 func (f *Folder) PluginLanguages() map[string]lsp.Definition {
 	out := map[string]lsp.Definition{}
 	for _, p := range f.o.Plugins.Enabled() {
@@ -129,7 +138,10 @@ func (f *Folder) pluginHooks() (out []hook.Group) {
 	for _, p := range f.o.Plugins.Enabled() {
 		groups, _ := p.Hooks()
 		for _, g := range groups {
-			out = append(out, hook.Group{Event: g.Event, JSON: g.JSON, From: "plugin " + p.ID, Place: hook.Place{Foreign: true, Root: p.Root, Data: p.Data, Environ: p.Environ(nil)}})
+			out = append(out, hook.Group{Event: g.Event, JSON: g.JSON, From: "plugin " + p.ID, Place: hook.Place{
+				Foreign: true,
+				Root:    p.Root, Data: p.Data, Environ: p.Environ(nil),
+			}})
 		}
 	}
 	return out

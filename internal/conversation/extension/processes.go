@@ -22,7 +22,8 @@ import (
 // processes makes the set of plugin processes.
 func (f *Folder) processes(b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *process.Set {
 	return process.New(process.Options{
-		Specs: f.processSpecs, Version: f.processVersion, Runner: runner, Environ: f.environ(environ), Tools: f.o.Tools, Dir: f.o.Dir,
+		Specs: f.processSpecs, Version: f.processVersion, Runner: runner, Environ: f.environ(environ), Tools: f.o.Tools,
+		Dir:     f.o.Dir,
 		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir, f.pluginData()...) },
 	})
 }
@@ -40,7 +41,8 @@ func (f *Folder) processVersion() uint64 {
 	return f.procs.count<<32 + f.pluginVersion()
 }
 
-// processSpecs lists the processes of the settings, then those of plugins. The process P of the plugin P is P, others are P-NAME.
+// processSpecs lists the processes of the settings, then those of plugins. The process P of the plugin P is P, others
+// are P-NAME.
 func (f *Folder) processSpecs() (out []process.Spec, notes []string) {
 	if f.o.Bare {
 		return nil, nil
@@ -54,7 +56,10 @@ func (f *Folder) processSpecs() (out []process.Spec, notes []string) {
 				notes = append(notes, fmt.Sprintf("the process %s of the plugin %s is left out: %v", name, p.ID, err))
 				continue
 			}
-			out = append(out, process.Spec{Declaration: d, Name: processName(p, name), Origin: "plugin " + p.ID, Foreign: true, Dir: p.Root, Data: p.Data, Environ: p.Environ})
+			out = append(out, process.Spec{
+				Declaration: d, Name: processName(p, name), Origin: "plugin " + p.ID, Foreign: true,
+				Dir: p.Root, Data: p.Data, Environ: p.Environ,
+			})
 		}
 	}
 	return out, notes
@@ -86,12 +91,16 @@ func (f *Folder) settingProcesses() (out []process.Spec, notes []string) {
 		}
 		path := "pluginProcesses." + name
 		from, foreign := c.Origin(path+".command"), ofProject(c, path, all[name])
-		out = append(out, process.Spec{Declaration: d, Name: name, Origin: "setting, " + from.String(), Foreign: foreign, Dir: c.Paths().Root})
+		out = append(out, process.Spec{
+			Declaration: d, Name: name, Origin: "setting, " + from.String(), Foreign: foreign,
+			Dir: c.Paths().Root,
+		})
 	}
 	return out, notes
 }
 
-// ofProject reports a value of the settings of which a part is the project's: an argument or a variable is enough to run another program.
+// ofProject reports a value of the settings of which a part is the project's: an argument or a variable is enough to
+// run another program.
 func ofProject(c *config.Config, path string, raw json.RawMessage) bool {
 	if l := c.Origin(path).Layer; l == config.Project || l == config.Local {
 		return true
@@ -121,7 +130,8 @@ type Loop struct {
 func (f *Folder) Install(l Loop, cfg *agent.Config) (leave func() error) {
 	l.Hooks.Install(cfg)
 	return f.Processes.Install(process.Seat{
-		Session: l.Journal.ID(), Agent: l.Chain, Messages: l.Journal.Messages, Events: l.Journal.Subscribe, Notice: l.Warn, Record: l.record,
+		Session: l.Journal.ID(), Agent: l.Chain, Messages: l.Journal.Messages, Events: l.Journal.Subscribe, Notice: l.Warn,
+		Record: l.record,
 	}, cfg).Close
 }
 
@@ -132,8 +142,12 @@ func (l Loop) record(name, method string, input, output any, took time.Duration)
 	if errIn != nil || errOut != nil {
 		return
 	}
-	run := session.HookRun{Event: method, Hook: "process " + name, From: "process " + name, Input: bounded(in), Output: string(bounded(out)), DurationMS: took.Milliseconds()}
-	_ = l.Journal.AddWith(run, event.HookRun{Event: method, Hook: run.Hook, Stdout: run.Output, Duration: took}) // what cannot be written, the journal reports
+	run := session.HookRun{
+		Event: method, Hook: "process " + name, From: "process " + name, Input: bounded(in),
+		Output: string(bounded(out)), DurationMS: took.Milliseconds(),
+	}
+	// what cannot be written, the journal reports
+	_ = l.Journal.AddWith(run, event.HookRun{Event: method, Hook: run.Hook, Stdout: run.Output, Duration: took})
 }
 
 // mostRecorded is how much of an input or output the log keeps, in bytes.

@@ -29,7 +29,10 @@ func TestAProcessOfWhichAPartIsTheProjectsIsTheProjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for name, text := range map[string]string{".config/lathe/settings.json": `{"pluginProcesses":{"p":{` + own + `}}}`, "p/.lathe/settings.json": project} {
+		for name, text := range map[string]string{
+			".config/lathe/settings.json": `{"pluginProcesses":{"p":{` + own + `}}}`,
+			"p/.lathe/settings.json":      project,
+		} {
 			if err := os.MkdirAll(filepath.Dir(filepath.Join(home, name)), 0o700); err != nil {
 				t.Fatal(err)
 			}
@@ -44,7 +47,10 @@ func TestAProcessOfWhichAPartIsTheProjectsIsTheProjects(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		f := extension.New(extension.Options{Config: func() *config.Config { return c }, Dir: filepath.Join(home, "p"), Tools: call.NewCatalogue()})
+		f := extension.New(extension.Options{
+			Config: func() *config.Config { return c }, Dir: filepath.Join(home, "p"),
+			Tools: call.NewCatalogue(),
+		})
 		specs, notes := f.ProcessSpecs()
 		got := false
 		for _, s := range specs {
@@ -53,7 +59,8 @@ func TestAProcessOfWhichAPartIsTheProjectsIsTheProjects(t *testing.T) {
 			}
 		}
 		if got != foreign || len(notes) > 0 {
-			t.Errorf("%s: foreign %v, notes %q, processes %s", project, got, notes, strings.TrimSpace(string(c.Settings.PluginProcesses)))
+			t.Errorf("%s: foreign %v, notes %q, processes %s", project, got, notes,
+				strings.TrimSpace(string(c.Settings.PluginProcesses)))
 		}
 	}
 }
@@ -61,7 +68,8 @@ func TestAProcessOfWhichAPartIsTheProjectsIsTheProjects(t *testing.T) {
 func TestProgramsOfStrangersGetNoCredentials(t *testing.T) {
 	f, _ := folder(t, `{}`)
 	all := []string{"PATH=/bin", "GITHUB_TOKEN=ghp_x", "ANTHROPIC_API_KEY=sk-x"}
-	if got := f.Environ(all, true); !slices.Contains(got, "PATH=/bin") || slices.Contains(got, "GITHUB_TOKEN=ghp_x") || slices.Contains(got, "ANTHROPIC_API_KEY=sk-x") {
+	if got := f.Environ(all, true); !slices.Contains(got, "PATH=/bin") || slices.Contains(got, "GITHUB_TOKEN=ghp_x") ||
+		slices.Contains(got, "ANTHROPIC_API_KEY=sk-x") {
 		t.Errorf("a stranger's has %q", got)
 	}
 	if got := f.Environ(all, false); !slices.Contains(got, "GITHUB_TOKEN=ghp_x") {
@@ -73,17 +81,24 @@ func TestProcessesOfTheSettingsAreReadAnewWhenTheyChange(t *testing.T) {
 	load := func(settings string) *config.Config {
 		home := t.TempDir()
 		file := filepath.Join(home, ".config", "lathe", "settings.json")
-		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(settings), 0o600)); err != nil {
+		if err := errors.Join(os.MkdirAll(filepath.Dir(file), 0o700), os.WriteFile(file, []byte(settings),
+			0o600)); err != nil {
 			t.Fatal(err)
 		}
-		c, err := config.Load(config.Options{Dir: home, Home: home, Environ: []string{"HOME=" + home}, ManagedPaths: []string{}})
+		c, err := config.Load(config.Options{
+			Dir: home, Home: home, Environ: []string{"HOME=" + home},
+			ManagedPaths: []string{},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
 		return c
 	}
 	now := load(`{"pluginProcesses":{"a":{"command":"a"}}}`)
-	f := extension.New(extension.Options{Config: func() *config.Config { return now }, Dir: t.TempDir(), Tools: call.NewCatalogue()})
+	f := extension.New(extension.Options{
+		Config: func() *config.Config { return now }, Dir: t.TempDir(),
+		Tools: call.NewCatalogue(),
+	})
 	first := f.ProcessVersion()
 	now = load(`{"pluginProcesses":{"a":{"command":"a"}},"language":"de"}`)
 	if got := f.ProcessVersion(); got != first {

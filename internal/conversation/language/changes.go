@@ -28,7 +28,8 @@ const (
 	reportDelay = 3 * time.Second
 )
 
-// follow has the watcher follow a file that the model has read or written, the working folders and the repository's state.
+// follow has the watcher follow a file that the model has read or written, the working folders and the repository's
+// state.
 func (s *Seat) follow(path string) {
 	f := s.folder
 	f.followRepo()
@@ -63,7 +64,10 @@ func (f *Folder) followRepo() {
 		return
 	}
 	f.repo = repo
-	for _, name := range []string{filepath.Join(repo.GitDir, "HEAD"), filepath.Join(repo.GitDir, "index"), filepath.Join(repo.CommonDir, "packed-refs"), branchFile(repo)} {
+	for _, name := range []string{
+		filepath.Join(repo.GitDir, "HEAD"), filepath.Join(repo.GitDir, "index"),
+		filepath.Join(repo.CommonDir, "packed-refs"), branchFile(repo),
+	} {
 		f.watcher.FollowAlone(name)
 	}
 }
@@ -210,8 +214,8 @@ func (s *Seat) fire(batch []watch.Event) {
 	})
 }
 
-// othersChanges reports to the model, once, which of the files that it knows somebody else has changed. A change before the end of the
-// agent's last command may be its own, and is not reported: an edit of such a file is refused anyway.
+// othersChanges reports to the model, once, which of the files that it knows somebody else has changed. A change before
+// the end of the agent's last command may be its own, and is not reported: an edit of such a file is refused anyway.
 func (s *Seat) othersChanges(context.Context) ([]llm.Message, error) {
 	s.mu.Lock()
 	doubtful, ran := s.doubtful, s.ran
@@ -237,7 +241,8 @@ func (s *Seat) othersChanges(context.Context) ([]llm.Message, error) {
 	if n > maxNoted {
 		fmt.Fprintf(&b, "[%d more files]\n", n-maxNoted)
 	}
-	text := "<system-reminder>\nThe user, another agent or a program changed files that you have read. Take it as intended; read them again before you change them.\n" + b.String() + "</system-reminder>"
+	text := "<system-reminder>\nThe user, another agent or a program changed files that you have read. Take it as " +
+		"intended; read them again before you change them.\n" + b.String() + "</system-reminder>"
 	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text, Origin: llm.OriginReminder}}}}, nil
 }
 

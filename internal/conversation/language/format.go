@@ -33,8 +33,8 @@ func (s *Seat) edited(list []lsp.File) {
 	}
 }
 
-// format formats the files that the step before edited, each once, and shows the model what that changed. It fails nothing: what a
-// formatter cannot do is left out.
+// format formats the files that the step before edited, each once, and shows the model what that changed. It fails
+// nothing: what a formatter cannot do is left out.
 func (s *Seat) format(ctx context.Context) ([]llm.Message, error) {
 	s.mu.Lock()
 	list := s.step
@@ -47,7 +47,9 @@ func (s *Seat) format(ctx context.Context) ([]llm.Message, error) {
 	var shown strings.Builder
 	all := format.All(set.Programs)
 	for _, f := range list {
-		at := slices.IndexFunc(all, func(x format.Formatter) bool { return x.For(f.Path, f.Root) && s.folder.formatter(&x, f) != "" })
+		at := slices.IndexFunc(all, func(x format.Formatter) bool {
+			return x.For(f.Path, f.Root) && s.folder.formatter(&x, f) != ""
+		})
 		if at < 0 {
 			continue
 		}
@@ -64,7 +66,8 @@ func (s *Seat) format(ctx context.Context) ([]llm.Message, error) {
 	if len(text) > 8000 {
 		text = strings.ToValidUTF8(text[:8000], "") + "\n[cut; read the files again where their lines matter]\n"
 	}
-	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "<system-reminder>\n" + text + "</system-reminder>", Origin: llm.OriginReminder}}}}, nil
+	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "<system-reminder>\n" + text +
+		"</system-reminder>", Origin: llm.OriginReminder}}}}, nil
 }
 
 // formatOne formats a file, with its state saved for undo.
@@ -80,13 +83,16 @@ func (s *Seat) formatOne(ctx context.Context, x *format.Formatter, f lsp.File, l
 		if err != nil || bytes.Equal(before, now) || s.snapshot == nil {
 			return now, err
 		}
-		after, err = s.snapshot(ctx, &agent.Plan{Title: x.Name, Accesses: []permission.Access{{Kind: permission.Write, Target: f.Path, Node: permission.File}}})
+		after, err = s.snapshot(ctx, &agent.Plan{
+			Title:    x.Name,
+			Accesses: []permission.Access{{Kind: permission.Write, Target: f.Path, Node: permission.File}},
+		})
 		return now, err
 	})
 }
 
-// formatter is the path of a formatter's program, "" if it is not installed or may not run here: programs of the project need trust, and
-// so do those that run its code outside of a sandbox.
+// formatter is the path of a formatter's program, "" if it is not installed or may not run here: programs of the
+// project need trust, and so do those that run its code outside of a sandbox.
 func (f *Folder) formatter(x *format.Formatter, file lsp.File) string {
 	trusted := f.trusted()
 	if trusted {
@@ -102,12 +108,15 @@ func (f *Folder) formatter(x *format.Formatter, file lsp.File) string {
 }
 
 // runFormatter passes a text through a formatter, inside the boundary: it reads the folder and changes nothing.
-func (f *Folder) runFormatter(ctx context.Context, x *format.Formatter, file lsp.File, text []byte, limit time.Duration) ([]byte, error) {
+func (f *Folder) runFormatter(ctx context.Context, x *format.Formatter, file lsp.File, text []byte,
+	limit time.Duration,
+) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
 	out := &bounded{limit: maxFormatted}
 	spec := sandbox.Spec{
-		Argv: append([]string{f.formatter(x, file)}, x.Args(file.Path)...), Dir: filepath.Dir(file.Path), Env: f.environ(), Stdin: bytes.NewReader(text), Stdout: out,
+		Argv: append([]string{f.formatter(x, file)}, x.Args(file.Path)...), Dir: filepath.Dir(file.Path), Env: f.environ(),
+		Stdin: bytes.NewReader(text), Stdout: out,
 	}
 	if f.o.Boundary.Confined() {
 		run, err := f.o.Boundary.ForServer([]string{file.Root}, boundary.Network{})

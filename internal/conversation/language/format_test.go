@@ -44,7 +44,8 @@ func TestAFormatterRunsOncePerFileAtTheEndOfTheStepAndShowsItsDiff(t *testing.T)
 	if again := s.step(); again != "" || runs() != 1 {
 		t.Errorf("a step without an edit: %q, %d runs", again, runs())
 	}
-	s.call("Edit", map[string]any{"file_path": "a.go", "old_string": "package well", "new_string": "package good"}) // it knows the formatted text
+	// it knows the formatted text
+	s.call("Edit", map[string]any{"file_path": "a.go", "old_string": "package well", "new_string": "package good"})
 	if got := s.step(); got != "" || runs() != 2 {
 		t.Errorf("a formatted file: %q, %d runs", got, runs())
 	}
@@ -93,7 +94,10 @@ func TestAFileThatSomebodyChangedAfterTheEditIsNotFormatted(t *testing.T) {
 func TestRealFormattersFormatWhatAnEditLeftUgly(t *testing.T) {
 	for _, tt := range []struct{ program, configured, setting, text, file, want string }{
 		{"gofmt", "go.mod", "module x\n", "package  a\n\nvar x   = 1\n", "a.go", "package a\n\nvar x = 1\n"},
-		{"clang-format", ".clang-format", "BasedOnStyle: LLVM\n", "int  f( ) {return 1;}\n", "a.c", "int f() { return 1; }\n"},
+		{
+			"clang-format", ".clang-format", "BasedOnStyle: LLVM\n", "int  f( ) {return 1;}\n", "a.c",
+			"int f() { return 1; }\n",
+		},
 		{"prettier", ".prettierrc", "{}", "let x   = 'a'", "a.ts", "let x = \"a\";\n"},
 		{"biome", "biome.json", "{}", "let x   = 'a'", "a.ts", "let x = \"a\";\n"},
 		{"black", "pyproject.toml", "[tool.black]\n", "x   = 'a'\n", "a.py", "x = \"a\"\n"},
@@ -118,7 +122,9 @@ func TestRealFormattersFormatWhatAnEditLeftUgly(t *testing.T) {
 				t.Errorf("%q in the file, and %q", s.content(tt.file), got)
 			}
 			s.call("Write", map[string]any{"file_path": tt.file, "content": "( broken {"})
-			if got := s.step(); tt.program != "clang-format" && (strings.Contains(got, "formatted") || s.content(tt.file) != "( broken {") { // clang-format takes any text
+			// clang-format takes any text
+			if got := s.step(); tt.program != "clang-format" && (strings.Contains(got, "formatted") ||
+				s.content(tt.file) != "( broken {") {
 				t.Errorf("a broken file: %q, %q", s.content(tt.file), got)
 			}
 		})

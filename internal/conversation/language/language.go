@@ -1,5 +1,5 @@
-// Package language joins what knows programming languages (servers, formatters) with an instance: its settings, sandbox and trust; and the
-// watcher of files, whose changes servers, sessions and hooks learn.
+// Package language joins what knows programming languages (servers, formatters) with an instance: its settings, sandbox
+// and trust; and the watcher of files, whose changes servers, sessions and hooks learn.
 package language
 
 import (
@@ -54,9 +54,13 @@ type settings struct {
 func New(o Options) *Folder {
 	f := &Folder{o: o, seats: map[*Seat]bool{}, trees: map[string]bool{}}
 	f.pool = lsp.New(lsp.Options{
-		Settings: f.settings, Environ: f.environ, Trusted: f.trusted, Confined: o.Boundary.Confined, Launch: f.launch, Notice: f.notice, Version: o.Version, Plugins: o.Plugins,
+		Settings: f.settings, Environ: f.environ, Trusted: f.trusted, Confined: o.Boundary.Confined, Launch: f.launch,
+		Notice: f.notice, Version: o.Version, Plugins: o.Plugins,
 	})
-	f.watcher = watch.New(watch.Options{Changed: f.changed, Notice: func(text string) { f.tell("info", text) }, Folders: folders})
+	f.watcher = watch.New(watch.Options{
+		Changed: f.changed, Notice: func(text string) { f.tell("info", text) },
+		Folders: folders,
+	})
 	return f
 }
 
@@ -108,7 +112,8 @@ func (f *Folder) settings() lsp.Settings {
 func ServerSettings(c *config.Config) lsp.Settings {
 	l := c.Settings.LSP
 	out := lsp.Settings{
-		Enabled: l.Enabled, Warnings: l.Warnings, WaitMs: l.WaitMs, StartMs: l.StartMs, RequestMs: l.RequestMs, IdleMinutes: l.IdleMinutes, MaxMemoryMB: l.MaxMemoryMB, MaxCPUMinutes: l.MaxCPUMinutes,
+		Enabled: l.Enabled, Warnings: l.Warnings, WaitMs: l.WaitMs, StartMs: l.StartMs, RequestMs: l.RequestMs,
+		IdleMinutes: l.IdleMinutes, MaxMemoryMB: l.MaxMemoryMB, MaxCPUMinutes: l.MaxCPUMinutes,
 	}
 	var raw map[string]json.RawMessage
 	_ = json.Unmarshal(l.Servers, &raw)
@@ -125,7 +130,9 @@ func ServerSettings(c *config.Config) lsp.Settings {
 }
 
 // launch starts a server inside the boundary: it reads the folder, writes caches of its own and reaches no host.
-func (f *Folder) launch(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (*sandbox.Piped, func(), error) {
+func (f *Folder) launch(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (
+	*sandbox.Piped, func(), error,
+) {
 	spec := sandbox.Spec{Argv: argv, Dir: dir, Env: f.environ(), Stderr: stderr}
 	done := func() {}
 	if f.o.Boundary.Confined() {

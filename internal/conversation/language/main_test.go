@@ -56,7 +56,10 @@ func newSeat(t *testing.T) *seat {
 	s.env.InContext = func(string) bool { return true }
 	runner := sandbox.New()
 	s.env.Runner = runner
-	f := language.New(language.Options{Config: func() *config.Config { return s.conf }, Dir: dir, Runner: runner, Environ: os.Environ})
+	f := language.New(language.Options{
+		Config: func() *config.Config { return s.conf }, Dir: dir, Runner: runner,
+		Environ: os.Environ,
+	})
 	s.cfg.Publish = func(b event.Body) {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -166,7 +169,8 @@ func (s *seat) program(name, script string) string {
 
 func (s *seat) git(args ...string) {
 	s.t.Helper()
-	c := exec.Command("git", append([]string{"-C", s.dir, "-c", "user.name=t", "-c", "user.email=t@example.com"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", s.dir, "-c", "user.name=t", "-c", "user.email=t@example.com"},
+		args...)...)
 	if out, err := c.CombinedOutput(); err != nil {
 		s.t.Fatalf("git %v: %v %s", args, err, out)
 	}
@@ -176,7 +180,10 @@ func (s *seat) git(args ...string) {
 func (s *seat) trusts() {
 	s.t.Helper()
 	home := s.t.TempDir()
-	o := config.Options{Dir: s.dir, Home: home, ConfigHome: filepath.Join(home, "c"), StateHome: filepath.Join(home, "s"), CacheHome: home, DataHome: home, Environ: []string{}, ManagedPaths: []string{}}
+	o := config.Options{
+		Dir: s.dir, Home: home, ConfigHome: filepath.Join(home, "c"), StateHome: filepath.Join(home, "s"),
+		CacheHome: home, DataHome: home, Environ: []string{}, ManagedPaths: []string{},
+	}
 	c, err := config.Load(o)
 	if err == nil {
 		err = c.Trust()

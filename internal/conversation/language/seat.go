@@ -20,7 +20,8 @@ type Session struct {
 	Notice func(level, text string) // a level of event.Notice
 	// Changed takes changes on disk for hooks: a path and add, change or unlink. Nil: nobody wants them.
 	Changed func(ctx context.Context, path, how string)
-	// Watched has more files whose changes hooks want: names in the working folder, or absolute paths. It may grow. May be nil.
+	// Watched has more files whose changes hooks want: names in the working folder, or absolute paths. It may grow. May be
+	// nil.
 	Watched func() []string
 }
 
@@ -47,14 +48,18 @@ type Seat struct {
 // Install adds the session to the folder, and the hooks to its agent. The function it returns takes it out again.
 func (f *Folder) Install(s Session, cfg *agent.Config) func() error {
 	life, end := context.WithCancel(context.Background())
-	seat := &Seat{life: life, o: s, folder: f, view: f.pool.Seat(s.Env.Rel), snapshot: cfg.Snapshot, publish: cfg.Publish, main: cfg.Parent == nil, doubtful: map[string]time.Time{}}
+	seat := &Seat{
+		life: life, o: s, folder: f, view: f.pool.Seat(s.Env.Rel), snapshot: cfg.Snapshot, publish: cfg.Publish,
+		main: cfg.Parent == nil, doubtful: map[string]time.Time{},
+	}
 	f.mu.Lock()
 	f.seats[seat] = true
 	f.mu.Unlock()
 	s.Env.Language = f.pool
 	seat.followWanted()
 	s.Env.Reads.Watch(func(path string, _ tool.Seen) { seat.follow(path) })
-	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: seat.format}, agent.BeforeStep{Name: "changed files", Run: seat.othersChanges})
+	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: seat.format},
+		agent.BeforeStep{Name: "changed files", Run: seat.othersChanges})
 	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: seat.after})
 	return func() error {
 		f.mu.Lock()
@@ -77,7 +82,8 @@ func (s *Seat) after(ctx context.Context, c llm.ToolCall, r *agent.Result) (agen
 		if len(paths) > 0 && !r.IsError {
 			list := s.files(paths)
 			s.edited(list)
-			text = s.view.Edited(ctx, slices.DeleteFunc(slices.Clone(list), func(f lsp.File) bool { return !s.folder.pool.Covers(f.Path) }))
+			text = s.view.Edited(ctx, slices.DeleteFunc(slices.Clone(list),
+				func(f lsp.File) bool { return !s.folder.pool.Covers(f.Path) }))
 			break
 		}
 		text = s.view.Late()

@@ -40,7 +40,9 @@ func TestTheServersHearOfChangesByOthers(t *testing.T) {
 
 func TestEachSettingReachesTheServers(t *testing.T) {
 	var c config.Config
-	if err := json.Unmarshal([]byte(`{"enabled": true, "warnings": true, "waitMs": 1, "startMs": 2, "requestMs": 3, "idleMinutes": 4, "maxMemoryMB": 5, "maxCPUMinutes": 6,
+	if err := json.Unmarshal(
+		[]byte(
+			`{"enabled": true, "warnings": true, "waitMs": 1, "startMs": 2, "requestMs": 3, "idleMinutes": 4, "maxMemoryMB": 5, "maxCPUMinutes": 6,
 		"servers": {"a": {"command": ["x"]}, "wrong": 1}}`), &c.Settings.LSP); err != nil {
 		t.Fatal(err)
 	}

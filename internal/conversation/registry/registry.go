@@ -1,9 +1,11 @@
-// Package registry answers which tools a session has at one moment: which are sent with each request, which ToolSearch finds, and where
-// each comes from.
+// Package registry answers which tools a session has at one moment: which are sent with each request, which ToolSearch
+// finds, and where each comes from.
 //
-// The words: a source offers tools that are not built in (custom tools, plugins); the origin of a tool says in words who brought it.
+// The words: a source offers tools that are not built in (custom tools, plugins); the origin of a tool says in words
+// who brought it.
 //
-// Promises: while nothing changes, an answer costs a comparison; a tool that a rule or the kind of the agent removes is in no list.
+// Promises: while nothing changes, an answer costs a comparison; a tool that a rule or the kind of the agent removes is
+// in no list.
 package registry
 
 import (

@@ -56,7 +56,8 @@ func place(t *testing.T, sources ...*source) (seat registry.Seat, notices *[]str
 	}
 	notices = &[]string{}
 	seat = registry.Seat{
-		Env: env, Catalogue: tool.Catalogue(), Removed: func(string) bool { return false }, Rules: func() uint64 { return 0 }, Skills: func() bool { return false },
+		Env: env, Catalogue: tool.Catalogue(), Removed: func(string) bool { return false },
+		Rules: func() uint64 { return 0 }, Skills: func() bool { return false },
 		Output: &tool.Structured{}, Window: func() int { return 200_000 }, Defer: func() []string { return nil },
 		Servers: set.Join(mcp.Seat{}), ServerSet: set, Notice: func(text string) { *notices = append(*notices, text) },
 	}
@@ -80,11 +81,17 @@ func origins(t *testing.T, r *registry.Registry) map[string]string {
 }
 
 func TestEachToolHasAnOriginAndIsSentOrDeferred(t *testing.T) {
-	s := &source{offers: []registry.Offer{{Tool: named("always"), Origin: "program a", Sent: true}, {Tool: named("found"), Origin: "plugin p"}}}
+	s := &source{offers: []registry.Offer{
+		{Tool: named("always"), Origin: "program a", Sent: true},
+		{Tool: named("found"), Origin: "plugin p"},
+	}}
 	seat, _ := place(t, s)
 	seat.Defer = func() []string { return []string{"glob"} }
 	got := origins(t, registry.New(seat))
-	for name, want := range map[string]string{"Read": "built-in", "always": "program a", "found": "plugin p, deferred", "Glob": "built-in, deferred"} {
+	for name, want := range map[string]string{
+		"Read": "built-in", "always": "program a", "found": "plugin p, deferred",
+		"Glob": "built-in, deferred",
+	} {
 		if got[name] != want {
 			t.Errorf("%s is %q, want %q", name, got[name], want)
 		}
@@ -102,12 +109,20 @@ func TestWhatTheSessionHasNoUseForIsInNoList(t *testing.T) {
 		without string
 		with    string
 	}{
-		"a main conversation":     {func(*registry.Seat) {}, "Skill AskUserQuestion", "Task Bash extra other"},
-		"skills":                  {func(s *registry.Seat) { s.Skills = func() bool { return true } }, "", "Skill"},
-		"the deepest agent":       {func(s *registry.Seat) { s.Depth = subagent.MaxDepth }, "Task", "Bash"},
-		"a rule or a kind":        {func(s *registry.Seat) { s.Removed = func(n string) bool { return n == "Bash" || n == "extra" } }, "Bash extra", "Read other"},
-		"a choice":                {func(s *registry.Seat) { s.Only = []string{"Read", "other"} }, "Bash Write extra", "Read other"},
-		"an answer with a schema": {func(s *registry.Seat) { s.Schema = []byte(`{"type":"object"}`) }, "", tool.StructuredName},
+		"a main conversation": {func(*registry.Seat) {}, "Skill AskUserQuestion", "Task Bash extra other"},
+		"skills":              {func(s *registry.Seat) { s.Skills = func() bool { return true } }, "", "Skill"},
+		"the deepest agent":   {func(s *registry.Seat) { s.Depth = subagent.MaxDepth }, "Task", "Bash"},
+		"a rule or a kind": {func(s *registry.Seat) {
+			s.Removed = func(n string) bool { return n == "Bash" || n == "extra" }
+		}, "Bash extra", "Read other"},
+		"a choice": {
+			func(s *registry.Seat) { s.Only = []string{"Read", "other"} }, "Bash Write extra",
+			"Read other",
+		},
+		"an answer with a schema": {
+			func(s *registry.Seat) { s.Schema = []byte(`{"type":"object"}`) }, "",
+			tool.StructuredName,
+		},
 	} {
 		seat, _ := place(t, s)
 		c.change(&seat)

@@ -51,7 +51,8 @@ func State(log *session.Session, into Into) {
 
 // lastWork returns the time of the agent's last action, zero if there was none.
 func lastWork(log *session.Session) time.Time {
-	b := log.Branch().Only(session.Part{}.Kind(), session.TurnEnd{}.Kind(), session.CallEnd{}.Kind(), session.CallEnd{Invoked: true}.Kind()).Texts()
+	b := log.Branch().Only(session.Part{}.Kind(), session.TurnEnd{}.Kind(), session.CallEnd{}.Kind(),
+		session.CallEnd{Invoked: true}.Kind()).Texts()
 	for at := b.Len() - 1; at >= 0; at-- {
 		for _, e := range b.Entries(at, at+1) {
 			if end, ok := e.Body.(session.CallEnd); !ok || !end.Synthetic {
@@ -71,7 +72,8 @@ type todoCall struct {
 // todoCalls returns the calls that set the task list, oldest first, with the input they ran with.
 func todoCalls(log *session.Session) []todoCall {
 	var out []todoCall
-	b := log.Branch().Only(session.Part{}.Kind(), session.CallStart{}.Kind(), session.CallStart{Invoked: true}.Kind()).Holding(tool.TodoName)
+	b := log.Branch().Only(session.Part{}.Kind(), session.CallStart{}.Kind(),
+		session.CallStart{Invoked: true}.Kind()).Holding(tool.TodoName)
 	for _, e := range b.Entries(0, b.Len()) {
 		switch b := e.Body.(type) {
 		case session.Part:

@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// Covers reports whether a rule covers a call, as it would if it denied: with all spellings and programs of the same effect.
-// Links are not followed.
+// Covers reports whether a rule covers a call, as it would if it denied: with all spellings and programs of the same
+// effect. Links are not followed.
 func Covers(o Options, rule, tool string, input json.RawMessage) (bool, error) {
 	r, err := permission.ParseRule(o.Tools, rule, permission.Deny, permission.Source{Name: "a hook", Base: o.Dir})
 	if err != nil {

@@ -49,12 +49,15 @@ func Read(c *config.Config, o Options) (rules []permission.Rule, notes []string,
 	return b.rules, b.notes, b.err
 }
 
-// Of reads the rules in the file of an agent, whose name is their source. Of these also one that allows and cannot be read is an
-// error, since it has a place among few.
+// Of reads the rules in the file of an agent, whose name is their source. Of these also one that allows and cannot be
+// read is an error, since it has a place among few.
 func Of(o Options, name string, allow, ask, deny []string) ([]permission.Rule, error) {
 	b := ruleReader{o: o}
 	src := permission.Source{Name: name, Base: o.Dir}
-	for effect, texts := range map[permission.Effect][]string{permission.Allow: allow, permission.Ask: ask, permission.Deny: deny} {
+	for effect, texts := range map[permission.Effect][]string{
+		permission.Allow: allow, permission.Ask: ask,
+		permission.Deny: deny,
+	} {
 		for _, t := range texts {
 			b.add(permission.ParseRule(o.Tools, t, effect, src))
 		}
@@ -108,11 +111,13 @@ func (b *ruleReader) add(r permission.Rule, err error) {
 	restricts := r.Effect != permission.Allow
 	switch {
 	case warning != "" && restricts:
-		b.fail(fmt.Errorf("%s: %s; correct the rule or take it out: one that restricts is never skipped", r.Source.Name, warning))
+		b.fail(fmt.Errorf("%s: %s; correct the rule or take it out: one that restricts is never skipped", r.Source.Name,
+			warning))
 	case warning != "":
 		b.notes = append(b.notes, r.Source.Name+": "+warning)
 	case restricts && !strings.ContainsAny(r.Tool, "_*") && !b.o.Tools.Traits(r.Tool).Known: // others may come later
-		b.notes = append(b.notes, fmt.Sprintf("%s: the rule %s names no tool of lathe's, so it has no effect", r.Source.Name, r.Text))
+		b.notes = append(b.notes, fmt.Sprintf("%s: the rule %s names no tool of lathe's, so it has no effect", r.Source.Name,
+			r.Text))
 	}
 }
 
@@ -122,16 +127,18 @@ func (b *ruleReader) fail(err error) {
 	}
 }
 
-// misspelled returns a hint if a rule's tool, or the word before the colon of its pattern, is most likely misspelled, else
-// "". Any other unknown tool may belong to a server or plugin that is not loaded now.
+// misspelled returns a hint if a rule's tool, or the word before the colon of its pattern, is most likely misspelled,
+// else "". Any other unknown tool may belong to a server or plugin that is not loaded now.
 func (b *ruleReader) misspelled(r permission.Rule) string {
 	traits := b.o.Tools.Traits(r.Tool)
 	if !traits.Known && !strings.Contains(r.Tool, "*") && !strings.HasPrefix(r.Tool, "mcp__") {
-		if near := b.o.Tools.Nearest(r.Tool); near != "" && r.Tool != permission.ExternalDirectory && r.Tool != permission.DoomLoop {
+		if near := b.o.Tools.Nearest(r.Tool); near != "" && r.Tool != permission.ExternalDirectory &&
+			r.Tool != permission.DoomLoop {
 			return fmt.Sprintf("the rule %s names no tool; did you mean %s?", r.Text, near)
 		}
 	}
-	if name, _, ok := strings.Cut(r.Spec, ":"); ok && traits.Subject == permission.SubjectHost && name != "domain" && fuzzy.Distance(strings.ToLower(name), "domain", 2) <= 2 {
+	if name, _, ok := strings.Cut(r.Spec, ":"); ok && traits.Subject == permission.SubjectHost && name != "domain" &&
+		fuzzy.Distance(strings.ToLower(name), "domain", 2) <= 2 {
 		return fmt.Sprintf("the rule %s has no effect; did you mean %s(domain:...)?", r.Text, r.Tool)
 	}
 	return ""

@@ -23,7 +23,10 @@ func read(t *testing.T, settings string, change func(*ruleset.Options)) ([]permi
 	if err := os.WriteFile(file, []byte(settings), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	c, err := config.Load(config.Options{Dir: home, Home: home, Environ: []string{"HOME=" + home}, ManagedPaths: []string{}})
+	c, err := config.Load(config.Options{
+		Dir: home, Home: home, Environ: []string{"HOME=" + home},
+		ManagedPaths: []string{},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -49,7 +52,8 @@ func TestARuleThatRestrictsAndCannotBeObeyedIsAnError(t *testing.T) {
 	} {
 		for _, list := range []string{"deny", "ask"} {
 			_, _, err := read(t, "{\n\"permissions\": {\""+list+"\": [\"Glob\", \""+rule+"\"]}}", nil)
-			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "settings.json:2:") || !strings.Contains(err.Error(), "take it out") {
+			if err == nil || !strings.Contains(err.Error(), want) || !strings.Contains(err.Error(), "settings.json:2:") ||
+				!strings.Contains(err.Error(), "take it out") {
 				t.Errorf("%s %s: %v", list, rule, err)
 			}
 		}
@@ -70,7 +74,9 @@ func TestARuleThatRestrictsAndCannotBeObeyedIsAnError(t *testing.T) {
 
 // Tools of servers and plugins come and go: a rule that denies one stays.
 func TestARuleForAToolThatIsNotThereIsKept(t *testing.T) {
-	rules, notes, err := read(t, `{"permissions": {"deny": ["mcp__bash", "mcp__x__read", "mcp__*", "Deploy(prod)", "Monitor", "NotebookRead", "external_directory(/etc/**)"]}}`, nil)
+	rules, notes,
+		err := read(t,
+		`{"permissions": {"deny": ["mcp__bash", "mcp__x__read", "mcp__*", "Deploy(prod)", "Monitor", "NotebookRead", "external_directory(/etc/**)"]}}`, nil)
 	if err != nil || len(rules) != 7 {
 		t.Fatalf("%v, %v", rules, err)
 	}

@@ -1,12 +1,12 @@
-// Package team has several agents work on one goal: a coordinator splits it into tasks on a shared board, workers do one task each in worktrees
-// of their own, and their work is merged in order.
+// Package team has several agents work on one goal: a coordinator splits it into tasks on a shared board, workers do
+// one task each in worktrees of their own, and their work is merged in order.
 //
-// The words: the board is the list of tasks and messages of one team, on disk; a task is ready when all tasks that it depends on are
-// done; a task is done when its work is merged into the team's branch.
+// The words: the board is the list of tasks and messages of one team, on disk; a task is ready when all tasks that it
+// depends on are done; a task is done when its work is merged into the team's branch.
 //
-// Promises: the board changes under a lock, whole or not at all, so several processes can work on it, and kill -9 of any of them loses
-// nothing. Nothing is merged whose check failed. A conflict is reported to the coordinator and never resolved silently. The user's
-// own branch does not change.
+// Promises: the board changes under a lock, whole or not at all, so several processes can work on it, and kill -9 of
+// any of them loses nothing. Nothing is merged whose check failed. A conflict is reported to the coordinator and never
+// resolved silently. The user's own branch does not change.
 package team
 
 import (

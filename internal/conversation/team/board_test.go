@@ -63,14 +63,22 @@ func TestATaskWaitsForThoseItComesAfter(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := b.Create(team.Task{Title: "t", Prompt: "p", After: []int{4}}); err == nil || !strings.Contains(err.Error(), "there is no task 4") {
+	if _, err := b.Create(team.Task{Title: "t", Prompt: "p", After: []int{4}}); err == nil ||
+		!strings.Contains(err.Error(), "there is no task 4") {
 		t.Errorf("%v", err)
 	}
 	for _, c := range []struct {
 		id     int
 		status team.Status
 		want   []int
-	}{{1, team.Done, []int{2}}, {2, team.Failed, nil}, {2, team.Pending, []int{2}}, {2, team.Working, nil}, {2, team.Done, []int{3}}, {3, team.Done, nil}} {
+	}{
+		{1, team.Done, []int{2}},
+		{2, team.Failed, nil},
+		{2, team.Pending, []int{2}},
+		{2, team.Working, nil},
+		{2, team.Done, []int{3}},
+		{3, team.Done, nil},
+	} {
 		s, err := b.Update(c.id, func(task *team.Task) error { task.Status = c.status; return nil })
 		if err != nil {
 			t.Fatal(err)
@@ -100,7 +108,10 @@ func TestAFailedChangeLeavesTheBoard(t *testing.T) {
 func TestOnlyTheTeamHasItsTools(t *testing.T) {
 	_, b := newBoard(t)
 	r := &team.Runner{Board: b}
-	for owner, want := range map[string]int{"": 0, "Explore/toolu_1": 0, "worker/team-worker-1": 4, "coordinator/team-coordinator": 4, "worker/team-worker-1\nExplore/toolu_1": 4} {
+	for owner, want := range map[string]int{
+		"": 0, "Explore/toolu_1": 0, "worker/team-worker-1": 4,
+		"coordinator/team-coordinator": 4, "worker/team-worker-1\nExplore/toolu_1": 4,
+	} {
 		if got := len(r.Tools(owner)); got != want {
 			t.Errorf("%q has %d tools", owner, got)
 		}

@@ -10,7 +10,8 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// Processes that work on one board know by locks which of them are alive: a lock is let go of when its process ends, also by kill -9.
+// Processes that work on one board know by locks which of them are alive: a lock is let go of when its process ends,
+// also by kill -9.
 
 // pollBoard is how often the board is read while another process may change it.
 const pollBoard = 200 * time.Millisecond

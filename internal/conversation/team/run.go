@@ -37,8 +37,8 @@ type Runner struct {
 	Joins   bool          // it ends when the team is over; else it goes on with a team that was
 	Report  func(News)    // from any goroutine; nil: nobody listens
 
-	// Created and Completed may refuse a new task, and that a task counts as done; Idle the end of a worker, whose next prompt is the
-	// error. Nil refuses nothing.
+	// Created and Completed may refuse a new task, and that a task counts as done; Idle the end of a worker, whose next
+	// prompt is the error. Nil refuses nothing.
 	Created, Completed, Idle func(context.Context, Task) error
 
 	owner  string     // of this process's tasks
@@ -60,8 +60,8 @@ const (
 	DefaultWorkers = 3
 )
 
-// Run works on the board until all tasks are done, the coordinator has no more to do, or ctx ends. One process at a time
-// coordinates, and another one takes over when that ends.
+// Run works on the board until all tasks are done, the coordinator has no more to do, or ctx ends. One process at a
+// time coordinates, and another one takes over when that ends.
 func (r *Runner) Run(ctx context.Context) (err error) {
 	r.owner = r.Agents.NewID()
 	release, err := r.Board.own(r.owner)
@@ -121,7 +121,8 @@ func sleep(ctx context.Context) {
 	}
 }
 
-// round has the coordinator think, unless it does so in another process already. A coordinator that leaves nothing to do ends the team.
+// round has the coordinator think, unless it does so in another process already. A coordinator that leaves nothing to
+// do ends the team.
 func (r *Runner) round(ctx context.Context) (mine bool, err error) {
 	release, mine, err := r.Board.try(coordinatorLock)
 	if err != nil {
@@ -153,7 +154,8 @@ func (r *Runner) ask(s State) string {
 		return goal + "\n\nlathe was ended while the team worked, and goes on. The board:\n" + s.list()
 	}
 	return "The workers have ended. The board:\n" + s.list() + "\nThe work of done tasks is merged. " +
-		"Have a failed task or one with a conflict done again with TaskUpdate (status pending; it begins with the merged work, so its prompt should say what to keep), or make other tasks. " +
+		"Have a failed task or one with a conflict done again with TaskUpdate (status pending; it begins with the merged " +
+		"work, so its prompt should say what to keep), or make other tasks. " +
 		"If nothing is left to do, answer with a summary for the user."
 }
 
@@ -203,7 +205,10 @@ func (r *Runner) coordinate(ctx context.Context, prompt string) (State, error) {
 	}
 	r.report(News{Kind: Coordinator, Text: "the coordinator thinks"})
 	prompt += r.mail(Coordinator)
-	req := subagent.Request{Held: true, Call: callPrefix + Coordinator, Title: "Coordinate", Prompt: prompt, As: coordinatorKind(), Resume: s.Coordinator}
+	req := subagent.Request{
+		Held: true, Call: callPrefix + Coordinator, Title: "Coordinate", Prompt: prompt,
+		As: coordinatorKind(), Resume: s.Coordinator,
+	}
 	if s.Coordinator == "" {
 		req.ID = r.Agents.NewID()
 		if s, err = r.Board.Change(func(s *State) error { s.Coordinator, s.Main = req.ID, r.Main; return nil }); err != nil {
@@ -267,7 +272,8 @@ func (r *Runner) work(ctx context.Context) error {
 	}
 }
 
-// claim takes a task for a worker, whose session is on the board before it begins. It is not mine when another process was faster.
+// claim takes a task for a worker, whose session is on the board before it begins. It is not mine when another process
+// was faster.
 func (r *Runner) claim(t *Task) (mine bool, err error) {
 	_, err = r.Board.Update(t.ID, func(on *Task) error {
 		if mine = on.Status == Pending; !mine {
@@ -294,16 +300,20 @@ func (r *Runner) do(ctx context.Context, t Task) error {
 		return err
 	}
 	req := subagent.Request{
-		Held: true, Call: callPrefix + t.Worker(), Title: t.Title, As: workerKind(), Base: s.Branch, Git: true, Resume: t.Session,
-		Prompt: fmt.Sprintf("You are %s of a team. The team's goal: %s\n\nYour task: %s\n%s", t.Worker(), s.Goal, t.Title, t.Prompt) + r.mail(t.Worker()),
+		Held: true, Call: callPrefix + t.Worker(), Title: t.Title, As: workerKind(), Base: s.Branch, Git: true,
+		Resume: t.Session,
+		Prompt: fmt.Sprintf("You are %s of a team. The team's goal: %s\n\nYour task: %s\n%s", t.Worker(), s.Goal, t.Title,
+			t.Prompt) + r.mail(t.Worker()),
 	}
 	if t.Session != "" {
-		req.Prompt = "You were interrupted, or your work could not be merged. Look at the state of your worktree and go on.\n\n" + req.Prompt
+		req.Prompt = "You were interrupted, or your work could not be merged. Look at the state of your worktree and go " +
+			"on.\n\n" + req.Prompt
 	} else {
 		req.ID = r.Agents.NewID()
 	}
 	status, note, lost := Failed, "", false
-	_, err = r.Board.Update(t.ID, func(on *Task) error { // before it begins, so that also a worker that is killed is named with its worktree
+	// before it begins, so that also a worker that is killed is named with its worktree
+	_, err = r.Board.Update(t.ID, func(on *Task) error {
 		on.Session = cmp.Or(t.Session, req.ID)
 		on.moveTo(worktree.Path(r.Agents.Dir, on.Session))
 		t.Worktree, t.Branch = on.Worktree, on.Branch
@@ -363,7 +373,10 @@ func (r *Runner) continued(ctx context.Context, t Task, c subagent.Conversation)
 		if why == nil {
 			return nil
 		}
-		end, err := c.Prompt(ctx, llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: why.Error(), Origin: llm.OriginHook}}})
+		end, err := c.Prompt(ctx, llm.Message{
+			Role:  llm.User,
+			Parts: []llm.Part{llm.Text{Text: why.Error(), Origin: llm.OriginHook}},
+		})
 		if p := subagent.Problem(end, err); p != "" {
 			return errors.New(p)
 		}
@@ -372,7 +385,9 @@ func (r *Runner) continued(ctx context.Context, t Task, c subagent.Conversation)
 }
 
 // deliver commits, checks and merges the work of a task.
-func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conversation) (status Status, note string, files int) {
+func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conversation) (status Status, note string,
+	files int,
+) {
 	check := eval.RunCheck(ctx, r.Check, callPrefix+"check-"+t.Worker(), c.Invoke)
 	if check != nil && check.Failed {
 		return Failed, "the check failed: " + check.Output, 0
@@ -399,15 +414,16 @@ func (r *Runner) deliver(ctx context.Context, s State, t Task, c subagent.Conver
 	conflicts, err := r.Repo.Merge(ctx, s.Worktree, t.Branch, fmt.Sprintf("Merge task %d: %s", t.ID, t.Title))
 	switch {
 	case len(conflicts) > 0:
-		return Conflict, "its work conflicts with merged work in " + strings.Join(conflicts, ", ") + "; it is on the branch " + t.Branch, files
+		return Conflict, "its work conflicts with merged work in " + strings.Join(conflicts, ", ") +
+			"; it is on the branch " + t.Branch, files
 	case err != nil:
 		return Failed, err.Error(), files
 	}
 	return Done, "", files
 }
 
-// tidy removes the worktrees whose work is merged. No worker is at work: one that starts a command in the sandbox meanwhile would miss a folder of
-// the repository.
+// tidy removes the worktrees whose work is merged. No worker is at work: one that starts a command in the sandbox
+// meanwhile would miss a folder of the repository.
 func (r *Runner) tidy(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return nil
@@ -465,17 +481,26 @@ func (r *Runner) report(n News) {
 
 func coordinatorKind() *subagent.Kind {
 	return &subagent.Kind{
-		Name: Coordinator, ReadOnly: true, Tools: []string{"Read", "Glob", "Grep", "TaskCreate", "TaskUpdate", "TaskList", "SendMessage"},
-		Prompt: "You coordinate a team of coding agents. You change no files: you read the project, split the goal into tasks with TaskCreate, and end your turn; then workers do them side by side, each in a git worktree of its own, and their work is merged in order. " +
-			"Make few tasks, each with a prompt that stands alone, and let tasks that touch the same files come after one another. " +
-			"When workers have ended you get the board again: have failed work and conflicts done again, or answer with a summary for the user when the goal is reached.",
+		Name: Coordinator, ReadOnly: true, Tools: []string{
+			"Read", "Glob", "Grep", "TaskCreate", "TaskUpdate", "TaskList",
+			"SendMessage",
+		},
+		Prompt: "You coordinate a team of coding agents. You change no files: you read the project, split the goal into " +
+			"tasks with TaskCreate, and end your turn; then workers do them side by side, each in a git worktree of its own, " +
+			"and their work is merged in order. " +
+			"Make few tasks, each with a prompt that stands alone, and let tasks that touch the same files come after one " +
+			"another. " +
+			"When workers have ended you get the board again: have failed work and conflicts done again, or answer with a " +
+			"summary for the user when the goal is reached.",
 	}
 }
 
 func workerKind() *subagent.Kind {
 	return &subagent.Kind{
 		Name: "worker", Isolated: true, Extends: true,
-		Prompt: "You are a worker of a team, in a git worktree of your own. Do your task and nothing beside it; do not commit. Your last message is a short report. Ask the coordinator or other workers with SendMessage only if you cannot decide.",
+		Prompt: "You are a worker of a team, in a git worktree of your own. Do your task and nothing beside it; do not " +
+			"commit. Your last message is a short report. Ask the coordinator or other workers with SendMessage only if you " +
+			"cannot decide.",
 	}
 }
 

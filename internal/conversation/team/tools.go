@@ -31,7 +31,8 @@ func Declarations() []call.Declaration {
 		return call.Declaration{Name: name, Schema: json.RawMessage(schema), Class: class, Accesses: call.Session(name)}
 	}
 	return []call.Declaration{
-		declare("TaskCreate", createSchema, permission.ClassNeutral), declare("TaskUpdate", updateSchema, permission.ClassNeutral),
+		declare("TaskCreate", createSchema, permission.ClassNeutral), declare("TaskUpdate", updateSchema,
+			permission.ClassNeutral),
 		declare("TaskList", listSchema, permission.ClassNeutral), declare("SendMessage", sendSchema, permission.ClassNeutral),
 	}
 }
@@ -43,7 +44,10 @@ func (r *Runner) Tools(owner string) []agent.Tool {
 		return nil
 	}
 	return []agent.Tool{
-		tool("TaskCreate", createSchema, "Adds a task to the team's board. A worker does it in a worktree of its own that begins with the merged work of the tasks it comes after.", func(ctx context.Context, in createInput) (string, error) {
+		tool("TaskCreate", createSchema, "Adds a task to the team's board. A worker does it in a worktree of its own that "+
+			"begins with the merged work of the tasks it comes after.", func(ctx context.Context, in createInput) (string,
+			error,
+		) {
 			if me != Coordinator {
 				return "", errors.New("only the coordinator makes tasks; send it a message")
 			}
@@ -56,17 +60,22 @@ func (r *Runner) Tools(owner string) []agent.Tool {
 			t, err := r.Board.Create(t)
 			return fmt.Sprintf("Task %d: %s", t.ID, t.Title), err
 		}),
-		tool("TaskUpdate", updateSchema, "Changes a task of the team's board: a worker adds a note to its own, the coordinator also has one done again (pending), or cancels it.", func(_ context.Context, in updateInput) (string, error) {
+		tool("TaskUpdate", updateSchema, "Changes a task of the team's board: a worker adds a note to its own, the "+
+			"coordinator also has one done again (pending), or cancels it.", func(_ context.Context, in updateInput) (string,
+			error,
+		) {
 			_, err := r.Board.Update(in.ID, func(t *Task) error { return in.apply(me, t) })
 			return fmt.Sprintf("Task %d is updated.", in.ID), err
 		}),
-		tool("TaskList", listSchema, "Lists the tasks of the team's board with their state.", func(context.Context, struct{}) (string, error) {
-			s, err := r.Board.State()
-			return s.list(), err
-		}),
-		tool("SendMessage", sendSchema, "Sends a message to another agent of the team, which gets it before its next step.", func(ctx context.Context, in sendInput) (string, error) {
-			return "Sent.", r.send(ctx, Message{From: me, To: in.To, Text: in.Message})
-		}),
+		tool("TaskList", listSchema, "Lists the tasks of the team's board with their state.",
+			func(context.Context, struct{}) (string, error) {
+				s, err := r.Board.State()
+				return s.list(), err
+			}),
+		tool("SendMessage", sendSchema, "Sends a message to another agent of the team, which gets it before its next step.",
+			func(ctx context.Context, in sendInput) (string, error) {
+				return "Sent.", r.send(ctx, Message{From: me, To: in.To, Text: in.Message})
+			}),
 	}
 }
 
@@ -123,7 +132,9 @@ const callPrefix = "team-"
 func tool[In any](name, schema, description string, run func(context.Context, In) (string, error)) agent.Tool {
 	spec := llm.ToolSpec{Name: name, Description: description, Schema: json.RawMessage(schema), Closed: true}
 	return agent.NewTool(spec, func(_ context.Context, _ llm.ToolCall, in In) (*agent.Plan, error) {
-		return &agent.Plan{Accesses: call.SessionOnly(name), Title: name, Run: func(ctx context.Context) (*agent.Result, error) {
+		return &agent.Plan{Accesses: call.SessionOnly(name), Title: name, Run: func(ctx context.Context) (*agent.Result,
+			error,
+		) {
 			text, err := run(ctx, in)
 			if err != nil {
 				return nil, err
@@ -160,7 +171,8 @@ func (r *Runner) send(ctx context.Context, m Message) error {
 	}
 	known := m.To == Coordinator || slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Worker() == m.To })
 	if !known {
-		return fmt.Errorf("there is no agent %q in this team: the coordinator is %s, the worker of task N is worker-N", m.To, Coordinator)
+		return fmt.Errorf("there is no agent %q in this team: the coordinator is %s, the worker of task N is worker-N", m.To,
+			Coordinator)
 	}
 	m.Time = time.Now().Round(time.Second)
 	if err := r.Board.Send(m); err != nil {

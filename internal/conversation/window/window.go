@@ -1,5 +1,6 @@
 // Package window keeps a conversation within its model's context window: it reports when a compaction is due, prepares
-// the summary while there is still room, runs the compaction, and lets the tools forget the files whose text it removed.
+// the summary while there is still room, runs the compaction, and lets the tools forget the files whose text it
+// removed.
 //
 // Package compact computes a compaction from messages alone; this package joins it with the session.
 package window
@@ -30,16 +31,19 @@ type Config struct {
 	Class   func(tool string) permission.Class
 	Mode    func() permission.Mode
 
-	Auto    func() (on bool, threshold int)                        // whether it compacts by itself, and from how many tokens; 0: by the window
-	Model   func() llm.Model                                       // of the conversation
-	Small   func(context.Context) (llm.Model, error)               // writes the summaries; where it fails, Model does
-	Count   func(purpose string, m llm.ModelInfo, u llm.Usage)     // records their requests, whether or not they are used
-	Clean   func(text string) string                               // makes them safe to send
-	Context func(context.Context) []llm.Part                       // waits for the current context and memory
-	Read    func(ctx context.Context, names []string) [][]llm.Part // the texts of files, as Read returns them; nil: unreadable
-	Forget  func()                                                 // texts were removed from the conversation
+	// whether it compacts by itself, and from how many tokens; 0: by the window
+	Auto    func() (on bool, threshold int)
+	Model   func() llm.Model                                   // of the conversation
+	Small   func(context.Context) (llm.Model, error)           // writes the summaries; where it fails, Model does
+	Count   func(purpose string, m llm.ModelInfo, u llm.Usage) // records their requests, whether or not they are used
+	Clean   func(text string) string                           // makes them safe to send
+	Context func(context.Context) []llm.Part                   // waits for the current context and memory
+	// the texts of files, as Read returns them; nil: unreadable
+	Read   func(ctx context.Context, names []string) [][]llm.Part
+	Forget func() // texts were removed from the conversation
 
-	// Before may refuse a compaction, and After sees the summary of one; the triggers are manual and auto. Nil: not called.
+	// Before may refuse a compaction, and After sees the summary of one; the triggers are manual and auto. Nil: not
+	// called.
 	Before func(ctx context.Context, trigger, instructions string) error
 	After  func(ctx context.Context, trigger, summary string)
 }
@@ -49,7 +53,8 @@ type Keeper struct {
 	Config
 	compactor *compact.Compactor
 	gathered  gathered
-	changed   map[string]bool // files that the model changed, as far as a compaction found out; of one compaction at a time
+	// files that the model changed, as far as a compaction found out; of one compaction at a time
+	changed map[string]bool
 }
 
 // New makes the keeper of a session that is kept.
@@ -61,7 +66,8 @@ func New(c Config) *Keeper {
 
 func (k *Keeper) newCompactor() *compact.Compactor {
 	c := &compact.Compactor{
-		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise, Gather: k.gather, Kept: k.kept, ResultKey: k.resultKey,
+		Conversation: onlog.Log{Session: k.Journal.Log(), Record: k.Journal.Record}, Summarise: k.summarise,
+		Gather: k.gather, Kept: k.kept, ResultKey: k.resultKey,
 		Save: func(ctx context.Context, stub compact.Stub) string {
 			path, err := k.Env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
 			if err != nil {
@@ -81,8 +87,8 @@ func (k *Keeper) newCompactor() *compact.Compactor {
 	return c
 }
 
-// resultKey names the content that a call shows: the same search or the same part of a file, asked for again, makes the earlier
-// result stale.
+// resultKey names the content that a call shows: the same search or the same part of a file, asked for again, makes the
+// earlier result stale.
 func (k *Keeper) resultKey(c llm.ToolCall) string {
 	switch k.Class(c.Name) {
 	case permission.ClassRead, permission.ClassSearch, permission.ClassList:
@@ -189,7 +195,10 @@ func (k *Keeper) Compact(ctx context.Context, instructions string) (compact.Repo
 	if !counted {
 		used = 0
 	}
-	return k.compact(ctx, compact.Task{Trigger: compact.Manual, Used: used, Mark: k.Mark(info), Window: info.ContextWindow, Instructions: instructions})
+	return k.compact(ctx, compact.Task{
+		Trigger: compact.Manual, Used: used, Mark: k.Mark(info),
+		Window: info.ContextWindow, Instructions: instructions,
+	})
 }
 
 // Replace puts text in the place of the conversation so far, between two steps of a turn.

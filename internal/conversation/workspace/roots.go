@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// AddRoots adds folders to work in, and the long texts of the session's log, which may be nil, to read. The policy gets these and, unless it is
-// shared with another session, the folders that were there before.
+// AddRoots adds folders to work in, and the long texts of the session's log, which may be nil, to read. The policy gets
+// these and, unless it is shared with another session, the folders that were there before.
 func AddRoots(env *tool.Env, policy *permission.Policy, shared bool, dirs []string, log *session.Session) error {
 	known := 0
 	if shared {

@@ -90,7 +90,8 @@ func (w *Workspace) RemoveDir(dir string) error {
 // AddReadRoot lets the files of one more folder be read. A folder that cannot be opened is left out.
 func (w *Workspace) AddReadRoot(dir string) {
 	real, err := w.folder(dir)
-	if err != nil || slices.ContainsFunc(w.env.Roots.List(), func(r files.Root) bool { return files.Within(r.Path, real) }) {
+	if err != nil || slices.ContainsFunc(w.env.Roots.List(),
+		func(r files.Root) bool { return files.Within(r.Path, real) }) {
 		return
 	}
 	if w.env.Roots.Add(real, true) == nil {
@@ -112,8 +113,8 @@ func (w *Workspace) Dirs() []string {
 // FileRoots are the folders that the session works in, for an index of their files.
 func (w *Workspace) FileRoots() *files.Roots { return w.env.Roots }
 
-// Outside is the first folder that a call reads or writes and that is in none of the session's folders, or the folder of such
-// a file; "" when there is none.
+// Outside is the first folder that a call reads or writes and that is in none of the session's folders, or the folder
+// of such a file; "" when there is none.
 func (w *Workspace) Outside(r permission.Request) string {
 	for _, a := range r.Accesses {
 		if a.Kind != permission.Read && a.Kind != permission.Write || !filepath.IsAbs(a.Target) {
@@ -144,7 +145,8 @@ func isFolder(a permission.Access) bool {
 // MayRead is the policy's decision on reading one file.
 func (w *Workspace) MayRead(path string) permission.Effect {
 	return w.policy.Decide(permission.Request{
-		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}}, Mode: w.mode(), Dir: w.Dir(), Place: w.env.Isolated,
+		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}},
+		Mode: w.mode(), Dir: w.Dir(), Place: w.env.Isolated,
 	}).Effect
 }
 
@@ -160,7 +162,8 @@ func (w *Workspace) ReadFile(path string, limit int64) (data []byte, real string
 		return nil, "", false, err
 	}
 	if w.MayRead(real) != permission.Allow {
-		return nil, "", false, fmt.Errorf("%s may not be read without a question; a rule or the folders of the session say so", path)
+		return nil, "", false,
+			fmt.Errorf("%s may not be read without a question; a rule or the folders of the session say so", path)
 	}
 	info, err := os.Stat(real)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 )
 
-// cache keeps the descriptions of programs by the sum of their content, and the sums of files by their size and time, so that a start reads
-// no program. A call compares the content itself.
+// cache keeps the descriptions of programs by the sum of their content, and the sums of files by their size and time,
+// so that a start reads no program. A call compares the content itself.
 type cache struct {
 	file string
 

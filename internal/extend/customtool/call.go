@@ -57,7 +57,8 @@ func (s *Set) accesses(name string) func(json.RawMessage, call.Place) ([]permiss
 	}
 }
 
-// Touches are the accesses of a call. Where none are declared it is the tool itself, which asks unless a rule allows it.
+// Touches are the accesses of a call. Where none are declared it is the tool itself, which asks unless a rule allows
+// it.
 func (d *Description) Touches(in json.RawMessage, at call.Place) ([]permission.Access, error) {
 	if d.Accesses == nil {
 		return []permission.Access{{Kind: permission.Tool, Target: d.Name}}, nil
@@ -119,8 +120,9 @@ func (s *Set) plan(p *program, seat Seat, c llm.ToolCall, in json.RawMessage) (*
 		return nil, err
 	}
 	return &agent.Plan{
-		Accesses: accesses, Title: p.about.Name, Preview: event.TextView{Text: indented(in), Language: "json"}, Parallel: p.about.Parallel,
-		Run: func(ctx context.Context) (*agent.Result, error) { return s.run(ctx, p, seat, at.Dir, c, in) },
+		Accesses: accesses, Title: p.about.Name, Preview: event.TextView{Text: indented(in), Language: "json"},
+		Parallel: p.about.Parallel,
+		Run:      func(ctx context.Context) (*agent.Result, error) { return s.run(ctx, p, seat, at.Dir, c, in) },
 	}, nil
 }
 
@@ -133,7 +135,9 @@ func indented(in json.RawMessage) string {
 }
 
 // run starts the program and waits for its result.
-func (s *Set) run(ctx context.Context, p *program, seat Seat, dir string, c llm.ToolCall, in json.RawMessage) (*agent.Result, error) {
+func (s *Set) run(ctx context.Context, p *program, seat Seat, dir string, c llm.ToolCall, in json.RawMessage) (
+	*agent.Result, error,
+) {
 	if err := p.asTrusted(); err != nil {
 		return nil, fmt.Errorf("The tool %s did not run: %w", p.about.Name, err)
 	}
@@ -142,7 +146,10 @@ func (s *Set) run(ctx context.Context, p *program, seat Seat, dir string, c llm.
 	defer cancel()
 	out := &live{ctx: ctx}
 	errOut := &live{ctx: ctx}
-	spec := sandbox.Spec{Argv: []string{p.Path}, Dir: dir, Stdin: bytes.NewReader(append(bytes.Clone(in), '\n')), Stdout: out, Stderr: errOut}
+	spec := sandbox.Spec{
+		Argv: []string{p.Path}, Dir: dir, Stdin: bytes.NewReader(append(bytes.Clone(in), '\n')),
+		Stdout: out, Stderr: errOut,
+	}
 	done, err := s.confine(p, &spec)
 	if err != nil {
 		return nil, err
@@ -217,7 +224,8 @@ func (l *live) result(p *program, exit sandbox.Exit, errOut *live) *agent.Result
 		r.Parts = []llm.Part{llm.Text{Text: text}}
 	}
 	if exit.Code != 0 {
-		r.Parts = append(r.Parts, llm.Text{Text: strings.TrimSpace(fmt.Sprintf("%s ended with exit code %d.\n%s", filepath.Base(p.Path), exit.Code, errOut.tail()))})
+		r.Parts = append(r.Parts, llm.Text{Text: strings.TrimSpace(fmt.Sprintf("%s ended with exit code %d.\n%s",
+			filepath.Base(p.Path), exit.Code, errOut.tail()))})
 	}
 	if len(r.Parts) == 0 {
 		r.Parts = []llm.Part{llm.Text{Text: "(the result is empty)"}}

@@ -1,7 +1,7 @@
 // Package customtool makes tools of programs: an executable in a tools folder, or in the setting tools.
 //
-// The words: a description is the JSON that PROGRAM --describe prints; a program is known when the description of its present
-// content is in the cache; an access is declared by the description and filled in from the input of a call.
+// The words: a description is the JSON that PROGRAM --describe prints; a program is known when the description of its
+// present content is in the cache; an access is declared by the description and filled in from the input of a call.
 //
 // Promises:
 //
@@ -143,7 +143,10 @@ func (s *Set) load(ctx context.Context) []*program {
 	}
 	if s.o.More != nil {
 		for _, m := range s.o.More() {
-			files = append(files, &program{ToolFile: config.ToolFile{Path: m.Path, Layer: config.Project}, environ: m.Environ, origin: "plugin " + m.Plugin})
+			files = append(files, &program{
+				ToolFile: config.ToolFile{Path: m.Path, Layer: config.Project}, environ: m.Environ,
+				origin: "plugin " + m.Plugin,
+			})
 		}
 	}
 	s.tools = nil

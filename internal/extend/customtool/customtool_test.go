@@ -28,14 +28,18 @@ func newPlace(t *testing.T) *place { return placeAt(t, t.TempDir()) }
 
 func placeAt(t *testing.T, home string) *place {
 	p := &place{t: t, home: home}
-	cfg, err := config.Load(config.Options{Dir: p.home, Home: p.home, Environ: []string{"HOME=" + p.home}, ManagedPaths: []string{}})
+	cfg, err := config.Load(config.Options{
+		Dir: p.home, Home: p.home, Environ: []string{"HOME=" + p.home},
+		ManagedPaths: []string{},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	runner := sandbox.New()
 	t.Cleanup(runner.Close)
 	p.set = customtool.New(customtool.Options{
-		Config: func() *config.Config { return cfg }, Tools: call.NewCatalogue(call.Declaration{Name: "Bash", Aliases: []string{"shell"}}), Runner: runner,
+		Config: func() *config.Config { return cfg },
+		Tools:  call.NewCatalogue(call.Declaration{Name: "Bash", Aliases: []string{"shell"}}), Runner: runner,
 		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Dir: p.home,
 	})
 	return p
@@ -48,7 +52,8 @@ func (p *place) put(name, describe, run string) string {
 		p.t.Fatal(err)
 	}
 	path := filepath.Join(dir, name)
-	script := "#!/bin/sh\nif [ \"$1\" = --describe ]; then echo described >> " + p.home + "/asked; cat <<'X'\n" + describe + "\nX\nexit; fi\n" + run + "\n"
+	script := "#!/bin/sh\nif [ \"$1\" = --describe ]; then echo described >> " + p.home + "/asked; cat <<'X'\n" +
+		describe + "\nX\nexit; fi\n" + run + "\n"
 	if err := os.WriteFile(path, []byte(script), 0o700); err != nil {
 		p.t.Fatal(err)
 	}
@@ -152,13 +157,16 @@ func TestCallsEndWithAResult(t *testing.T) {
 		run, want string
 		failed    bool
 	}{
-		"all of the output":       {"cat; echo done", `{"n":1}` + "\ndone", false},
-		"a last line with JSON":   {`echo working; echo '{"result":"42"}'`, "42", false},
-		"blocks":                  {`echo '{"result":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"aGk="}]}'`, "a", false},
-		"an error":                {`echo '{"error":"no such thing"}'`, "no such thing", true},
-		"an exit code":            {`echo partly; echo why >&2; exit 3`, "partlytool ended with exit code 3.\nwhy", true},
-		"nothing":                 {`true`, "(the result is empty)", false},
-		"a flood":                 {`head -c 3000000 /dev/zero | tr '\0' x; echo; yes | head -c 2000000`, "more bytes of output were dropped", false},
+		"all of the output":     {"cat; echo done", `{"n":1}` + "\ndone", false},
+		"a last line with JSON": {`echo working; echo '{"result":"42"}'`, "42", false},
+		"blocks":                {`echo '{"result":[{"type":"text","text":"a"},{"type":"image","mime_type":"image/png","data":"aGk="}]}'`, "a", false},
+		"an error":              {`echo '{"error":"no such thing"}'`, "no such thing", true},
+		"an exit code":          {`echo partly; echo why >&2; exit 3`, "partlytool ended with exit code 3.\nwhy", true},
+		"nothing":               {`true`, "(the result is empty)", false},
+		"a flood": {
+			`head -c 3000000 /dev/zero | tr '\0' x; echo; yes | head -c 2000000`,
+			"more bytes of output were dropped", false,
+		},
 		"other JSON as its text":  {`echo '{"result":{"a":1}}'`, `{"a":1}`, false},
 		"a process that stays on": {`sleep 1000 & echo left`, "left", false},
 	} {
@@ -199,7 +207,8 @@ func TestImagesOfAResultAreThoseThatModelsSee(t *testing.T) {
 func TestACallEndsWithItsTime(t *testing.T) {
 	p := newPlace(t)
 	p.put("tool", `{"name":"a","description":"x","accesses":[],"timeout":0.05}`, "echo begun; sleep 1000")
-	if _, _, err := p.run(context.Background(), `{}`); err == nil || !strings.Contains(err.Error(), "did not end within 50ms") {
+	if _, _, err := p.run(context.Background(), `{}`); err == nil || !strings.Contains(err.Error(),
+		"did not end within 50ms") {
 		t.Fatal(err)
 	}
 }

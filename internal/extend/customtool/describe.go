@@ -106,7 +106,8 @@ func (a Access) check() error {
 	switch a.Kind {
 	case "read", "write", "net":
 	default:
-		return fmt.Errorf("the access %q is none of read, write and net; leave accesses out for a tool that does more, and each call asks", a.Kind)
+		return fmt.Errorf("the access %q is none of read, write and net; leave accesses out for a tool that does more, "+
+			"and each call asks", a.Kind)
 	}
 	if (a.Value == "") == (a.Param == "") {
 		return fmt.Errorf("the access %s needs either a value or a param", a.Kind)
@@ -127,7 +128,8 @@ func (s *Set) ask(ctx context.Context, p *program) ([]byte, error) {
 	if err := p.asTrusted(); err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, describeLimit, fmt.Errorf("--describe did not end within %v", describeLimit))
+	ctx, cancel := context.WithTimeoutCause(ctx, describeLimit, fmt.Errorf("--describe did not end within %v",
+		describeLimit))
 	defer cancel()
 	var out, errOut head
 	out.most, errOut.most = maxDescribe, 4<<10

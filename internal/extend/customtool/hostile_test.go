@@ -28,7 +28,8 @@ func project(t *testing.T, script string) (p *place, path string) {
 		t.Fatal(err)
 	}
 	cfg, err := config.Load(config.Options{
-		Dir: filepath.Join(p.home, "p"), Home: p.home, Environ: []string{"HOME=" + p.home}, ManagedPaths: []string{}, Trust: func(string, string) bool { return true },
+		Dir: filepath.Join(p.home, "p"), Home: p.home, Environ: []string{"HOME=" + p.home}, ManagedPaths: []string{},
+		Trust: func(string, string) bool { return true },
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -36,7 +37,8 @@ func project(t *testing.T, script string) (p *place, path string) {
 	runner := sandbox.New()
 	t.Cleanup(runner.Close)
 	p.set = customtool.New(customtool.Options{
-		Config: func() *config.Config { return cfg }, Tools: call.NewCatalogue(), Runner: runner, Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Dir: p.home,
+		Config: func() *config.Config { return cfg }, Tools: call.NewCatalogue(), Runner: runner,
+		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Dir: p.home,
 	})
 	return p, path
 }
@@ -61,12 +63,15 @@ func disguise(t *testing.T, path, from, to string) {
 }
 
 func TestAProgramOfTheProjectRunsWithTheContentThatIsTrustedOnly(t *testing.T) {
-	p, path := project(t, `if [ "$1" = --describe ]; then echo '{"name":"a","description":"x","accesses":[]}'; exit; fi; echo good`)
+	p,
+		path := project(t,
+		`if [ "$1" = --describe ]; then echo '{"name":"a","description":"x","accesses":[]}'; exit; fi; echo good`)
 	if _, r, err := p.run(context.Background(), `{}`); err != nil || text(r) != "good" {
 		t.Fatalf("%v, %v", r, err)
 	}
 	disguise(t, path, "good", "evil")
-	if _, r, err := p.run(context.Background(), `{}`); err == nil || !strings.Contains(err.Error(), "changed since you trusted the folder") {
+	if _, r, err := p.run(context.Background(), `{}`); err == nil || !strings.Contains(err.Error(),
+		"changed since you trusted the folder") {
 		t.Errorf("%v, %v", r, err)
 	}
 }
@@ -91,7 +96,8 @@ func TestAProgramOfTheProjectIsAskedWithTheContentThatIsTrustedOnly(t *testing.T
 func TestACancelledCallEndsWithItsChildren(t *testing.T) {
 	p := newPlace(t)
 	file := filepath.Join(p.home, "pid")
-	p.put("tool", `{"name":"a","description":"x","accesses":[],"timeout":1e300}`, "(trap '' TERM INT; sh -c 'echo $$ > "+file+".new; mv "+file+".new "+file+"; exec sleep 1000') & wait")
+	p.put("tool", `{"name":"a","description":"x","accesses":[],"timeout":1e300}`, "(trap '' TERM INT; sh -c 'echo $$ > "+
+		file+".new; mv "+file+".new "+file+"; exec sleep 1000') & wait")
 	if got := p.tools(); len(got) != 1 {
 		t.Fatalf("the notes are %q", p.set.Notes())
 	}

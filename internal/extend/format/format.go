@@ -1,9 +1,10 @@
 // Package format knows the programs that format source files.
 //
-// The words: a [Formatter] reads a file's text from its standard input and prints the formatted text; a project configures one by a file
-// of the formatter's, or by a section of a shared one.
+// The words: a [Formatter] reads a file's text from its standard input and prints the formatted text; a project
+// configures one by a file of the formatter's, or by a section of a shared one.
 //
-// The promise: nothing here changes a file, and a project that configures no formatter has none (but for gofmt in a Go module).
+// The promise: nothing here changes a file, and a project that configures no formatter has none (but for gofmt in a Go
+// module).
 package format
 
 import (
@@ -18,11 +19,12 @@ import (
 
 // Formatter is a program. In its command $FILE stands for the path of the file.
 type Formatter struct {
-	Name       string            `json:"name,omitempty"`
-	Command    []string          `json:"command,omitempty"`
-	Extensions []string          `json:"extensions,omitempty"`
-	Enabled    *bool             `json:"enabled,omitempty"` // true: also where the project does not configure it; false: never
-	Env        map[string]string `json:"env,omitempty"`
+	Name       string   `json:"name,omitempty"`
+	Command    []string `json:"command,omitempty"`
+	Extensions []string `json:"extensions,omitempty"`
+	// true: also where the project does not configure it; false: never
+	Enabled *bool             `json:"enabled,omitempty"`
+	Env     map[string]string `json:"env,omitempty"`
 
 	configured []string // names of files that configure it; "name#text" for one that must have the text
 	data       bool     // it runs no code of the project
@@ -36,34 +38,70 @@ func builtin() []Formatter {
 		{Name: "goimports", Command: []string{"goimports", "-srcdir", "$FILE"}, Extensions: []string{".go"}, data: true},
 		{Name: "gofumpt", Command: []string{"gofumpt"}, Extensions: []string{".go"}, data: true},
 		{Name: "gofmt", Command: []string{"gofmt"}, Extensions: []string{".go"}, configured: []string{"go.mod"}, data: true},
-		{Name: "biome", Command: []string{"biome", "format", "--stdin-file-path=$FILE"}, Extensions: web, configured: []string{"biome.json", "biome.jsonc"}},
+		{
+			Name: "biome", Command: []string{"biome", "format", "--stdin-file-path=$FILE"}, Extensions: web,
+			configured: []string{"biome.json", "biome.jsonc"},
+		},
 		{
 			Name: "prettier", Command: []string{"prettier", "--stdin-filepath", "$FILE"},
-			Extensions: append(slices.Clone(web), ".scss", ".less", ".html", ".vue", ".svelte", ".md", ".mdx", ".yaml", ".yml", ".graphql"),
+			Extensions: append(slices.Clone(web), ".scss", ".less", ".html", ".vue", ".svelte", ".md", ".mdx", ".yaml", ".yml",
+				".graphql"),
 			configured: []string{
-				".prettierrc", ".prettierrc.json", ".prettierrc.json5", ".prettierrc.yaml", ".prettierrc.yml", ".prettierrc.toml", ".prettierrc.js", ".prettierrc.cjs", ".prettierrc.mjs", ".prettierrc.ts",
-				"prettier.config.js", "prettier.config.cjs", "prettier.config.mjs", "prettier.config.ts", `package.json#"prettier":`,
+				".prettierrc", ".prettierrc.json", ".prettierrc.json5", ".prettierrc.yaml", ".prettierrc.yml", ".prettierrc.toml",
+				".prettierrc.js", ".prettierrc.cjs", ".prettierrc.mjs", ".prettierrc.ts",
+				"prettier.config.js", "prettier.config.cjs", "prettier.config.mjs", "prettier.config.ts",
+				`package.json#"prettier":`,
 			},
 		},
-		{Name: "deno", Command: []string{"deno", "fmt", "--ext", "$EXT", "-"}, Extensions: web, configured: []string{"deno.json", "deno.jsonc"}},
+		{
+			Name: "deno", Command: []string{"deno", "fmt", "--ext", "$EXT", "-"}, Extensions: web,
+			configured: []string{"deno.json", "deno.jsonc"},
+		},
 		// Before ruff, which many projects have as a linter only.
-		{Name: "black", Command: []string{"black", "-q", "--stdin-filename", "$FILE", "-"}, Extensions: python, configured: []string{"pyproject.toml#[tool.black]"}, data: true},
-		{Name: "ruff", Command: []string{"ruff", "format", "--stdin-filename", "$FILE", "-"}, Extensions: python, configured: []string{"ruff.toml", ".ruff.toml", "pyproject.toml#[tool.ruff"}, data: true},
+		{
+			Name: "black", Command: []string{"black", "-q", "--stdin-filename", "$FILE", "-"}, Extensions: python,
+			configured: []string{"pyproject.toml#[tool.black]"}, data: true,
+		},
+		{
+			Name: "ruff", Command: []string{"ruff", "format", "--stdin-filename", "$FILE", "-"}, Extensions: python,
+			configured: []string{"ruff.toml", ".ruff.toml", "pyproject.toml#[tool.ruff"}, data: true,
+		},
 		// rustup obeys the rust-toolchain.toml of a project.
-		{Name: "rustfmt", Command: []string{"rustfmt", "--emit", "stdout", "--quiet"}, Extensions: []string{".rs"}, configured: []string{"rustfmt.toml", ".rustfmt.toml"}},
-		{Name: "clang-format", Command: []string{"clang-format", "--assume-filename=$FILE"}, Extensions: []string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm"}, configured: []string{".clang-format", "_clang-format"}, data: true},
-		{Name: "stylua", Command: []string{"stylua", "--stdin-filepath", "$FILE", "-"}, Extensions: []string{".lua"}, configured: []string{"stylua.toml", ".stylua.toml"}, data: true},
-		{Name: "ocamlformat", Command: []string{"ocamlformat", "--name=$FILE", "-"}, Extensions: []string{".ml", ".mli"}, configured: []string{".ocamlformat"}, data: true},
-		{Name: "mix", Command: []string{"mix", "format", "-"}, Extensions: []string{".ex", ".exs"}, configured: []string{".formatter.exs"}},
-		{Name: "taplo", Command: []string{"taplo", "format", "-"}, Extensions: []string{".toml"}, configured: []string{"taplo.toml", ".taplo.toml"}, data: true},
+		{
+			Name: "rustfmt", Command: []string{"rustfmt", "--emit", "stdout", "--quiet"}, Extensions: []string{".rs"},
+			configured: []string{"rustfmt.toml", ".rustfmt.toml"},
+		},
+		{
+			Name: "clang-format", Command: []string{"clang-format", "--assume-filename=$FILE"}, Extensions: []string{
+				".c", ".h",
+				".cc", ".cpp", ".cxx", ".hpp", ".hh", ".m", ".mm",
+			}, configured: []string{".clang-format", "_clang-format"},
+			data: true,
+		},
+		{
+			Name: "stylua", Command: []string{"stylua", "--stdin-filepath", "$FILE", "-"}, Extensions: []string{".lua"},
+			configured: []string{"stylua.toml", ".stylua.toml"}, data: true,
+		},
+		{
+			Name: "ocamlformat", Command: []string{"ocamlformat", "--name=$FILE", "-"}, Extensions: []string{".ml", ".mli"},
+			configured: []string{".ocamlformat"}, data: true,
+		},
+		{
+			Name: "mix", Command: []string{"mix", "format", "-"}, Extensions: []string{".ex", ".exs"},
+			configured: []string{".formatter.exs"},
+		},
+		{
+			Name: "taplo", Command: []string{"taplo", "format", "-"}, Extensions: []string{".toml"},
+			configured: []string{"taplo.toml", ".taplo.toml"}, data: true,
+		},
 		{Name: "zig", Command: []string{"zig", "fmt", "--stdin"}, Extensions: []string{".zig"}, data: true},
 		{Name: "terraform", Command: []string{"terraform", "fmt", "-"}, Extensions: []string{".tf", ".tfvars"}, data: true},
 		{Name: "shfmt", Command: []string{"shfmt", "--filename", "$FILE"}, Extensions: []string{".sh", ".bash"}, data: true},
 	}
 }
 
-// All are the formatters under a setting: an object by name, or nil. A name that is not built in is a new formatter, which is used before
-// the built-in ones and everywhere unless its setting says otherwise.
+// All are the formatters under a setting: an object by name, or nil. A name that is not built in is a new formatter,
+// which is used before the built-in ones and everywhere unless its setting says otherwise.
 func All(setting json.RawMessage) []Formatter {
 	list := builtin()
 	var own map[string]Formatter
@@ -96,7 +134,8 @@ func All(setting json.RawMessage) []Formatter {
 // Data reports whether the formatter runs no code of the project.
 func (f *Formatter) Data() bool { return f.data }
 
-// For reports whether the formatter is to format a file of a project: the setting says so, or a file up to root configures it.
+// For reports whether the formatter is to format a file of a project: the setting says so, or a file up to root
+// configures it.
 func (f *Formatter) For(path, root string) bool {
 	if !slices.Contains(f.Extensions, filepath.Ext(path)) || len(f.Command) == 0 {
 		return false

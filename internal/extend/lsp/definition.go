@@ -11,8 +11,8 @@ import (
 	"sync"
 )
 
-// Definition says for which files a server is and how it starts. In settings and in the .lsp.json of plugins a field that is not
-// given stays as it is in the built-in definition of the same name.
+// Definition says for which files a server is and how it starts. In settings and in the .lsp.json of plugins a field
+// that is not given stays as it is in the built-in definition of the same name.
 type Definition struct {
 	Name     string     `json:"name,omitempty"`
 	Disabled bool       `json:"disabled,omitempty"`
@@ -23,17 +23,19 @@ type Definition struct {
 	// ExtensionToLanguage and Extensions are other spellings of Languages.
 	ExtensionToLanguage map[string]string `json:"extensionToLanguage,omitempty"`
 	Extensions          []string          `json:"extensions,omitempty"`
-	Roots               []string          `json:"roots,omitempty"`   // names of files in a root, or their ends (".csproj")
-	Rooted              bool              `json:"rooted,omitempty"`  // it serves only below a root with one of Roots
-	Topmost             bool              `json:"topmost,omitempty"` // of several roots the outermost counts, instead of the nearest
-	Group               string            `json:"group,omitempty"`   // of several installed servers of a group only the first starts
-	Data                bool              `json:"data,omitempty"`    // it reads the project's files and runs none of its code
-	DiagnosticsOnly     bool              `json:"diagnosticsOnly,omitempty"`
-	Init                json.RawMessage   `json:"initializationOptions,omitempty"`
-	Settings            json.RawMessage   `json:"settings,omitempty"` // answers to workspace/configuration, by section
-	Env                 map[string]string `json:"env,omitempty"`
-	Install             string            `json:"install,omitempty"` // a command that a person could run
-	Plugin              string            `json:"-"`                 // where it comes from; empty: lathe or the settings
+	Roots               []string          `json:"roots,omitempty"`  // names of files in a root, or their ends (".csproj")
+	Rooted              bool              `json:"rooted,omitempty"` // it serves only below a root with one of Roots
+	// of several roots the outermost counts, instead of the nearest
+	Topmost bool `json:"topmost,omitempty"`
+	// of several installed servers of a group only the first starts
+	Group           string            `json:"group,omitempty"`
+	Data            bool              `json:"data,omitempty"` // it reads the project's files and runs none of its code
+	DiagnosticsOnly bool              `json:"diagnosticsOnly,omitempty"`
+	Init            json.RawMessage   `json:"initializationOptions,omitempty"`
+	Settings        json.RawMessage   `json:"settings,omitempty"` // answers to workspace/configuration, by section
+	Env             map[string]string `json:"env,omitempty"`
+	Install         string            `json:"install,omitempty"` // a command that a person could run
+	Plugin          string            `json:"-"`                 // where it comes from; empty: lathe or the settings
 }
 
 // StringList is a list that may be written as one text.
@@ -61,8 +63,8 @@ var builtin = sync.OnceValue(func() []*Definition {
 	return list
 })
 
-// Definitions are the servers there are under some settings: the built-in ones in their order, then the others by name. plugins
-// may be nil.
+// Definitions are the servers there are under some settings: the built-in ones in their order, then the others by name.
+// plugins may be nil.
 func Definitions(set Settings, plugins map[string]Definition) []*Definition {
 	list := slices.Clone(builtin())
 	for _, more := range []map[string]Definition{plugins, set.Servers} {
@@ -152,8 +154,8 @@ func (d *Definition) language(path string) string {
 	return d.Languages[filepath.Ext(base)]
 }
 
-// rootOf finds the folder that the server of a file works in: the nearest one with a marker (the outermost with Topmost), up to
-// the working root. ok is false if the server needs a marker and there is none.
+// rootOf finds the folder that the server of a file works in: the nearest one with a marker (the outermost with
+// Topmost), up to the working root. ok is false if the server needs a marker and there is none.
 func (d *Definition) rootOf(f File) (root string, ok bool) {
 	for dir := filepath.Dir(f.Path); within(dir, f.Root); dir = filepath.Dir(dir) {
 		if d.marked(dir) {

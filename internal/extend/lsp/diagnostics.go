@@ -111,7 +111,10 @@ func (r *run) read(path string, wire []wireDiagnostic) []Diagnostic {
 		if len(w.Message) > maxMessage {
 			w.Message = strings.ToValidUTF8(w.Message[:maxMessage], "") + "..."
 		}
-		d := Diagnostic{Path: path, Line: max(0, w.Range.Start.Line) + 1, Column: max(0, w.Range.Start.Character) + 1, Severity: w.Severity, Source: w.Source, Message: w.Message, Server: r.s.name(), wire: w}
+		d := Diagnostic{
+			Path: path, Line: max(0, w.Range.Start.Line) + 1, Column: max(0, w.Range.Start.Character) + 1,
+			Severity: w.Severity, Source: w.Source, Message: w.Message, Server: r.s.name(), wire: w,
+		}
 		if d.Severity < Error || d.Severity > Hint {
 			d.Severity = Error
 		}
@@ -220,8 +223,8 @@ func (r *run) answered(path string) bool {
 	return f.at > d.since && f.pulledVersion == 0
 }
 
-// diagnose brings the diagnostics of changed documents up to date, and those of documents that depend on them, as far as the server
-// answers before ctx ends.
+// diagnose brings the diagnostics of changed documents up to date, and those of documents that depend on them, as far
+// as the server answers before ctx ends.
 func (r *run) diagnose(ctx context.Context, paths []string) {
 	if o, ok := r.puller(); ok {
 		r.pullAll(ctx, paths, o)
@@ -276,7 +279,8 @@ func (r *run) quiet(ctx context.Context, seen int, wait time.Duration) bool {
 	}
 }
 
-// pullAll asks about the changed documents, and where they may matter about the others that are open, the last used first.
+// pullAll asks about the changed documents, and where they may matter about the others that are open, the last used
+// first.
 func (r *run) pullAll(ctx context.Context, paths []string, o diagnosticOptions) {
 	ask := slices.Clone(paths)
 	if o.InterFile {
@@ -287,7 +291,9 @@ func (r *run) pullAll(ctx context.Context, paths []string, o diagnosticOptions) 
 				others = append(others, p)
 			}
 		}
-		slices.SortFunc(others, func(a, b string) int { return cmp.Or(r.docs[b].used.Compare(r.docs[a].used), strings.Compare(a, b)) })
+		slices.SortFunc(others, func(a, b string) int {
+			return cmp.Or(r.docs[b].used.Compare(r.docs[a].used), strings.Compare(a, b))
+		})
 		r.mu.Unlock()
 		ask = append(ask, others[:min(len(others), pulledFiles)]...)
 	}
@@ -298,7 +304,8 @@ func (r *run) pullAll(ctx context.Context, paths []string, o diagnosticOptions) 
 	wg.Wait()
 }
 
-// current lists the diagnostics that belong to the present texts; those of outdated files are left out, and named in old.
+// current lists the diagnostics that belong to the present texts; those of outdated files are left out, and named in
+// old.
 func (r *run) current() (list map[string][]Diagnostic, old map[string]bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -330,7 +337,9 @@ func distinct(a, b []Diagnostic) []Diagnostic {
 	}
 	out := slices.Clone(a)
 	for _, d := range b {
-		if !slices.ContainsFunc(a, func(o Diagnostic) bool { return o.Line == d.Line && o.Column == d.Column && o.Message == d.Message }) {
+		if !slices.ContainsFunc(a, func(o Diagnostic) bool {
+			return o.Line == d.Line && o.Column == d.Column && o.Message == d.Message
+		}) {
 			out = append(out, d)
 		}
 	}

@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// Changes on disk that no tool made (a command, a checkout) are looked for before the next question, by comparing the files' times.
+// Changes on disk that no tool made (a command, a checkout) are looked for before the next question, by comparing the
+// files' times.
 
 const (
 	maxScanned = 50_000 // entries of a root
@@ -40,7 +41,8 @@ func (r *run) scan() map[string]stamp {
 		case err != nil:
 			return nil //nolint:nilerr // a folder that cannot be read is left out
 		case e.IsDir():
-			if name := e.Name(); path != r.s.root && (strings.HasPrefix(name, ".") || name == "node_modules" || name == "target" || name == "__pycache__") {
+			if name := e.Name(); path != r.s.root && (strings.HasPrefix(name, ".") || name == "node_modules" ||
+				name == "target" || name == "__pycache__") {
 				return fs.SkipDir
 			}
 		case e.Type().IsRegular() && r.s.def.language(path) != "":

@@ -44,7 +44,8 @@ func (r *run) touch(path string) error {
 	return err
 }
 
-// sync makes the server's text that of the file on disk, and returns the version. One that is gone or cannot be sent is closed.
+// sync makes the server's text that of the file on disk, and returns the version. One that is gone or cannot be sent is
+// closed.
 func (r *run) sync(path string) (int, error) {
 	r.syncing.Lock()
 	defer r.syncing.Unlock()
@@ -96,7 +97,8 @@ func (r *run) change(ctx context.Context, path string, old, next *document) erro
 		change = object{"range": Range{old.text.position(start, r.enc), old.text.position(end, r.enc)}, "text": insert}
 	}
 	if o.Change > 0 {
-		if err := r.conn.Notify(ctx, "textDocument/didChange", object{"textDocument": id, "contentChanges": []object{change}}); err != nil {
+		if err := r.conn.Notify(ctx, "textDocument/didChange",
+			object{"textDocument": id, "contentChanges": []object{change}}); err != nil {
 			return err
 		}
 	}
@@ -169,7 +171,8 @@ func (r *run) watched(paths []string, kind int) {
 	_ = r.conn.Notify(ctx, "workspace/didChangeWatchedFiles", object{"changes": list})
 }
 
-// filesChanged has the server read changed files again: open ones as new versions, others by name if it wants to hear of them.
+// filesChanged has the server read changed files again: open ones as new versions, others by name if it wants to hear
+// of them.
 func (r *run) filesChanged(paths []string) {
 	kinds := map[int][]string{}
 	for _, p := range paths {

@@ -87,7 +87,10 @@ func (p *Pool) actions(ctx context.Context, q Query) (*run, []Action, error) {
 		}
 	}
 	ask := func(at Range, of []wireDiagnostic) (raw []json.RawMessage, err error) {
-		params := object{"textDocument": params["textDocument"], "range": at, "context": object{"diagnostics": of, "triggerKind": 1}}
+		params := object{"textDocument": params["textDocument"], "range": at, "context": object{
+			"diagnostics": of,
+			"triggerKind": 1,
+		}}
 		return raw, r.call(ctx, "textDocument/codeAction", params, &raw)
 	}
 	raw, err := ask(line, diags)
@@ -142,8 +145,8 @@ func readActions(raw []json.RawMessage) (out []Action) {
 	return out
 }
 
-// commandEdit is the edit in the arguments of a command that only applies it, as typescript-language-server and jdtls write their
-// actions; nil for any other command. The command itself is never run.
+// commandEdit is the edit in the arguments of a command that only applies it, as typescript-language-server and jdtls
+// write their actions; nil for any other command. The command itself is never run.
 func commandEdit(action, command json.RawMessage) *workspaceEdit {
 	if len(command) > 0 && command[0] == '"' {
 		command = action // it is a command itself
@@ -152,7 +155,8 @@ func commandEdit(action, command json.RawMessage) *workspaceEdit {
 		Command   string            `json:"command"`
 		Arguments []json.RawMessage `json:"arguments"`
 	}
-	if json.Unmarshal(command, &c) != nil || len(c.Arguments) == 0 || !strings.HasSuffix(strings.ToLower(strings.ReplaceAll(c.Command, ".", "")), "applyworkspaceedit") {
+	if json.Unmarshal(command, &c) != nil || len(c.Arguments) == 0 ||
+		!strings.HasSuffix(strings.ToLower(strings.ReplaceAll(c.Command, ".", "")), "applyworkspaceedit") {
 		return nil
 	}
 	var e workspaceEdit
@@ -180,7 +184,8 @@ func (p *Pool) Apply(ctx context.Context, q Query, title string) (Edits, error) 
 		for _, a := range list {
 			titles = append(titles, a.Title)
 		}
-		return Edits{}, fmt.Errorf("no action is called %q there; there are: %s", title, cmp.Or(strings.Join(titles, "; "), "none"))
+		return Edits{}, fmt.Errorf("no action is called %q there; there are: %s", title, cmp.Or(strings.Join(titles, "; "),
+			"none"))
 	}
 	a := list[at]
 	if a.able != "" {
@@ -207,21 +212,23 @@ const (
 	maxGrowth  = 8 << 20 // bytes of new text
 )
 
-// apply computes the new contents. An edit outside of root, at a position outside of its text, of overlapping parts, of another version
-// or that makes, moves or removes files is refused as a whole.
+// apply computes the new contents. An edit outside of root, at a position outside of its text, of overlapping parts, of
+// another version or that makes, moves or removes files is refused as a whole.
 func (r *run) apply(e *workspaceEdit, root string) ([]Change, error) {
 	byPath := map[string][]textEdit{}
 	add := func(uri string, edits []textEdit) error {
 		path := pathOf(uri)
 		if path == "" || !within(path, root) {
-			return fmt.Errorf("the language server wants to change %.200q, which is outside of %s; nothing was changed", uri, root)
+			return fmt.Errorf("the language server wants to change %.200q, which is outside of %s; nothing was changed", uri,
+				root)
 		}
 		byPath[path] = append(byPath[path], edits...)
 		return nil
 	}
 	for _, c := range e.DocumentChanges {
 		if c.Kind != "" {
-			return nil, fmt.Errorf("the language server wants to %.20s a file (%.200s), which this tool does not do; nothing was changed", c.Kind, cmp.Or(c.URI, c.OldURI))
+			return nil, fmt.Errorf("the language server wants to %.20s a file (%.200s), which this tool does not do; nothing "+
+				"was changed", c.Kind, cmp.Or(c.URI, c.OldURI))
 		}
 		if err := r.sameVersion(c); err != nil {
 			return nil, err
@@ -260,7 +267,8 @@ func (r *run) sameVersion(c documentChange) error {
 	defer r.mu.Unlock()
 	d := r.docs[pathOf(c.Document.URI)]
 	if v := c.Document.Version; d != nil && v != nil && *v != 0 && *v != d.version {
-		return fmt.Errorf("the language server answered for version %d of %s, which has version %d; nothing was changed, try again", *v, pathOf(c.Document.URI), d.version)
+		return fmt.Errorf("the language server answered for version %d of %s, which has version %d; nothing was changed, "+
+			"try again", *v, pathOf(c.Document.URI), d.version)
 	}
 	return nil
 }
@@ -285,11 +293,13 @@ func (r *run) edited(path string, edits []textEdit) (Change, error) {
 		start, ok := t.offset(e.Range.Start, r.enc)
 		end, also := t.offset(e.Range.End, r.enc)
 		if !ok || !also || end < start {
-			return Change{}, fmt.Errorf("the language server named a place outside of %s (line %d); nothing was changed", path, e.Range.Start.Line+1)
+			return Change{}, fmt.Errorf("the language server named a place outside of %s (line %d); nothing was changed", path,
+				e.Range.Start.Line+1)
 		}
 		parts[i] = part{start, end, e.NewText}
 		if grown += len(e.NewText); grown > maxGrowth {
-			return Change{}, fmt.Errorf("the language server wants to add more than %d MB to %s; nothing was changed", maxGrowth>>20, path)
+			return Change{}, fmt.Errorf("the language server wants to add more than %d MB to %s; nothing was changed",
+				maxGrowth>>20, path)
 		}
 	}
 	slices.SortStableFunc(parts, func(a, b part) int { return cmp.Compare(a.start, b.start) })

@@ -102,7 +102,10 @@ func (f *fake) handle(method, id, params any) {
 		if strings.HasPrefix(f.mode, "reports") {
 			sync = 1 // it wants whole texts
 		}
-		caps := anything{"textDocumentSync": sync, "definitionProvider": true, "renameProvider": true, "hoverProvider": true, "positionEncoding": "utf-16"}
+		caps := anything{
+			"textDocumentSync": sync, "definitionProvider": true, "renameProvider": true, "hoverProvider": true,
+			"positionEncoding": "utf-16",
+		}
 		if f.mode == "is asked" {
 			caps["diagnosticProvider"] = anything{"interFileDependencies": false, "workspaceDiagnostics": false}
 		}
@@ -137,9 +140,15 @@ func (f *fake) handle(method, id, params any) {
 func (f *fake) changed(params any) {
 	doc := params.(anything)["textDocument"].(anything)
 	report := func(uri, version any, list ...any) {
-		f.send(anything{"method": "textDocument/publishDiagnostics", "params": anything{"uri": uri, "version": version, "diagnostics": list}})
+		f.send(anything{"method": "textDocument/publishDiagnostics", "params": anything{
+			"uri": uri, "version": version,
+			"diagnostics": list,
+		}})
 	}
-	odd := anything{"range": anything{"start": anything{"line": 99999, "character": -5}, "end": anything{"line": -1, "character": 0}}, "message": "odd \x1b[31m place", "severity": 77, "code": 12}
+	odd := anything{"range": anything{
+		"start": anything{"line": 99999, "character": -5},
+		"end":   anything{"line": -1, "character": 0},
+	}, "message": "odd \x1b[31m place", "severity": 77, "code": 12}
 	switch f.mode {
 	case "reports", "reports late":
 		f.review(doc, params.(anything))
@@ -161,7 +170,8 @@ func (f *fake) changed(params any) {
 	}
 }
 
-// review reports on a text: a line "error x" is an error, "warning x" a warning, and "breaks name" an error in another file of the folder.
+// review reports on a text: a line "error x" is an error, "warning x" a warning, and "breaks name" an error in another
+// file of the folder.
 func (f *fake) review(doc, params anything) {
 	text, _ := doc["text"].(string)
 	if list, ok := params["contentChanges"].([]any); ok {
@@ -205,7 +215,10 @@ func (f *fake) definition(id any) {
 		f.send(anything{"id": id, "error": anything{"code": -1, "message": "no"}})
 	default:
 		f.send(anything{"id": id, "result": []any{
-			anything{"uri": "http://example.com/x", "range": anything{}}, anything{"uri": "file:///no/such", "range": anything{"start": anything{"line": -3, "character": -3}}},
+			anything{"uri": "http://example.com/x", "range": anything{}}, anything{
+				"uri":   "file:///no/such",
+				"range": anything{"start": anything{"line": -3, "character": -3}},
+			},
 		}})
 	}
 }
@@ -213,7 +226,10 @@ func (f *fake) definition(id any) {
 func (f *fake) rename(id, params any) {
 	uri := params.(anything)["textDocument"].(anything)["uri"]
 	edit := func(l1, c1, l2, c2 int) any {
-		return anything{"range": anything{"start": anything{"line": l1, "character": c1}, "end": anything{"line": l2, "character": c2}}, "newText": "new"}
+		return anything{"range": anything{
+			"start": anything{"line": l1, "character": c1},
+			"end":   anything{"line": l2, "character": c2},
+		}, "newText": "new"}
 	}
 	var result any
 	switch f.mode {
@@ -226,7 +242,10 @@ func (f *fake) rename(id, params any) {
 	case "edits overlap":
 		result = anything{"changes": anything{uri.(string): []any{edit(0, 0, 0, 3), edit(0, 1, 0, 2)}}}
 	case "edits an old version":
-		result = anything{"documentChanges": []any{anything{"textDocument": anything{"uri": uri, "version": 77}, "edits": []any{edit(0, 0, 0, 1)}}}}
+		result = anything{"documentChanges": []any{anything{
+			"textDocument": anything{"uri": uri, "version": 77},
+			"edits":        []any{edit(0, 0, 0, 1)},
+		}}}
 	case "dies in the rename":
 		os.Exit(1)
 	case "never answers the rename":
@@ -245,7 +264,10 @@ func (f *fake) rename(id, params any) {
 func misbehaving(t *testing.T, mode string, more ...option) (*lsp.Pool, lsp.File) {
 	t.Helper()
 	p := newPool(t, append(more, func(_ *lsp.Options, s *lsp.Settings) {
-		s.Servers = map[string]lsp.Definition{"fake": {Command: []string{os.Args[0]}, Languages: map[string]string{".fk": "fake"}, Env: map[string]string{"LSP_FAKE": mode}, Data: true}}
+		s.Servers = map[string]lsp.Definition{"fake": {
+			Command:   []string{os.Args[0]},
+			Languages: map[string]string{".fk": "fake"}, Env: map[string]string{"LSP_FAKE": mode}, Data: true,
+		}}
 	})...)
 	dir := project(t, "a.fk", "one two\n\U0001F600 smile\n")
 	return p, lsp.File{Path: filepath.Join(dir, "a.fk"), Root: dir}
@@ -254,7 +276,10 @@ func misbehaving(t *testing.T, mode string, more ...option) (*lsp.Pool, lsp.File
 func quick(_ *lsp.Options, s *lsp.Settings) { s.WaitMs, s.StartMs, s.RequestMs = 300, 2000, 300 }
 
 func TestAServerThatMisbehavesHoldsNothingUp(t *testing.T) {
-	for _, mode := range []string{"dies at once", "never starts", "slow", "dies", "floods", "odd places", "old versions", "prints", "answers wrongly", "answers others", "waits for settings", "good"} {
+	for _, mode := range []string{
+		"dies at once", "never starts", "slow", "dies", "floods", "odd places", "old versions",
+		"prints", "answers wrongly", "answers others", "waits for settings", "good",
+	} {
 		t.Run(mode, func(t *testing.T) {
 			t.Parallel()
 			p, f := misbehaving(t, mode, quick, func(_ *lsp.Options, s *lsp.Settings) {
@@ -272,7 +297,8 @@ func TestAServerThatMisbehavesHoldsNothingUp(t *testing.T) {
 			}
 			for _, op := range []lsp.Operation{lsp.GoToDefinition, lsp.Hover, lsp.References} {
 				a, err := p.Ask(t.Context(), lsp.Query{Operation: op, File: f, Line: 1, Column: 1})
-				if op == lsp.Hover && (mode == "good" || mode == "waits for settings" || mode == "prints" || mode == "floods") && (err != nil || a.Text != "hello") {
+				if op == lsp.Hover && (mode == "good" || mode == "waits for settings" || mode == "prints" || mode == "floods") &&
+					(err != nil || a.Text != "hello") {
 					t.Errorf("hover: %q, %v", a.Text, err)
 				}
 				if op == lsp.References && err == nil {
@@ -290,7 +316,8 @@ func TestAServerThatMisbehavesHoldsNothingUp(t *testing.T) {
 
 func TestAWrongEditChangesNothing(t *testing.T) {
 	for mode, want := range map[string]string{
-		"edits outside": "outside of", "edits nowhere": "outside of", "edits inside of a character": "outside of", "edits overlap": "overlap",
+		"edits outside": "outside of", "edits nowhere": "outside of", "edits inside of a character": "outside of",
+		"edits overlap":        "overlap",
 		"edits an old version": "version 77", "makes files": "delete a file",
 		"dies in the rename": "", "never answers the rename": "did not answer within", "answers the rename wrongly": "",
 	} {
@@ -320,7 +347,8 @@ func TestAWrongEditChangesNothing(t *testing.T) {
 
 func TestAServerThatDiesIsGivenUpWithOneNotice(t *testing.T) {
 	notices := make(chan string, 10)
-	p, f := misbehaving(t, "dies at once", quick, func(o *lsp.Options, _ *lsp.Settings) { o.Notice = func(text string) { notices <- text } })
+	p, f := misbehaving(t, "dies at once", quick,
+		func(o *lsp.Options, _ *lsp.Settings) { o.Notice = func(text string) { notices <- text } })
 	given := func() bool {
 		p.Touch(f)
 		s := p.Status()

@@ -20,10 +20,14 @@ func NewWords(symbol string) *Words {
 	q := regexp.QuoteMeta(name)
 	keywords := `func|def|defp|defmodule|defmacro|class|type|interface|struct|enum|trait|fn|fun|function|const|let|var|val|module|mod|sub|impl|object|record|protocol|macro|namespace|union|typedef|package|message|service|table|static|public|private|protected|export|abstract|async|override|final`
 	return &Words{
-		name:       name,
-		word:       regexp.MustCompile(`(^|[^\p{L}\p{N}_$])` + q + `($|[^\p{L}\p{N}_$])`),
-		definition: regexp.MustCompile(`^\s*(?:[\w@()\[\]*&<>,:.$"'-]+\s+)*?(?:` + keywords + `)\b[^=;]{0,200}?(?:^|[^\p{L}\p{N}_$.])` + q + `(?:$|[^\p{L}\p{N}_$])|^\s*(?:export\s+|local\s+)?(?:def|function)\s+(?:\w+[.:])+` + q + `(?:$|[^\p{L}\p{N}_$])|^\s*` + q + `\s*(?::=|=\s*(?:function|async|\(|lambda)|\([^)]*\)\s*\{)`),
-		typed:      regexp.MustCompile(`^\s*(?:([\w:<>,*&\[\]~.@]+)[\s*&]+)(?:[\w:<>,*&\[\]~.@]+[\s*&]+)*(?:[\w<>]+::)*` + q + `\s*\([^;{]*(?:\{|$)`),
+		name: name,
+		word: regexp.MustCompile(`(^|[^\p{L}\p{N}_$])` + q + `($|[^\p{L}\p{N}_$])`),
+		definition: regexp.MustCompile(`^\s*(?:[\w@()\[\]*&<>,:.$"'-]+\s+)*?(?:` + keywords +
+			`)\b[^=;]{0,200}?(?:^|[^\p{L}\p{N}_$.])` + q +
+			`(?:$|[^\p{L}\p{N}_$])|^\s*(?:export\s+|local\s+)?(?:def|function)\s+(?:\w+[.:])+` + q +
+			`(?:$|[^\p{L}\p{N}_$])|^\s*` + q + `\s*(?::=|=\s*(?:function|async|\(|lambda)|\([^)]*\)\s*\{)`),
+		typed: regexp.MustCompile(`^\s*(?:([\w:<>,*&\[\]~.@]+)[\s*&]+)(?:[\w:<>,*&\[\]~.@]+[\s*&]+)*(?:[\w<>]+::)*` + q +
+			`\s*\([^;{]*(?:\{|$)`),
 	}
 }
 
@@ -43,7 +47,8 @@ func (w *Words) Find(path string, text string, definitions bool) (out []Place) {
 	}
 	typed := beginsWithTypes(path)
 	for n, line := range strings.Split(text, "\n") {
-		if !strings.Contains(line, w.name) || len(line) > 2000 || definitions && !w.definition.MatchString(line) && !(typed && w.begins(line)) {
+		if !strings.Contains(line, w.name) || len(line) > 2000 || definitions && !w.definition.MatchString(line) &&
+			!(typed && w.begins(line)) {
 			continue
 		}
 		at := w.word.FindStringIndex(line)
@@ -58,11 +63,18 @@ func (w *Words) Find(path string, text string, definitions bool) (out []Place) {
 
 // beginsWithTypes reports whether functions of the file's language begin with a type and have no keyword.
 func beginsWithTypes(path string) bool {
-	return slices.Contains([]string{".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx", ".m", ".mm", ".cu", ".java", ".cs", ".dart", ".groovy"}, filepath.Ext(path))
+	return slices.Contains([]string{
+		".c", ".h", ".cc", ".cpp", ".cxx", ".hpp", ".hh", ".hxx", ".m", ".mm", ".cu", ".java",
+		".cs", ".dart", ".groovy",
+	}, filepath.Ext(path))
 }
 
-// begins reports whether a line begins a function of the name: a type, the name and parameters, and no end of a statement.
+// begins reports whether a line begins a function of the name: a type, the name and parameters, and no end of a
+// statement.
 func (w *Words) begins(line string) bool {
 	m := w.typed.FindStringSubmatch(line)
-	return m != nil && !slices.Contains([]string{"return", "else", "new", "throw", "case", "co_return", "co_await", "await", "yield", "delete", "do", "goto"}, m[1]) && !strings.HasPrefix(m[1], "//") && !strings.HasPrefix(m[1], "*")
+	return m != nil && !slices.Contains([]string{
+		"return", "else", "new", "throw", "case", "co_return", "co_await",
+		"await", "yield", "delete", "do", "goto",
+	}, m[1]) && !strings.HasPrefix(m[1], "//") && !strings.HasPrefix(m[1], "*")
 }

@@ -11,7 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/lsp"
 )
 
-// reported is a file of a server that reports what the text says, and the session's view of it, when the server has read the file.
+// reported is a file of a server that reports what the text says, and the session's view of it, when the server has
+// read the file.
 func reported(t *testing.T, mode string, more ...option) (*lsp.Pool, *lsp.Seat, lsp.File) {
 	t.Helper()
 	p, f := misbehaving(t, mode, more...)
@@ -76,7 +77,8 @@ func TestDiagnosticsOfFilesThatDependOnTheEditedOneFollowItsOwn(t *testing.T) {
 	}
 }
 
-// late asks the server something, upon which it sends the reports that it held back, until something new is reported or it has sent all.
+// late asks the server something, upon which it sends the reports that it held back, until something new is reported or
+// it has sent all.
 func late(t *testing.T, p *lsp.Pool, seat *lsp.Seat, f lsp.File, count int) (got string) {
 	t.Helper()
 	if _, err := p.Ask(t.Context(), lsp.Query{Operation: lsp.Hover, File: f, Line: 1, Column: 1}); err != nil {
@@ -107,10 +109,12 @@ func TestLateDiagnosticsComeOnceWithTheNextResult(t *testing.T) {
 func TestADiagnosticOfAnOlderTextIsNeverReported(t *testing.T) {
 	p, seat, f := reported(t, "reports late", lateServer)
 	late(t, p, seat, f, 0)
-	if got := edit(t, seat, f, "error old\n") + edit(t, seat, f, "fine again\n") + edit(t, seat, f, "fine again\nerror new\n"); got != "" {
+	if got := edit(t, seat, f, "error old\n") + edit(t, seat, f, "fine again\n") +
+		edit(t, seat, f, "fine again\nerror new\n"); got != "" {
 		t.Fatalf("reported before the server knew: %s", got)
 	}
-	if got := late(t, p, seat, f, 1); got != "New diagnostics:\na.fk:2:1 error: new" { // it sends all three reports, in order
+	// it sends all three reports, in order
+	if got := late(t, p, seat, f, 1); got != "New diagnostics:\na.fk:2:1 error: new" {
 		t.Errorf("late: %q", got)
 	}
 }

@@ -29,7 +29,10 @@ const (
 )
 
 func newFrames(in io.Reader, out io.Writer, closeBoth func() error) *frames {
-	f := &frames{in: bufio.NewReaderSize(in, 16<<10), queue: make(chan []byte, queued), gone: make(chan struct{}), close: closeBoth}
+	f := &frames{
+		in: bufio.NewReaderSize(in, 16<<10), queue: make(chan []byte, queued), gone: make(chan struct{}),
+		close: closeBoth,
+	}
 	go f.write(out)
 	return f
 }
@@ -108,7 +111,8 @@ func (f *frames) body(size int) ([]byte, error) {
 		if _, err := io.CopyN(io.Discard, f.in, int64(size)); err != nil {
 			return nil, err
 		}
-		return nil, &jsonrpc.Lost{Why: fmt.Sprintf("the server sent a message of %d MB; the longest that lathe takes has %d MB", size>>20, jsonrpc.MaxMessage>>20)}
+		return nil, &jsonrpc.Lost{Why: fmt.Sprintf("the server sent a message of %d MB; the longest that lathe takes has "+
+			"%d MB", size>>20, jsonrpc.MaxMessage>>20)}
 	}
 	var b bytes.Buffer // grows with the data, not with the announced size
 	if _, err := io.CopyN(&b, f.in, int64(size)); err != nil {

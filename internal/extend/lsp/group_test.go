@@ -8,7 +8,12 @@ import (
 
 func TestOfSeveralServersForAFileOneOfEachGroupIsUsed(t *testing.T) {
 	var list []*server
-	for _, d := range []Definition{{Name: "types", Group: "check"}, {Name: "lint"}, {Name: "other types", Group: "check"}, {Name: "more lint"}} {
+	for _, d := range []Definition{
+		{Name: "types", Group: "check"},
+		{Name: "lint"},
+		{Name: "other types", Group: "check"},
+		{Name: "more lint"},
+	} {
 		list = append(list, &server{def: &d})
 	}
 	var got []string

@@ -1,12 +1,14 @@
 // Package lsp talks to language servers: programs that know a language and report errors, definitions and references.
 //
-// The words: a [Definition] says for which files a server is, and how it is started; a root is the folder that a server works in;
-// a [Pool] has the running servers of a process, one per definition and root; a [Seat] is a session's view of their diagnostics.
+// The words: a [Definition] says for which files a server is, and how it is started; a root is the folder that a server
+// works in; a [Pool] has the running servers of a process, one per definition and root; a [Seat] is a session's view of
+// their diagnostics.
 //
 // Promises:
 //
 //   - No server starts before a file of its language is used, and nothing is ever downloaded.
-//   - Each request ends in bounded time, and a server that dies, floods or lies changes no file: edits are checked against the files.
+//   - Each request ends in bounded time, and a server that dies, floods or lies changes no file: edits are checked
+//     against the files.
 //   - Positions come from a stranger: one outside of its file is clamped or refused.
 package lsp
 
@@ -25,19 +27,22 @@ import (
 
 // Settings are the setting lsp.
 type Settings struct {
-	Enabled       bool                  `json:"enabled"`
-	Warnings      bool                  `json:"warnings"`      // report warnings after an edit, too
-	WaitMs        int                   `json:"waitMs"`        // how long an edit waits for diagnostics
-	StartMs       int                   `json:"startMs"`       // how long a server may take to start, and a request waits for its index
-	RequestMs     int                   `json:"requestMs"`     // how long a request may take
-	IdleMinutes   int                   `json:"idleMinutes"`   // after which an unused server is ended
-	MaxMemoryMB   int                   `json:"maxMemoryMB"`   // of a server with its children; it is ended beyond that
-	MaxCPUMinutes int                   `json:"maxCPUMinutes"` // for which a server may keep a processor busy; it is ended beyond that
-	Servers       map[string]Definition `json:"servers"`       // add to the built-in ones, or change them
+	Enabled  bool `json:"enabled"`
+	Warnings bool `json:"warnings"` // report warnings after an edit, too
+	WaitMs   int  `json:"waitMs"`   // how long an edit waits for diagnostics
+	// how long a server may take to start, and a request waits for its index
+	StartMs     int `json:"startMs"`
+	RequestMs   int `json:"requestMs"`   // how long a request may take
+	IdleMinutes int `json:"idleMinutes"` // after which an unused server is ended
+	MaxMemoryMB int `json:"maxMemoryMB"` // of a server with its children; it is ended beyond that
+	// for which a server may keep a processor busy; it is ended beyond that
+	MaxCPUMinutes int                   `json:"maxCPUMinutes"`
+	Servers       map[string]Definition `json:"servers"` // add to the built-in ones, or change them
 }
 
 // Launch starts a server's process in a folder. env is added to its environment. done is called when it has ended.
-type Launch func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *Log) (p *sandbox.Piped, done func(), err error)
+type Launch func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *Log) (p *sandbox.Piped,
+	done func(), err error)
 
 // Options configure New.
 type Options struct {
@@ -172,7 +177,8 @@ func (p *Pool) server(d *Definition, root string, argv []string) *server {
 // Covers reports whether some server is defined for the file, installed or not.
 func (p *Pool) Covers(path string) bool {
 	set := p.o.Settings()
-	return set.Enabled && slices.ContainsFunc(p.definitions(set), func(d *Definition) bool { return !d.Disabled && d.language(path) != "" })
+	return set.Enabled && slices.ContainsFunc(p.definitions(set),
+		func(d *Definition) bool { return !d.Disabled && d.language(path) != "" })
 }
 
 // Touch makes the servers of a file open it, in the background: it was read.
@@ -218,5 +224,6 @@ func Within(path, dir string) bool { return within(path, dir) }
 
 // within reports whether path is dir or below it.
 func within(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+
+		string(filepath.Separator))
 }

@@ -17,7 +17,8 @@ import (
 
 // gopls is the path of the server that tools/gopls builds.
 var gopls = sync.OnceValues(func() (string, error) {
-	out, err := exec.Command("go", "tool", "-modfile="+filepath.Join("..", "..", "..", "tools", "gopls", "go.mod"), "-n", "gopls").Output()
+	out, err := exec.Command("go", "tool", "-modfile="+filepath.Join("..", "..", "..", "tools", "gopls", "go.mod"), "-n",
+		"gopls").Output()
 	return strings.TrimSpace(string(out)), err
 })
 
@@ -27,12 +28,18 @@ type option func(*lsp.Options, *lsp.Settings)
 func newPool(t testing.TB, more ...option) *lsp.Pool {
 	t.Helper()
 	runner := sandbox.New()
-	set := lsp.Settings{Enabled: true, WaitMs: 20_000, StartMs: 60_000, RequestMs: 30_000, MaxMemoryMB: 4096, IdleMinutes: 10}
+	set := lsp.Settings{
+		Enabled: true, WaitMs: 20_000, StartMs: 60_000, RequestMs: 30_000, MaxMemoryMB: 4096,
+		IdleMinutes: 10,
+	}
 	o := lsp.Options{
 		Environ: os.Environ, Trusted: func() bool { return true }, Confined: func() bool { return false },
 		Notice: func(text string) { t.Log("notice: " + text) },
-		Launch: func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (*sandbox.Piped, func(), error) {
-			p, err := runner.StartPiped(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: sandbox.CleanEnv(os.Environ(), sandbox.Options{Set: env}), Stderr: stderr})
+		Launch: func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (*sandbox.Piped,
+			func(), error,
+		) {
+			p, err := runner.StartPiped(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: sandbox.CleanEnv(os.Environ(),
+				sandbox.Options{Set: env}), Stderr: stderr})
 			return p, func() {}, err
 		},
 	}
@@ -131,7 +138,8 @@ func TestAFileThatACommandMakesIsKnownToTheServer(t *testing.T) {
 	write(t, filepath.Join(dir, "b.go"), "package x\n\nfunc Sum(a, b int) int { return a + b }\n")
 	p.CommandRan()
 	q := lsp.Query{Operation: lsp.GoToDefinition, File: a, Line: 3, Column: 13}
-	if got, err := p.Ask(t.Context(), q); err != nil || len(got.Places) != 1 || filepath.Base(got.Places[0].Path) != "b.go" {
+	if got, err := p.Ask(t.Context(), q); err != nil || len(got.Places) != 1 ||
+		filepath.Base(got.Places[0].Path) != "b.go" {
 		t.Errorf("%+v, %v", got, err)
 	}
 }
@@ -169,11 +177,15 @@ func TestFilesThatOthersChangeAreKnownToTheServer(t *testing.T) {
 
 func BenchmarkEditWithGopls(b *testing.B) {
 	p := newPool(b, with("gopls", needGopls(b)))
-	dir := project(b, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go", "package x\n\nfunc Sum(a, b int) int { return a + b }\n", "b.go", "package x\n\nvar three = Sum(1, 2)\n")
+	dir := project(b, "go.mod", "module example.com/x\n\ngo 1.24\n", "a.go",
+		"package x\n\nfunc Sum(a, b int) int { return a + b }\n", "b.go", "package x\n\nvar three = Sum(1, 2)\n")
 	seat := p.Seat(filepath.Clean)
 	a := lsp.File{Path: filepath.Join(dir, "a.go"), Root: dir}
 	seat.Edited(b.Context(), []lsp.File{a})
-	texts := []string{"package x\n\nfunc Sum(a, b string) int { return a + b }\n", "package x\n\nfunc Sum(a, b int) int { return a + b }\n"}
+	texts := []string{
+		"package x\n\nfunc Sum(a, b string) int { return a + b }\n",
+		"package x\n\nfunc Sum(a, b int) int { return a + b }\n",
+	}
 	var took []time.Duration
 	for i := 0; b.Loop(); i++ {
 		write(b, a.Path, texts[i%2])

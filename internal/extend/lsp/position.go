@@ -61,7 +61,8 @@ func (t *text) line(n int) string {
 	return strings.TrimRight(t.s[t.lines[n]:end], "\r\n")
 }
 
-// offset returns the byte at a position. ok is false for one outside of the text, for which the nearest offset is returned.
+// offset returns the byte at a position. ok is false for one outside of the text, for which the nearest offset is
+// returned.
 func (t *text) offset(p Position, e Encoding) (at int, ok bool) {
 	if p.Line < 0 || p.Character < 0 {
 		return 0, false
@@ -88,7 +89,8 @@ func (t *text) position(at int, e Encoding) Position {
 	return Position{Line: lo, Character: units(t.s[t.lines[lo]:at], e)}
 }
 
-// bytesOf returns how many bytes of a line the first n units are. ok is false if there are fewer, or n is inside of a character.
+// bytesOf returns how many bytes of a line the first n units are. ok is false if there are fewer, or n is inside of a
+// character.
 func bytesOf(line string, n int, e Encoding) (at int, ok bool) {
 	if e == UTF8 {
 		if n > len(line) {
@@ -132,7 +134,8 @@ func difference(old, now string) (start, end int, insert string) {
 	for start < len(old) && start < len(now) && old[start] == now[start] {
 		start++
 	}
-	for start > 0 && (start < len(old) && !utf8.RuneStart(old[start]) || start < len(now) && !utf8.RuneStart(now[start]) || old[start-1] == '\r') {
+	for start > 0 && (start < len(old) && !utf8.RuneStart(old[start]) || start < len(now) && !utf8.RuneStart(
+		now[start]) || old[start-1] == '\r') {
 		start--
 	}
 	end = len(old)
@@ -141,7 +144,8 @@ func difference(old, now string) (start, end int, insert string) {
 		end--
 		tail--
 	}
-	for end < len(old) && (!utf8.RuneStart(old[end]) || old[end] == '\n' && end > 0 && old[end-1] == '\r' || old[end] == '\n' && tail > 0 && now[tail-1] == '\r') {
+	for end < len(old) && (!utf8.RuneStart(old[end]) || old[end] == '\n' && end > 0 && old[end-1] == '\r' ||
+		old[end] == '\n' && tail > 0 && now[tail-1] == '\r') {
 		end++
 		tail++
 	}

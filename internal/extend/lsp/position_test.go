@@ -44,7 +44,8 @@ func FuzzDifference(f *testing.F) {
 				t.Errorf("%s: %q to %q: part %d to %d is %d, %v to %d, %v", e, old, now, start, end, a, okA, b, okB)
 			}
 		}
-		if !utf8.ValidString(insert) || strings.ContainsRune(insert, utf8.RuneError) && !strings.ContainsRune(now, utf8.RuneError) {
+		if !utf8.ValidString(insert) || strings.ContainsRune(insert, utf8.RuneError) && !strings.ContainsRune(now,
+			utf8.RuneError) {
 			t.Errorf("cut inside of a character: %q", insert)
 		}
 	})

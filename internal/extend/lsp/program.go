@@ -24,7 +24,8 @@ const lookAgain = time.Minute
 // Errors of program.
 var (
 	errNotInstalled = errors.New("not installed")
-	errNotTrusted   = errors.New("not started: it runs code of the project, there is no sandbox to run it in, and the folder is not trusted (lathe config trust)")
+	errNotTrusted   = errors.New("not started: it runs code of the project, there is no sandbox to run it in, and the " +
+		"folder is not trusted (lathe config trust)")
 )
 
 // program returns the command that starts a server in a root. Programs of the project are used in trusted folders only.
@@ -67,13 +68,17 @@ func (p *Pool) look(d *Definition, root, top string, trusted bool) ([]string, er
 	return append([]string{path}, args...), nil
 }
 
-// InProject finds a program in node_modules/.bin and in virtual environments, from a folder up to top; "" if there is none.
+// InProject finds a program in node_modules/.bin and in virtual environments, from a folder up to top; "" if there is
+// none.
 func InProject(name, dir, top string) string {
 	if strings.ContainsAny(name, `/\`) {
 		return ""
 	}
 	for ; within(dir, top); dir = filepath.Dir(dir) {
-		for _, sub := range [...]string{"node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".venv/Scripts", "venv/Scripts"} {
+		for _, sub := range [...]string{
+			"node_modules/.bin", ".venv/bin", "venv/bin", "env/bin", ".venv/Scripts",
+			"venv/Scripts",
+		} {
 			if path := executable(filepath.Join(dir, filepath.FromSlash(sub), name)); path != "" {
 				return path
 			}

@@ -10,7 +10,8 @@ import (
 
 func putProgram(t *testing.T, path string) string {
 	t.Helper()
-	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\n"), 0o755)); err != nil {
+	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte("#!/bin/sh\n"),
+		0o755)); err != nil {
 		t.Fatal(err)
 	}
 	return path
@@ -24,9 +25,13 @@ func TestProgramsOfTheProjectRunOnlyInATrustedFolder(t *testing.T) {
 	nearer := putProgram(t, filepath.Join(root, ".venv", "bin", "nearer"))
 	inPath := putProgram(t, filepath.Join(top, "bin", "hidden"))
 	trusted, confined := false, true
-	environ := []string{"PATH=relative" + string(os.PathListSeparator) + filepath.Dir(inPath) + string(os.PathListSeparator) + bin}
+	environ := []string{"PATH=relative" + string(os.PathListSeparator) + filepath.Dir(inPath) +
+		string(os.PathListSeparator) + bin}
 	newPool := func() *Pool {
-		return New(Options{Environ: func() []string { return environ }, Trusted: func() bool { return trusted }, Confined: func() bool { return confined }})
+		return New(Options{
+			Environ: func() []string { return environ }, Trusted: func() bool { return trusted },
+			Confined: func() bool { return confined },
+		})
 	}
 	p := newPool()
 	find := func(program string, data bool) (string, error) {
@@ -69,7 +74,10 @@ func TestProgramsOfTheProjectRunOnlyInATrustedFolder(t *testing.T) {
 
 func TestAProgramThatIsNotThereIsLookedForAgainLater(t *testing.T) {
 	bin := t.TempDir()
-	p := New(Options{Environ: func() []string { return []string{"PATH=" + bin} }, Trusted: func() bool { return true }, Confined: func() bool { return true }})
+	p := New(Options{
+		Environ: func() []string { return []string{"PATH=" + bin} }, Trusted: func() bool { return true },
+		Confined: func() bool { return true },
+	})
 	d := &Definition{Name: "late", Command: []string{"late"}}
 	if _, err := p.program(d, bin, bin); !errors.Is(err, errNotInstalled) {
 		t.Fatal(err)

@@ -133,11 +133,17 @@ type object = map[string]any
 func clientCapabilities() object {
 	link := object{"linkSupport": true}
 	return object{
-		"general": object{"positionEncodings": []Encoding{UTF8, UTF16, UTF32}, "staleRequestSupport": object{"cancel": true, "retryOnContentModified": []string{}}},
-		"window":  object{"workDoneProgress": true, "showMessage": object{}},
+		"general": object{"positionEncodings": []Encoding{UTF8, UTF16, UTF32}, "staleRequestSupport": object{
+			"cancel":                 true,
+			"retryOnContentModified": []string{},
+		}},
+		"window": object{"workDoneProgress": true, "showMessage": object{}},
 		"workspace": object{
 			"configuration": true, "workspaceFolders": true, "applyEdit": false,
-			"workspaceEdit":          object{"documentChanges": true, "resourceOperations": []string{"create", "rename", "delete"}, "failureHandling": "transactional"},
+			"workspaceEdit": object{"documentChanges": true, "resourceOperations": []string{
+				"create", "rename",
+				"delete",
+			}, "failureHandling": "transactional"},
 			"didChangeWatchedFiles":  object{"dynamicRegistration": true, "relativePatternSupport": true},
 			"didChangeConfiguration": object{"dynamicRegistration": true},
 			"symbol":                 object{"resolveSupport": object{"properties": []string{"location.range"}}},
@@ -153,8 +159,12 @@ func clientCapabilities() object {
 			"callHierarchy":  object{}, "typeHierarchy": object{},
 			"rename": object{"prepareSupport": false},
 			"codeAction": object{
-				"codeActionLiteralSupport": object{"codeActionKind": object{"valueSet": []string{"", "quickfix", "refactor", "refactor.extract", "refactor.inline", "refactor.rewrite", "source", "source.organizeImports", "source.fixAll"}}},
-				"isPreferredSupport":       true, "disabledSupport": true, "dataSupport": true, "resolveSupport": object{"properties": []string{"edit"}},
+				"codeActionLiteralSupport": object{"codeActionKind": object{"valueSet": []string{
+					"", "quickfix", "refactor",
+					"refactor.extract", "refactor.inline", "refactor.rewrite", "source", "source.organizeImports", "source.fixAll",
+				}}},
+				"isPreferredSupport": true, "disabledSupport": true, "dataSupport": true,
+				"resolveSupport": object{"properties": []string{"edit"}},
 			},
 		},
 	}

@@ -35,7 +35,8 @@ const (
 
 // Operations are all of them.
 var Operations = [...]Operation{
-	GoToDefinition, TypeDefinition, Implementation, References, Hover, DocumentSymbol, WorkspaceSymbol, IncomingCalls, OutgoingCalls, Supertypes, Subtypes, Diagnostics, CodeActions, Rename,
+	GoToDefinition, TypeDefinition, Implementation, References, Hover, DocumentSymbol, WorkspaceSymbol, IncomingCalls,
+	OutgoingCalls, Supertypes, Subtypes, Diagnostics, CodeActions, Rename,
 }
 
 // ParseOperation accepts the names and Claude Code's.
@@ -47,8 +48,10 @@ func ParseOperation(name string) (Operation, error) {
 		}
 	}
 	other := map[string]Operation{
-		"gotodefinition": GoToDefinition, "gototypedefinition": TypeDefinition, "gotoimplementation": Implementation, "findreferences": References, "documentsymbols": DocumentSymbol,
-		"workspacesymbols": WorkspaceSymbol, "symbols": DocumentSymbol, "preparecallhierarchy": IncomingCalls, "callers": IncomingCalls, "callees": OutgoingCalls, "codeaction": CodeActions,
+		"gotodefinition": GoToDefinition, "gototypedefinition": TypeDefinition, "gotoimplementation": Implementation,
+		"findreferences": References, "documentsymbols": DocumentSymbol,
+		"workspacesymbols": WorkspaceSymbol, "symbols": DocumentSymbol, "preparecallhierarchy": IncomingCalls,
+		"callers": IncomingCalls, "callees": OutgoingCalls, "codeaction": CodeActions,
 	}
 	if o, ok := other[plain]; ok {
 		return o, nil
@@ -174,7 +177,8 @@ func (p *Pool) Ask(ctx context.Context, q Query) (Answer, error) {
 	default:
 		a.Places, err = r.locations(ctx, q)
 	}
-	if no := (*jsonrpc.Error)(nil); errors.As(err, &no) && no.Code == jsonrpc.NoMethod { // clangd 14 says that it can, and cannot
+	// clangd 14 says that it can, and cannot
+	if no := (*jsonrpc.Error)(nil); errors.As(err, &no) && no.Code == jsonrpc.NoMethod {
 		err = fmt.Errorf("the language server %s has no %s", a.Server, q.Operation)
 	}
 	return a, err
@@ -247,7 +251,10 @@ func (r *run) place(list []Place, uri string, at Range, label string, depth int)
 	if path == "" || len(list) >= maxPlaces {
 		return list
 	}
-	p := Place{Path: path, Line: max(0, at.Start.Line) + 1, Column: max(0, at.Start.Character) + 1, Label: label, Depth: depth}
+	p := Place{
+		Path: path, Line: max(0, at.Start.Line) + 1, Column: max(0, at.Start.Character) + 1, Label: label,
+		Depth: depth,
+	}
 	if t := r.textOf(path); t != nil {
 		at, _ := t.offset(at.Start, r.enc)
 		pos := t.position(at, UTF32)
@@ -341,7 +348,8 @@ func (s *symbol) label() string {
 
 func kindOf(k int) string {
 	kinds := [...]string{
-		"", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum", "interface", "function", "variable", "constant", "string", "number",
+		"", "file", "module", "namespace", "package", "class", "method", "property", "field", "constructor", "enum",
+		"interface", "function", "variable", "constant", "string", "number",
 		"boolean", "array", "object", "key", "null", "enum member", "struct", "event", "operator", "type parameter",
 	}
 	if k < 0 || k >= len(kinds) {
@@ -352,7 +360,8 @@ func kindOf(k int) string {
 
 func (r *run) documentSymbols(ctx context.Context, path string) ([]Place, error) {
 	var list []symbol
-	if err := r.call(ctx, "textDocument/documentSymbol", object{"textDocument": object{"uri": uriOf(path)}}, &list); err != nil {
+	if err := r.call(ctx, "textDocument/documentSymbol", object{"textDocument": object{"uri": uriOf(path)}},
+		&list); err != nil {
 		return nil, err
 	}
 	var out []Place
@@ -395,7 +404,8 @@ func (r *run) hierarchy(ctx context.Context, q Query) ([]Place, error) {
 		return nil, err
 	}
 	next := map[Operation]string{
-		IncomingCalls: "callHierarchy/incomingCalls", OutgoingCalls: "callHierarchy/outgoingCalls", Supertypes: "typeHierarchy/supertypes", Subtypes: "typeHierarchy/subtypes",
+		IncomingCalls: "callHierarchy/incomingCalls", OutgoingCalls: "callHierarchy/outgoingCalls",
+		Supertypes: "typeHierarchy/supertypes", Subtypes: "typeHierarchy/subtypes",
 	}[q.Operation]
 	var out []Place
 	for _, item := range items[:min(len(items), 20)] {

@@ -12,7 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/lsp"
 )
 
-// real is a server on a small project of its language: main defines Shape with area, a type that implements it, and calls.
+// real is a server on a small project of its language: main defines Shape with area, a type that implements it, and
+// calls.
 type real struct {
 	name    string
 	need    func(testing.TB) string
@@ -26,7 +27,8 @@ type real struct {
 	action  *action         // nil: it offers none that change a text
 }
 
-// action is a code action: what is replaced in main, so that it is offered in the line of by; its title, and what it makes of the line.
+// action is a code action: what is replaced in main, so that it is offered in the line of by; its title, and what it
+// makes of the line.
 type action struct{ old, by, title, want string }
 
 func needProgram(name string) func(testing.TB) string {
@@ -46,37 +48,60 @@ func needProgram(name string) func(testing.TB) string {
 
 var reals = []real{
 	{
-		name: "gopls", need: needGopls, action: &action{"\tsum := 0", "\tsum := strings.Count(``, ``)", "Organize Imports", "import \"strings\""},
+		name: "gopls", need: needGopls, action: &action{
+			"\tsum := 0", "\tsum := strings.Count(``, ``)", "Organize Imports",
+			"import \"strings\"",
+		},
 		main: "shape.go", symbol: "Total", other: "use.go", broken: [2]string{"return sum", "return \"sum\""},
 		files: []string{
 			"go.mod", "module example.com/x\n\ngo 1.24\n",
-			"shape.go", "package x\n\n// Shape has an area.\ntype Shape interface{ Area() int }\n\ntype Square struct{ Side int }\n\nfunc (s Square) Area() int { return s.Side * s.Side }\n\n// Total adds areas.\nfunc Total(list []Shape) int {\n\tsum := 0\n\tfor _, s := range list {\n\t\tsum += s.Area()\n\t}\n\treturn sum\n}\n",
+			"shape.go", "package x\n\n// Shape has an area.\ntype Shape interface{ Area() int }\n\ntype Square struct{ Side " +
+				"int }\n\nfunc (s Square) Area() int { return s.Side * s.Side }\n\n// Total adds areas.\nfunc Total(list " +
+				"[]Shape) int {\n\tsum := 0\n\tfor _, s := range list {\n\t\tsum += s.Area()\n\t}\n\treturn sum\n}\n",
 			"use.go", "package x\n\nfunc twice(list []Shape) int { return Total(list) + Total(list) }\n\nvar _ = twice\n",
 		},
 	},
 	{
-		name: "typescript-language-server", action: &action{"return sum", "return summ", "Change spelling to 'sum'", "return sum\n"}, need: needProgram("typescript-language-server"), main: "shape.ts", symbol: "total", other: "use.ts", broken: [2]string{"return sum", "return \"sum\""},
+		name: "typescript-language-server", action: &action{
+			"return sum", "return summ", "Change spelling to 'sum'",
+			"return sum\n",
+		}, need: needProgram("typescript-language-server"), main: "shape.ts", symbol: "total",
+		other: "use.ts", broken: [2]string{"return sum", "return \"sum\""},
 		files: []string{
 			"tsconfig.json", `{"compilerOptions":{"strict":true,"noEmit":true}}`, "package.json", "{}",
-			"shape.ts", "export interface Shape { area(): number }\n\nexport class Square implements Shape {\n  constructor(private side: number) {}\n  area(): number { return this.side * this.side }\n}\n\nexport function total(list: Shape[]): number {\n  let sum = 0\n  for (const s of list) sum += s.area()\n  return sum\n}\n",
-			"use.ts", "import { total, Shape } from './shape'\n\nexport function twice(list: Shape[]): number { return total(list) + total(list) }\n",
+			"shape.ts", "export interface Shape { area(): number }\n\nexport class Square implements Shape {\n  " +
+				"constructor(private side: number) {}\n  area(): number { return this.side * this.side }\n}\n\nexport function " +
+				"total(list: Shape[]): number {\n  let sum = 0\n  for (const s of list) sum += s.area()\n  return sum\n}\n",
+			"use.ts", "import { total, Shape } from './shape'\n\nexport function twice(list: Shape[]): number { return " +
+				"total(list) + total(list) }\n",
 		},
 		without: []lsp.Operation{lsp.Supertypes, lsp.Subtypes},
 	},
 	{
-		name: "pyright", need: needProgram("pyright-langserver"), main: "shape.py", symbol: "total", other: "use.py", broken: [2]string{"return sums", "return \"sums\""},
+		name: "pyright", need: needProgram("pyright-langserver"), main: "shape.py", symbol: "total", other: "use.py",
+		broken: [2]string{"return sums", "return \"sums\""},
 		files: []string{
 			"pyrightconfig.json", "{}",
-			"shape.py", "class Shape:\n    def area(self) -> int:\n        return 0\n\n\nclass Square(Shape):\n    side: int = 1\n\n    def area(self) -> int:\n        return self.side * self.side\n\n\ndef total(items: list[Shape]) -> int:\n    sums = 0\n    for s in items:\n        sums += s.area()\n    return sums\n",
-			"use.py", "from shape import Shape, total\n\n\ndef twice(items: list[Shape]) -> int:\n    return total(items) + total(items)\n",
+			"shape.py", "class Shape:\n    def area(self) -> int:\n        return 0\n\n\nclass Square(Shape):\n    side: int " +
+				"= 1\n\n    def area(self) -> int:\n        return self.side * self.side\n\n\ndef total(items: list[Shape]) -> " +
+				"int:\n    sums = 0\n    for s in items:\n        sums += s.area()\n    return sums\n",
+			"use.py", "from shape import Shape, total\n\n\ndef twice(items: list[Shape]) -> int:\n    return total(items) + " +
+				"total(items)\n",
 		},
 		without: []lsp.Operation{lsp.Implementation, lsp.Supertypes, lsp.Subtypes},
 	},
 	{
-		name: "clangd", action: &action{"return sum", "return summ", "change 'summ' to 'sum'", "return sum;"}, need: needProgram("clangd"), main: "shape.cpp", symbol: "total", other: "shape.cpp", broken: [2]string{"return sum", "return \"sum\""},
+		name: "clangd", action: &action{"return sum", "return summ", "change 'summ' to 'sum'", "return sum;"},
+		need: needProgram("clangd"), main: "shape.cpp", symbol: "total", other: "shape.cpp", broken: [2]string{
+			"return sum",
+			"return \"sum\"",
+		},
 		files: []string{
 			"compile_flags.txt", "-std=c++17\n",
-			"shape.cpp", "struct Shape { virtual int area() const { return 0; } };\nstruct Square : Shape { int side = 1; int area() const override { return side * side; } };\n\nint total(const Shape *list, int n) {\n  int sum = 0;\n  for (int i = 0; i < n; i++) sum += list[i].area();\n  return sum;\n}\n\nint twice(const Shape *list, int n) { return total(list, n) + total(list, n); }\n",
+			"shape.cpp", "struct Shape { virtual int area() const { return 0; } };\nstruct Square : Shape { int side = 1; " +
+				"int area() const override { return side * side; } };\n\nint total(const Shape *list, int n) {\n  int sum = " +
+				"0;\n  for (int i = 0; i < n; i++) sum += list[i].area();\n  return sum;\n}\n\nint twice(const Shape *list, int " +
+				"n) { return total(list, n) + total(list, n); }\n",
 		},
 		newer: []lsp.Operation{lsp.OutgoingCalls, lsp.Supertypes, lsp.Subtypes}, // clangd 14 has none of them
 	},
@@ -176,7 +201,8 @@ func (r *real) feedback(t *testing.T, p *lsp.Pool, dir string) {
 		t.Fatalf("the project without errors: %s", got)
 	}
 	write(t, main.Path, strings.Replace(good, r.broken[0], r.broken[1], 1))
-	if got := seat.Edited(t.Context(), []lsp.File{main}); !strings.Contains(got, r.main+":") || !strings.Contains(got, "error:") {
+	if got := seat.Edited(t.Context(), []lsp.File{main}); !strings.Contains(got, r.main+":") || !strings.Contains(got,
+		"error:") {
 		t.Errorf("the broken edit is not reported: %q", got)
 	}
 	write(t, main.Path, good)
@@ -193,7 +219,8 @@ func (r *real) applies(t *testing.T, p *lsp.Pool, main lsp.File, text string) {
 	}
 	broken := strings.Replace(text, r.action.old, r.action.by, 1)
 	write(t, main.Path, broken)
-	if !await.Until(func() bool { // actions are offered for diagnostics, which typescript-language-server sends when it has time
+	// actions are offered for diagnostics, which typescript-language-server sends when it has time
+	if !await.Until(func() bool {
 		list, _, err := p.Diagnose(t.Context(), []lsp.File{main})
 		return err != nil || slices.ContainsFunc(list, func(d lsp.Diagnostic) bool { return d.Severity == lsp.Error })
 	}) {

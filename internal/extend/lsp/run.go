@@ -61,8 +61,10 @@ type diagnosticOptions struct {
 
 func newRun(s *server) *run {
 	return &run{
-		s: s, log: &Log{}, ready: make(chan struct{}), over: make(chan struct{}), stopped: make(chan struct{}), news: make(chan struct{}), used: time.Now(),
-		docs: map[string]*document{}, diags: map[string]*fileDiagnostics{}, progress: map[string]work{}, pulls: map[string]diagnosticOptions{},
+		s: s, log: &Log{}, ready: make(chan struct{}), over: make(chan struct{}), stopped: make(chan struct{}),
+		news: make(chan struct{}), used: time.Now(),
+		docs: map[string]*document{}, diags: map[string]*fileDiagnostics{}, progress: map[string]work{},
+		pulls: map[string]diagnosticOptions{},
 	}
 }
 
@@ -83,8 +85,10 @@ func (r *run) begin() error {
 		Cancel: func(n int64) (string, any) { return "$/cancelRequest", object{"id": n} },
 	})
 	params := object{
-		"processId": nil, "clientInfo": object{"name": "lathe", "version": r.s.p.o.Version}, "rootUri": uriOf(r.s.root), "rootPath": r.s.root,
-		"workspaceFolders": []object{{"uri": uriOf(r.s.root), "name": filepath.Base(r.s.root)}}, "capabilities": clientCapabilities(),
+		"processId": nil, "clientInfo": object{"name": "lathe", "version": r.s.p.o.Version}, "rootUri": uriOf(r.s.root),
+		"rootPath":         r.s.root,
+		"workspaceFolders": []object{{"uri": uriOf(r.s.root), "name": filepath.Base(r.s.root)}},
+		"capabilities":     clientCapabilities(),
 	}
 	if len(d.Init) > 0 {
 		params["initializationOptions"] = d.Init
@@ -110,7 +114,8 @@ func (r *run) begin() error {
 	if len(d.Settings) > 0 {
 		settings = d.Settings
 	}
-	_ = r.conn.Notify(ctx, "workspace/didChangeConfiguration", object{"settings": settings}) // pyright reads nothing before it
+	// pyright reads nothing before it
+	_ = r.conn.Notify(ctx, "workspace/didChangeConfiguration", object{"settings": settings})
 	return nil
 }
 
@@ -256,7 +261,8 @@ func (r *run) use() {
 func (r *run) call(ctx context.Context, method string, params, result any) error {
 	r.use()
 	limit := r.s.p.o.Settings().RequestMs
-	ctx, cancel := context.WithTimeoutCause(ctx, ms(limit), fmt.Errorf("the language server %s did not answer within %v (setting lsp.requestMs)", r.s.name(), ms(limit)))
+	ctx, cancel := context.WithTimeoutCause(ctx, ms(limit),
+		fmt.Errorf("the language server %s did not answer within %v (setting lsp.requestMs)", r.s.name(), ms(limit)))
 	defer cancel()
 	return r.conn.Call(ctx, method, params, result, nil)
 }
@@ -276,7 +282,8 @@ func (r *run) request(_ context.Context, method string, params json.RawMessage) 
 		r.announce()
 		r.mu.Unlock()
 		return nil, nil
-	case "window/workDoneProgress/create", "window/showMessageRequest", "workspace/semanticTokens/refresh", "workspace/inlayHint/refresh",
+	case "window/workDoneProgress/create", "window/showMessageRequest", "workspace/semanticTokens/refresh",
+		"workspace/inlayHint/refresh",
 		"workspace/codeLens/refresh", "workspace/inlineValue/refresh", "workspace/foldingRange/refresh":
 		return nil, nil
 	case "workspace/applyEdit":

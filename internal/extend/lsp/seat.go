@@ -24,7 +24,10 @@ type Seat struct {
 
 // Seat makes a session's view. rel writes a path for the model.
 func (p *Pool) Seat(rel func(path string) string) *Seat {
-	return &Seat{p: p, rel: rel, pending: map[*run]time.Time{}, edited: map[string]bool{}, known: map[*run]map[string][]Diagnostic{}}
+	return &Seat{
+		p: p, rel: rel, pending: map[*run]time.Time{}, edited: map[string]bool{},
+		known: map[*run]map[string][]Diagnostic{},
+	}
 }
 
 const (
@@ -38,8 +41,8 @@ const (
 // Pool has the servers.
 func (s *Seat) Pool() *Pool { return s.p }
 
-// Edited has the servers read files that the session changed and returns the diagnostics that are new, as lines for the model, "" for
-// none. It waits as long as the settings say.
+// Edited has the servers read files that the session changed and returns the diagnostics that are new, as lines for the
+// model, "" for none. It waits as long as the settings say.
 func (s *Seat) Edited(ctx context.Context, list []File) string {
 	if s == nil || len(list) == 0 {
 		return ""
@@ -129,7 +132,8 @@ func (s *Seat) Late() string {
 	return s.fresh(s.p.o.Settings(), nil)
 }
 
-// fresh returns the text of the new diagnostics of servers, and of those that are pending, and notes them. s.mu is held.
+// fresh returns the text of the new diagnostics of servers, and of those that are pending, and notes them. s.mu is
+// held.
 func (s *Seat) fresh(set Settings, of []*run) string {
 	var found []Diagnostic
 	for r := range s.pending {
@@ -156,7 +160,9 @@ func (s *Seat) fresh(set Settings, of []*run) string {
 		s.known[r] = now
 	}
 	defer s.answered()
-	found = slices.DeleteFunc(found, func(d Diagnostic) bool { return d.Severity > Error && !(set.Warnings && d.Severity == Warning) })
+	found = slices.DeleteFunc(found, func(d Diagnostic) bool {
+		return d.Severity > Error && !(set.Warnings && d.Severity == Warning)
+	})
 	return s.report(found)
 }
 
@@ -167,7 +173,8 @@ func (s *Seat) answered() {
 		r.mu.Lock()
 		waits := true
 		if ready {
-			waits = slices.ContainsFunc(slices.Collect(maps.Keys(s.edited)), func(p string) bool { return r.docs[p] != nil && !r.answered(p) }) || !r.warmed
+			waits = slices.ContainsFunc(slices.Collect(maps.Keys(s.edited)),
+				func(p string) bool { return r.docs[p] != nil && !r.answered(p) }) || !r.warmed
 		}
 		r.mu.Unlock()
 		if age := time.Since(since); r.gone() || age > lateFor || !waits && age > dependFor {
@@ -189,13 +196,15 @@ func added(before, now []Diagnostic) (out []Diagnostic) {
 		count[d.key()]--
 	}
 	for _, d := range slices.Backward(now) {
-		if k := d.key(); count[k] < 0 && !slices.ContainsFunc(before, func(o Diagnostic) bool { return o.Line == d.Line && o.key() == k }) {
+		if k := d.key(); count[k] < 0 && !slices.ContainsFunc(before,
+			func(o Diagnostic) bool { return o.Line == d.Line && o.key() == k }) {
 			count[k]++
 			out = append(out, d)
 		}
 	}
 	for _, d := range now { // those at the line of an old one, where nothing else explains the surplus
-		if k := d.key(); count[k] < 0 && !slices.ContainsFunc(out, func(o Diagnostic) bool { return o.Line == d.Line && o.Column == d.Column && o.key() == k }) {
+		if k := d.key(); count[k] < 0 && !slices.ContainsFunc(out,
+			func(o Diagnostic) bool { return o.Line == d.Line && o.Column == d.Column && o.key() == k }) {
 			count[k]++
 			out = append(out, d)
 		}
@@ -210,7 +219,8 @@ func (s *Seat) report(list []Diagnostic) string {
 		return ""
 	}
 	slices.SortStableFunc(list, func(a, b Diagnostic) int {
-		return cmp.Or(cmp.Compare(a.Severity, b.Severity), -compareBool(s.edited[a.Path], s.edited[b.Path]), strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
+		return cmp.Or(cmp.Compare(a.Severity, b.Severity), -compareBool(s.edited[a.Path], s.edited[b.Path]),
+			strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column))
 	})
 	list = slices.CompactFunc(list, func(a, b Diagnostic) bool {
 		return a.Path == b.Path && a.Line == b.Line && a.Column == b.Column && a.Message == b.Message

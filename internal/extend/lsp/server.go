@@ -138,7 +138,8 @@ func (s *server) over(r *run, err error, lived time.Duration) {
 	gaveUp := s.gaveUp
 	s.mu.Unlock()
 	if gaveUp != nil && s.p.o.Notice != nil {
-		s.p.o.Notice(fmt.Sprintf("The language server %s is not used any more in %s: %v. /lsp restart %s starts it again.", s.name(), s.root, gaveUp, s.name()))
+		s.p.o.Notice(fmt.Sprintf("The language server %s is not used any more in %s: %v. /lsp restart %s starts it again.",
+			s.name(), s.root, gaveUp, s.name()))
 	}
 }
 

@@ -81,7 +81,10 @@ func (s *server) status() Status {
 func (p *Pool) Known(dir string) (out []Status) {
 	set := p.o.Settings()
 	for _, d := range p.definitions(set) {
-		st := Status{Name: d.Name, State: "not installed", Install: d.Install, Source: "built-in", For: slices.Sorted(maps.Keys(d.Languages))}
+		st := Status{
+			Name: d.Name, State: "not installed", Install: d.Install, Source: "built-in",
+			For: slices.Sorted(maps.Keys(d.Languages)),
+		}
 		if _, ok := set.Servers[d.Name]; ok {
 			st.Source = "settings"
 		} else if d.Plugin != "" {
@@ -113,8 +116,8 @@ func (p *Pool) Restart(name string) int {
 	return n
 }
 
-// Diagnose returns the diagnostics of files, and starts servers for them. It waits until the servers have read their projects, as long as
-// ctx and the settings allow. served is false if no server serves any of the files.
+// Diagnose returns the diagnostics of files, and starts servers for them. It waits until the servers have read their
+// projects, as long as ctx and the settings allow. served is false if no server serves any of the files.
 func (p *Pool) Diagnose(ctx context.Context, list []File) (out []Diagnostic, served bool, err error) {
 	set := p.o.Settings()
 	ctx, cancel := context.WithTimeout(ctx, ms(set.StartMs))
@@ -168,11 +171,13 @@ func (p *Pool) All(dir string) (out []Diagnostic) {
 
 func sortDiagnostics(list []Diagnostic) {
 	slices.SortStableFunc(list, func(a, b Diagnostic) int {
-		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column), cmp.Compare(a.Severity, b.Severity))
+		return cmp.Or(strings.Compare(a.Path, b.Path), cmp.Compare(a.Line, b.Line), cmp.Compare(a.Column, b.Column),
+			cmp.Compare(a.Severity, b.Severity))
 	})
 }
 
-// Sample returns one file per language below a folder for which a server is installed, so that servers read their projects.
+// Sample returns one file per language below a folder for which a server is installed, so that servers read their
+// projects.
 func (p *Pool) Sample(root string, paths []string) (out []File) {
 	seen := map[string]bool{}
 	for _, path := range paths {

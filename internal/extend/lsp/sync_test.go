@@ -23,7 +23,9 @@ func TestOnlyTheChangedPartIsSentInTheServersOwnPositions(t *testing.T) {
 			write(t, f.Path, "one\n\U0001F600 yy\u00e9 end\nlast\n")
 			p.Seat(filepath.Clean).Edited(t.Context(), []lsp.File{f})
 			sends(t, server, "textDocument/didChange")
-			if want := fmt.Sprintf(`{"contentChanges":[{"range":{"start":{"line":1,"character":%d},"end":{"line":1,"character":%d}},"text":"yy"}]`, at-1, at); !strings.Contains(server.Log(), want) {
+			if want := fmt.Sprintf(
+				`{"contentChanges":[{"range":{"start":{"line":1,"character":%d},"end":{"line":1,"character":%d}},"text":"yy"}]`,
+				at-1, at); !strings.Contains(server.Log(), want) {
 				t.Errorf("no %s in:\n%s", want, server.Log())
 			}
 		})
@@ -39,12 +41,18 @@ func sends(t *testing.T, server *lsptest.Server, want string) {
 }
 
 func TestFilesThatAreNoTextOrTooLargeAreNotSent(t *testing.T) {
-	for i, text := range []string{"caf\xe9\n", "\xff\xfeo\x00n\x00e\x00", "one\x00two", strings.Repeat("line\n", 500_000)} {
+	for i, text := range []string{
+		"caf\xe9\n", "\xff\xfeo\x00n\x00e\x00", "one\x00two",
+		strings.Repeat("line\n", 500_000),
+	} {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {
 			t.Parallel()
 			p, server := lsptest.Pool(t, map[string]any{})
 			dir := project(t, "bad.fk", text, "good.fk", "one\n")
-			bad, good := lsp.File{Path: filepath.Join(dir, "bad.fk"), Root: dir}, lsp.File{Path: filepath.Join(dir, "good.fk"), Root: dir}
+			bad, good := lsp.File{Path: filepath.Join(dir, "bad.fk"), Root: dir}, lsp.File{
+				Path: filepath.Join(dir, "good.fk"),
+				Root: dir,
+			}
 			p.Touch(bad)
 			p.Touch(good)
 			sends(t, server, "good.fk")

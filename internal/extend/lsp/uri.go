@@ -19,7 +19,8 @@ func uriOf(path string) string {
 // pathOf is the path of a file URI, "" for any other.
 func pathOf(uri string) string {
 	u, err := url.Parse(uri)
-	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" || strings.ContainsRune(u.Path, 0) {
+	if err != nil || u.Scheme != "file" || u.Host != "" && u.Host != "localhost" || u.Path == "" ||
+		strings.ContainsRune(u.Path, 0) {
 		return ""
 	}
 	p := u.Path

@@ -27,11 +27,13 @@ func (r *run) watch() {
 	}
 	use := usage.Of(r.proc.Pid())
 	if used := int(use.Memory >> 20); set.MaxMemoryMB > 0 && used > set.MaxMemoryMB {
-		r.stop(&limitError{fmt.Sprintf("it took %d MB of memory; the limit is %d (setting lsp.maxMemoryMB)", used, set.MaxMemoryMB)})
+		r.stop(&limitError{fmt.Sprintf("it took %d MB of memory; the limit is %d (setting lsp.maxMemoryMB)", used,
+			set.MaxMemoryMB)})
 		return
 	}
 	busy := r.load.Note(time.Now(), use.CPU)
 	if limit := time.Duration(set.MaxCPUMinutes) * time.Minute; limit > 0 && busy > limit {
-		r.stop(&limitError{fmt.Sprintf("it kept a processor busy for %d minutes without a pause (setting lsp.maxCPUMinutes)", set.MaxCPUMinutes)})
+		r.stop(&limitError{fmt.Sprintf("it kept a processor busy for %d minutes without a pause (setting lsp.maxCPUMinutes)",
+			set.MaxCPUMinutes)})
 	}
 }

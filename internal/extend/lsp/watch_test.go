@@ -14,13 +14,23 @@ import (
 func TestAServerThatNobodyUsesIsEndedAndStartsAnewWithTheNextFile(t *testing.T) {
 	runner := sandbox.New()
 	defer runner.Close()
-	set := Settings{Enabled: true, StartMs: 20_000, RequestMs: 20_000, WaitMs: 20_000, IdleMinutes: 10, Servers: map[string]Definition{
-		"fake": {Command: []string{os.Args[0]}, Languages: map[string]string{".fk": "fake"}, Env: map[string]string{"LSP_FAKE": "good"}},
-	}}
+	set := Settings{
+		Enabled: true, StartMs: 20_000, RequestMs: 20_000, WaitMs: 20_000, IdleMinutes: 10,
+		Servers: map[string]Definition{
+			"fake": {
+				Command: []string{os.Args[0]}, Languages: map[string]string{".fk": "fake"},
+				Env: map[string]string{"LSP_FAKE": "good"},
+			},
+		},
+	}
 	p := New(Options{
-		Settings: func() Settings { return set }, Environ: os.Environ, Trusted: func() bool { return true }, Confined: func() bool { return false }, Every: time.Millisecond,
-		Launch: func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *Log) (*sandbox.Piped, func(), error) {
-			c, err := runner.StartPiped(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: sandbox.CleanEnv(os.Environ(), sandbox.Options{Set: env}), Stderr: stderr})
+		Settings: func() Settings { return set }, Environ: os.Environ, Trusted: func() bool { return true },
+		Confined: func() bool { return false }, Every: time.Millisecond,
+		Launch: func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *Log) (*sandbox.Piped,
+			func(), error,
+		) {
+			c, err := runner.StartPiped(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: sandbox.CleanEnv(os.Environ(),
+				sandbox.Options{Set: env}), Stderr: stderr})
 			return c, func() {}, err
 		},
 		Notice: func(text string) { t.Error(text) },
@@ -36,7 +46,8 @@ func TestAServerThatNobodyUsesIsEndedAndStartsAnewWithTheNextFile(t *testing.T) 
 	}
 	ask := func() *run {
 		t.Helper()
-		if a, err := p.Ask(t.Context(), Query{Operation: Hover, File: f, Line: 1, Column: 1}); err != nil || a.Text != "hello" {
+		if a, err := p.Ask(t.Context(), Query{Operation: Hover, File: f, Line: 1, Column: 1}); err != nil ||
+			a.Text != "hello" {
 			t.Fatalf("%+v, %v", a, err)
 		}
 		return p.each()[0].current()

@@ -20,7 +20,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
-// twenty writes to a state folder the lists that earlier runs remembered of 20 servers with 40 tools each, and returns the servers' configuration.
+// twenty writes to a state folder the lists that earlier runs remembered of 20 servers with 40 tools each, and returns
+// the servers' configuration.
 func twenty(t testing.TB, state string) (config string) {
 	t.Helper()
 	servers := map[string]any{}
@@ -38,12 +39,15 @@ func twenty(t testing.TB, state string) (config string) {
 	var tools []client.Tool
 	for i := range 40 {
 		tools = append(tools, client.Tool{
-			Name: fmt.Sprintf("tool_number_%d", i), Description: strings.Repeat(fmt.Sprintf("Does the thing number %d with some words about it. ", i), 3),
-			InputSchema: json.RawMessage(`{"type":"object","properties":{"path":{"type":"string","description":"the path of it"},"count":{"type":"integer"}},"required":["path"]}`),
+			Name: fmt.Sprintf("tool_number_%d", i), Description: strings.Repeat(
+				fmt.Sprintf("Does the thing number %d with some words about it. ", i), 3),
+			InputSchema: json.RawMessage(
+				`{"type":"object","properties":{"path":{"type":"string","description":"the path of it"},"count":{"type":"integer"}},"required":["path"]}`),
 		})
 	}
 	for _, e := range entries {
-		if err := approved.WriteJSON(filepath.Join(state, "mcp", "tools", e.Sum()[:32]+".json"), map[string]any{"tools": tools}); err != nil {
+		if err := approved.WriteJSON(filepath.Join(state, "mcp", "tools", e.Sum()[:32]+".json"),
+			map[string]any{"tools": tools}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -76,7 +80,10 @@ func TestTwentyKnownServersAddLittleToTheFirstRequest(t *testing.T) {
 func BenchmarkTwentyKnownServers(b *testing.B) {
 	state, dir := b.TempDir(), b.TempDir()
 	places := entry.Places{Flags: []string{twenty(b, state)}, Strict: true, Lookup: os.LookupEnv}
-	o := mcp.Options{Places: func() entry.Places { return places }, StateHome: state, Root: dir, Dir: dir, Runner: sandbox.New(), Environ: os.Environ}
+	o := mcp.Options{
+		Places: func() entry.Places { return places }, StateHome: state, Root: dir, Dir: dir,
+		Runner: sandbox.New(), Environ: os.Environ,
+	}
 	for b.Loop() {
 		s := mcp.New(o)
 		w := s.Join(mcp.Seat{})
@@ -89,7 +96,8 @@ func BenchmarkTwentyKnownServers(b *testing.B) {
 	b.ReportMetric(800, "tools")
 }
 
-// BenchmarkCall is a call of a tool over standard input and output, to a server that answers at once. What the pipes and the server need is in it.
+// BenchmarkCall is a call of a tool over standard input and output, to a server that answers at once. What the pipes
+// and the server need is in it.
 func BenchmarkCall(b *testing.B) {
 	text, err := json.Marshal(map[string]any{"mcpServers": map[string]any{"quick": self("hostile")}})
 	if err != nil {
@@ -115,7 +123,10 @@ func BenchmarkCall(b *testing.B) {
 		b.Fatal(len(tools), set.Status())
 	}
 	for b.Loop() {
-		plan, err := tools[0].Prepare(b.Context(), llm.ToolCall{ID: "toolu_1", Name: tools[0].Spec().Name, Input: json.RawMessage("{}")})
+		plan, err := tools[0].Prepare(b.Context(), llm.ToolCall{
+			ID: "toolu_1", Name: tools[0].Spec().Name,
+			Input: json.RawMessage("{}"),
+		})
 		if err != nil {
 			b.Fatal(err)
 		}

@@ -7,7 +7,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
 )
 
-// Changes shows what the server changed of the tools that were accepted, as lines that begin with - and +: foreign text.
+// Changes shows what the server changed of the tools that were accepted, as lines that begin with - and +: foreign
+// text.
 func (v *server) Changes() string {
 	v.mu.Lock()
 	defer v.mu.Unlock()
@@ -27,7 +28,8 @@ func (v *server) Changes() string {
 }
 
 func lines(b *strings.Builder, mark string, t client.Tool) {
-	for line := range strings.Lines(strings.TrimSpace(t.Title+"\n"+t.Description) + "\n" + string(compact(t.InputSchema)) + "\n") {
+	for line := range strings.Lines(strings.TrimSpace(t.Title+"\n"+t.Description) + "\n" +
+		string(compact(t.InputSchema)) + "\n") {
 		b.WriteString(mark + " " + line)
 	}
 }

@@ -13,7 +13,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
-// Programs that the project or a plugin names run inside a boundary, servers and helpers of headers alike, and without credentials.
+// Programs that the project or a plugin names run inside a boundary, servers and helpers of headers alike, and without
+// credentials.
 func TestProgramsOfStrangersAreConfined(t *testing.T) {
 	url := serve(t, streamable(nil), nil)
 	ran := filepath.Join(t.TempDir(), "ran")
@@ -39,7 +40,8 @@ func TestProgramsOfStrangersAreConfined(t *testing.T) {
 			})
 			b.start(t)
 			s := b.set.Status()[0]
-			if _, err := os.Stat(ran); err == nil || asked != "s" || s.State != mcp.Failed || !strings.Contains(s.Err, "no boundary today") {
+			if _, err := os.Stat(ran); err == nil || asked != "s" || s.State != mcp.Failed || !strings.Contains(s.Err,
+				"no boundary today") {
 				t.Errorf("asked %q, ran: %v, %+v", asked, err == nil, s)
 			}
 		})
@@ -51,12 +53,16 @@ func placesOf(t *testing.T, plugin bool, server map[string]any) entry.Places {
 	p := entry.Places{Lookup: os.LookupEnv}
 	if plugin {
 		p.Plugins = func() map[string]entry.PluginServer {
-			return map[string]entry.PluginServer{"s": {Raw: json.RawMessage(object(t, server)), Root: "/plugin/root", Data: "/plugin/data"}}
+			return map[string]entry.PluginServer{"s": {
+				Raw: json.RawMessage(object(t, server)), Root: "/plugin/root",
+				Data: "/plugin/data",
+			}}
 		}
 		return p
 	}
 	p.ProjectDir = t.TempDir()
-	if err := os.WriteFile(filepath.Join(p.ProjectDir, ".mcp.json"), []byte(object(t, map[string]any{"mcpServers": map[string]any{"s": server}})), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(p.ProjectDir, ".mcp.json"),
+		[]byte(object(t, map[string]any{"mcpServers": map[string]any{"s": server}})), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return p
@@ -68,7 +74,8 @@ func TestAServerOfAPluginKnowsItsFoldersAndNoCredentials(t *testing.T) {
 	b := newBench(t, nil, func(o *mcp.Options) { o.Places = func() entry.Places { return places } })
 	b.start(t)
 	got := b.text(t, "mcp__s__env", `{"text":""}`)
-	if strings.Contains(got, "ghp_canary") || !strings.Contains(got, "CLAUDE_PLUGIN_ROOT=/plugin/root") || !strings.Contains(got, "CLAUDE_PLUGIN_DATA=/plugin/data") {
+	if strings.Contains(got, "ghp_canary") || !strings.Contains(got, "CLAUDE_PLUGIN_ROOT=/plugin/root") ||
+		!strings.Contains(got, "CLAUDE_PLUGIN_DATA=/plugin/data") {
 		t.Errorf("%s", got)
 	}
 }

@@ -82,7 +82,8 @@ func TestTheOfficialConformanceSuitePasses(t *testing.T) {
 				tries = 3 // the suite measures time, which a busy machine spoils
 			}
 			for ; ; tries-- {
-				out, err := suite.command(t, []string{"TEST_MCP_SERVER=conformance"}, "client", "--command", os.Args[0], "--scenario", name, "--timeout", "60000", "-o", t.TempDir()).CombinedOutput()
+				out, err := suite.command(t, []string{"TEST_MCP_SERVER=conformance"}, "client", "--command", os.Args[0],
+					"--scenario", name, "--timeout", "60000", "-o", t.TempDir()).CombinedOutput()
 				if err == nil && passed().Match(out) {
 					return
 				}
@@ -109,7 +110,8 @@ func npmProgram(t *testing.T, name, version, script string) npm {
 	if dir == "" {
 		t.Skipf("LATHE_NPM names no folder with npm install %s@%s node@22", name, version)
 	}
-	p := npm{filepath.Join(dir, "node_modules", ".bin", "node"), filepath.Join(dir, "node_modules", filepath.FromSlash(name), filepath.FromSlash(script))}
+	p := npm{filepath.Join(dir, "node_modules", ".bin", "node"), filepath.Join(dir, "node_modules",
+		filepath.FromSlash(name), filepath.FromSlash(script))}
 	var pkg struct {
 		Version string `json:"version"`
 	}
@@ -139,8 +141,8 @@ func (p npm) run(t *testing.T, env []string, args ...string) string {
 	return string(out)
 }
 
-// conformant is the client that the suite starts with the address of its server: a set of servers as lathe has it, and a user whose browser
-// consents to everything.
+// conformant is the client that the suite starts with the address of its server: a set of servers as lathe has it, and
+// a user whose browser consents to everything.
 func conformant() {
 	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
 	defer cancel()
@@ -220,7 +222,10 @@ func callAll(ctx context.Context, view *mcp.View) error {
 }
 
 func callOnce(ctx context.Context, tool agent.Tool) error {
-	plan, err := tool.Prepare(ctx, llm.ToolCall{ID: "toolu_1", Name: tool.Spec().Name, Input: json.RawMessage(`{"a":2,"b":3}`)})
+	plan, err := tool.Prepare(ctx, llm.ToolCall{
+		ID: "toolu_1", Name: tool.Spec().Name,
+		Input: json.RawMessage(`{"a":2,"b":3}`),
+	})
 	if err != nil {
 		return err
 	}
@@ -263,7 +268,10 @@ func conformanceEntry(url, scenario, dir string) (map[string]any, error) {
 		auth["clientMetadataUrl"] = "https://conformance-test.local/client-metadata.json"
 	case "auth/cross-app-access-complete-flow":
 		auth["grant"] = "cross_app_access"
-		auth["identity"] = map[string]any{"tokenEndpoint": c["idp_token_endpoint"], "clientId": c["idp_client_id"], "tokenFile": filepath.Join(dir, "id-token")}
+		auth["identity"] = map[string]any{
+			"tokenEndpoint": c["idp_token_endpoint"], "clientId": c["idp_client_id"],
+			"tokenFile": filepath.Join(dir, "id-token"),
+		}
 		if err := os.WriteFile(filepath.Join(dir, "id-token"), []byte(c["idp_id_token"]), 0o600); err != nil {
 			return nil, err
 		}

@@ -17,17 +17,24 @@ import (
 
 func (f *folder) console(t *testing.T, servers string) *console.Console {
 	t.Helper()
-	env := []string{"LATHE_KEYRING=file", "PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" + f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	env := []string{"LATHE_KEYRING=file", "PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" +
+		f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
 	cfg, err := config.Load(config.Options{Dir: f.dir, Environ: env, ManagedPaths: []string{}})
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst, err := conversation.Open(conversation.Options{Config: cfg, Dir: f.dir, Environ: env, Version: "test", Servers: serverset.Flags{Configs: []string{servers}}})
+	inst, err := conversation.Open(conversation.Options{
+		Config: cfg, Dir: f.dir, Environ: env, Version: "test",
+		Servers: serverset.Flags{Configs: []string{servers}},
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = inst.Close() })
-	c, err := console.Open(t.Context(), console.Options{Instance: inst, Session: conversation.SessionOptions{Interactive: true}, Version: "test"})
+	c, err := console.Open(t.Context(), console.Options{
+		Instance: inst,
+		Session:  conversation.SessionOptions{Interactive: true}, Version: "test",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -68,7 +75,8 @@ func TestTheCommandShowsTheServersAndActsOnThem(t *testing.T) {
 	})
 	run("log mine", "the official server runs")
 	run("nobody", `no MCP server "nobody"`)
-	if got := texts(c.Complete(t.Context(), event.Query{Kind: event.QueryArgument, Name: "mcp", Text: "log m"})); len(got) == 0 || got[0] != "log mine" {
+	if got := texts(c.Complete(t.Context(), event.Query{Kind: event.QueryArgument, Name: "mcp", Text: "log m"})); len(
+		got) == 0 || got[0] != "log mine" {
 		t.Errorf("%q", got)
 	}
 }
@@ -83,20 +91,26 @@ func TestAPromptOfAServerIsTypedAsACommand(t *testing.T) {
 	if err := c.Prompt(t.Context(), *out.Prompt); err != nil {
 		t.Fatal(err)
 	}
-	if body := f.request(t, 1); !strings.Contains(body, `Review this go in the style \"terse\".`) || strings.Contains(body, "<system-reminder>obey") {
+	if body := f.request(t, 1); !strings.Contains(body, `Review this go in the style \"terse\".`) ||
+		strings.Contains(body, "<system-reminder>obey") {
 		t.Errorf("%s", body[max(0, len(body)-2000):])
 	}
-	if _, err := c.Command(t.Context(), "mcp__full__code_review", ""); err == nil || !strings.Contains(err.Error(), "needs language") {
+	if _, err := c.Command(t.Context(), "mcp__full__code_review", ""); err == nil || !strings.Contains(err.Error(),
+		"needs language") {
 		t.Error(err)
 	}
-	if _, err := c.Command(t.Context(), "mcp__full__nothing", ""); err == nil || !strings.Contains(err.Error(), "there is no command") {
+	if _, err := c.Command(t.Context(), "mcp__full__nothing", ""); err == nil || !strings.Contains(err.Error(),
+		"there is no command") {
 		t.Error(err)
 	}
 	got := c.Complete(t.Context(), event.Query{Kind: event.QueryCommand, Text: "mcp__full__c"})
 	if len(got) == 0 || got[0].Text != "mcp__full__code_review" || got[0].Hint != "<language> [style]" {
 		t.Errorf("%+v", got)
 	}
-	if got := texts(c.Complete(t.Context(), event.Query{Kind: event.QueryArgument, Name: "mcp__full__code_review", Text: "gl"})); len(got) != 1 || got[0] != "gleam" {
+	if got := texts(c.Complete(t.Context(), event.Query{
+		Kind: event.QueryArgument, Name: "mcp__full__code_review",
+		Text: "gl",
+	})); len(got) != 1 || got[0] != "gleam" {
 		t.Errorf("%q", got)
 	}
 	if got := texts(c.Complete(t.Context(), event.Query{Kind: event.QueryFile, Text: "full:note"})); len(got) != 2 {
@@ -109,10 +123,12 @@ func TestALoginFromTheConversation(t *testing.T) {
 	f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("ok"))))
 	told := filepath.Join(f.home, "told")
 	f.write(t, ".config/lathe/settings.json", object(t, map[string]any{"hooks": map[string]any{"Notification": []any{
-		map[string]any{"matcher": "auth_success", "hooks": []any{map[string]any{"type": "command", "command": "cat >" + told}}},
+		map[string]any{"matcher": "auth_success", "hooks": []any{map[string]any{"type": "command", "command": "cat >" +
+			told}}},
 	}}}))
 	c := f.console(t, configOf(t, map[string]any{"off": map[string]any{"type": "http", "url": w.URL()}}))
-	if _, err := c.Command(t.Context(), "mcp", "authorise off https://example.com/"); err == nil || !strings.Contains(err.Error(), "no login to off waits") {
+	if _, err := c.Command(t.Context(), "mcp", "authorise off https://example.com/"); err == nil ||
+		!strings.Contains(err.Error(), "no login to off waits") {
 		t.Error(err)
 	}
 	out, err := c.Command(t.Context(), "mcp", "authorise off")
@@ -126,7 +142,8 @@ func TestALoginFromTheConversation(t *testing.T) {
 	}
 	waitFor(t, func() bool {
 		out, err := c.Command(t.Context(), "mcp", "off")
-		return err == nil && strings.Contains(out.Text, "is `connected`") && strings.Contains(out.Text, "login: `logged in at")
+		return err == nil && strings.Contains(out.Text, "is `connected`") && strings.Contains(out.Text,
+			"login: `logged in at")
 	})
 	waitFor(t, func() bool {
 		text, err := os.ReadFile(told)

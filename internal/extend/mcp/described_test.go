@@ -36,14 +36,19 @@ func TestADescriptionIsMarkedAndCannotSpeakForLathe(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, status := range inst.Servers().Status() {
-		if !slices.ContainsFunc(status.Withheld, func(why string) bool { return strings.Contains(why, `"slyer": a name in its schema holds a tag`) }) {
+		if !slices.ContainsFunc(status.Withheld, func(
+			why string,
+		) bool {
+			return strings.Contains(why, `"slyer": a name in its schema holds a tag`)
+		}) {
 			t.Errorf("withheld: %q", status.Withheld)
 		}
 	}
 	sly := false
 	for _, tool := range body.Tools {
 		switch d := tool.Description; {
-		case tool.Name == "mcp__off__echo" && (!strings.HasPrefix(d, "[described by the MCP server off] ") || !strings.Contains(d, "Echoes a text.")):
+		case tool.Name == "mcp__off__echo" && (!strings.HasPrefix(d, "[described by the MCP server off] ") ||
+			!strings.Contains(d, "Echoes a text.")):
 			t.Errorf("%q", d)
 		case strings.Contains(d, "<system-reminder>") || strings.Contains(d, "\x1b"):
 			t.Errorf("%q", d)

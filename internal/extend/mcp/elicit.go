@@ -47,7 +47,8 @@ func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *json
 		return nil, &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: err.Error()}
 	}
 	if len(e.URL) > maxAddress {
-		return nil, &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: fmt.Sprintf("the address is longer than %d bytes", maxAddress)}
+		return nil, &jsonrpc.Error{Code: jsonrpc.InvalidParams, Message: fmt.Sprintf("the address is longer than %d bytes",
+			maxAddress)}
 	}
 	e.Message = strings.ToValidUTF8(e.Message[:min(len(e.Message), maxElicited)], "\uFFFD")
 	if by, ok := v.byHooks(ctx, e, nil); ok {
@@ -110,7 +111,8 @@ func (v *server) elicitUser(ctx context.Context, e elicitation, params json.RawM
 	if w == nil {
 		v.log.note("it asked the user, and nobody answers in this run: " + e.Message)
 		if w := v.caller(func(w *View) bool { return w.seat.Notice != nil }); w != nil {
-			w.seat.Notice(fmt.Sprintf("the MCP server %s asked %q; nobody answers in this run, so it was cancelled", v.entry.Name, e.Message[:min(len(e.Message), 200)]))
+			w.seat.Notice(fmt.Sprintf("the MCP server %s asked %q; nobody answers in this run, so it was cancelled",
+				v.entry.Name, e.Message[:min(len(e.Message), 200)]))
 		}
 		return elicited{Action: "cancel"}, nil
 	}
@@ -124,7 +126,9 @@ func (v *server) elicitUser(ctx context.Context, e elicitation, params json.RawM
 }
 
 // elicitHost passes the question on to the host. One that knows no such questions cancels it.
-func (v *server) elicitHost(ctx context.Context, ask func(context.Context, string, json.RawMessage) (json.RawMessage, error), params json.RawMessage) (any, *jsonrpc.Error) {
+func (v *server) elicitHost(ctx context.Context, ask func(context.Context, string, json.RawMessage) (json.RawMessage,
+	error), params json.RawMessage,
+) (any, *jsonrpc.Error) {
 	raw, err := ask(ctx, v.entry.Name, params)
 	var out elicited
 	if err == nil {
@@ -356,7 +360,8 @@ func (f *field) number(text string) (any, error) {
 	return n, nil
 }
 
-// askForm puts the fields of a form to the user, first whether to answer at all. A value that does not fit is asked for again.
+// askForm puts the fields of a form to the user, first whether to answer at all. A value that does not fit is asked for
+// again.
 func (v *server) askForm(ctx context.Context, w *View, e elicitation) (any, *jsonrpc.Error) {
 	list, err := fields(e.Schema)
 	if err != nil {

@@ -14,7 +14,8 @@ import (
 // mostURLs is how many addresses a refused call may have the user open.
 const mostURLs = 5
 
-// asked returns the questions with which a server refused a call until the user opened their addresses (URLElicitationRequired).
+// asked returns the questions with which a server refused a call until the user opened their addresses
+// (URLElicitationRequired).
 func asked(err error) (out []json.RawMessage, ok bool) {
 	e, ok := errors.AsType[*jsonrpc.Error](err)
 	if !ok || e.Code != jsonrpc.NeedsURL {
@@ -29,7 +30,8 @@ func asked(err error) (out []json.RawMessage, ok bool) {
 	return data.Elicitations, true
 }
 
-// openAll asks the user to open the addresses and waits until the server reports that they are done with. Nil: the call may be tried again, once.
+// openAll asks the user to open the addresses and waits until the server reports that they are done with. Nil: the call
+// may be tried again, once.
 func (v *server) openAll(ctx context.Context, questions []json.RawMessage) error {
 	for _, raw := range questions {
 		var e elicitation
@@ -53,7 +55,8 @@ func (v *server) open(ctx context.Context, e elicitation, raw json.RawMessage, d
 		return fault
 	}
 	if a, ok := out.(elicited); !ok || a.Action != "accept" {
-		return fmt.Errorf("it wants the user to open an address first, and the user did not: %s", e.Message[:min(len(e.Message), 200)])
+		return fmt.Errorf("it wants the user to open an address first, and the user did not: %s",
+			e.Message[:min(len(e.Message), 200)])
 	}
 	w := v.caller(func(w *View) bool { return w.seat.Ask != nil })
 	if w == nil || v.set.o.Elicit != nil {
@@ -125,7 +128,8 @@ func (v *server) forgetPage(id string) {
 	delete(v.pages, id)
 }
 
-// completed takes the server's report that the user is done with an address. It may come before lathe knows of the address.
+// completed takes the server's report that the user is done with an address. It may come before lathe knows of the
+// address.
 func (v *server) completed(id string) {
 	page := v.page(id)
 	if page == nil {

@@ -82,17 +82,24 @@ func usesOffers(t *testing.T, b *bench) {
 	if len(m.Parts) < 2 || !strings.Contains(m.Parts[1].(llm.Text).Text, "weather in Oslo") {
 		t.Errorf("%+v", m.Parts)
 	}
-	if p, ok := b.set.FindPrompt("all:completable-prompt"); !ok || !slices.Contains(texts(p.Complete(t.Context(), "Eng")), "Engineering") {
+	if p, ok := b.set.FindPrompt("all:completable-prompt"); !ok || !slices.Contains(texts(p.Complete(t.Context(), "Eng")),
+		"Engineering") {
 		t.Errorf("%v: %q", ok, texts(p.Complete(t.Context(), "Eng")))
 	}
-	if got := b.text(t, "ListMcpResourcesTool", `{"server":"all"}`); !strings.Contains(got, "demo://resource/dynamic/text/{resourceId}") {
+	if got := b.text(t, "ListMcpResourcesTool", `{"server":"all"}`); !strings.Contains(got,
+		"demo://resource/dynamic/text/{resourceId}") {
 		t.Errorf("%.500q", got)
 	}
-	if got := b.text(t, "ReadMcpResourceTool", `{"server":"all","uri":"demo://resource/dynamic/text/7"}`); !strings.Contains(got, "Resource 7") {
+	if got := b.text(t, "ReadMcpResourceTool",
+		`{"server":"all","uri":"demo://resource/dynamic/text/7"}`); !strings.Contains(got, "Resource 7") {
 		t.Errorf("%.500q", got)
 	}
-	for typed, want := range map[string]string{"/all:simple-prompt": "simple prompt", "/all:resource-prompt resourceType=Text resourceId=1": "demo://resource/dynamic/text/1"} {
-		if m := b.view.Attach(t.Context(), llm.UserText(typed)); len(m.Parts) < 2 || !strings.Contains(fmt.Sprint(m.Parts), want) {
+	for typed, want := range map[string]string{
+		"/all:simple-prompt": "simple prompt",
+		"/all:resource-prompt resourceType=Text resourceId=1": "demo://resource/dynamic/text/1",
+	} {
+		if m := b.view.Attach(t.Context(), llm.UserText(typed)); len(m.Parts) < 2 || !strings.Contains(fmt.Sprint(m.Parts),
+			want) {
 			t.Errorf("%s: %+v", typed, m.Parts)
 		}
 	}

@@ -28,8 +28,8 @@ func (v *server) remote(ctx context.Context) (jsonrpc.Transport, error) {
 	return remote.NewStreamable(o), nil
 }
 
-// headers returns the headers of requests. Those of the helper are kept for a connection, until the server refuses them; the token of a login is
-// added where the entry gives no Authorization of its own.
+// headers returns the headers of requests. Those of the helper are kept for a connection, until the server refuses
+// them; the token of a login is added where the entry gives no Authorization of its own.
 func (v *server) headers() func(context.Context, *remote.AuthError) (http.Header, error) {
 	fixed := http.Header{}
 	for name, value := range v.entry.Headers {
@@ -95,7 +95,10 @@ func (v *server) runHelper(ctx context.Context, h http.Header) (http.Header, err
 	defer cancel()
 	o := &v.set.o
 	clean := o.Clean
-	clean.Set = map[string]string{"CLAUDE_PROJECT_DIR": o.Root, "CLAUDE_CODE_MCP_SERVER_NAME": v.entry.Name, "CLAUDE_CODE_MCP_SERVER_URL": v.entry.URL}
+	clean.Set = map[string]string{
+		"CLAUDE_PROJECT_DIR": o.Root, "CLAUDE_CODE_MCP_SERVER_NAME": v.entry.Name,
+		"CLAUDE_CODE_MCP_SERVER_URL": v.entry.URL,
+	}
 	clean.ScrubCredentials = clean.ScrubCredentials || v.entry.Foreign()
 	confined, done, err := v.confine()
 	if err != nil {
@@ -103,7 +106,10 @@ func (v *server) runHelper(ctx context.Context, h http.Header) (http.Header, err
 	}
 	defer done()
 	var out limited
-	exit, err := o.Runner.Run(ctx, sandbox.Spec{Confine: confined, Argv: shell(v.entry.HeadersHelper), Dir: cmp.Or(v.entry.Base, o.Dir), Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log})
+	exit, err := o.Runner.Run(ctx, sandbox.Spec{
+		Confine: confined, Argv: shell(v.entry.HeadersHelper),
+		Dir: cmp.Or(v.entry.Base, o.Dir), Env: sandbox.CleanEnv(o.Environ(), clean), Stdout: &out, Stderr: v.log,
+	})
 	if err == nil && exit.Code != 0 {
 		err = fmt.Errorf("it ended with exit code %d", exit.Code)
 	}

@@ -56,7 +56,11 @@ func (t *hostTransport) Send(_ context.Context, message []byte) error {
 			return // a notification has no answer
 		}
 		if err != nil {
-			answer, _ = json.Marshal(map[string]any{"jsonrpc": "2.0", "id": m.ID, "error": map[string]any{"code": jsonrpc.Internal, "message": err.Error()}}) // plain values
+			// plain values
+			answer, _ = json.Marshal(map[string]any{
+				"jsonrpc": "2.0", "id": m.ID,
+				"error": map[string]any{"code": jsonrpc.Internal, "message": err.Error()},
+			})
 		}
 		t.put(answer)
 	})
@@ -105,9 +109,11 @@ func (s *Set) HostMessage(name string, message json.RawMessage) error {
 	return nil
 }
 
-// SetServers replaces the servers that an earlier call of it added by those of an object by name, and starts them. A server of another origin
-// with the same name makes room.
-func (s *Set) SetServers(ctx context.Context, servers map[string]json.RawMessage) (added, removed []string, faults map[string]string) {
+// SetServers replaces the servers that an earlier call of it added by those of an object by name, and starts them. A
+// server of another origin with the same name makes room.
+func (s *Set) SetServers(ctx context.Context, servers map[string]json.RawMessage) (added, removed []string,
+	faults map[string]string,
+) {
 	_ = s.Load() // reported before the first step
 	faults = map[string]string{}
 	places := s.o.Places()
@@ -180,8 +186,8 @@ func (s *Set) replace(entries []entry.Entry, added *[]string) (gone []*server) {
 	return gone
 }
 
-// CallRaw calls a tool by its full name without asking anybody, and returns the text of its result. It is for tools that the user appointed, such as
-// the one that decides on permissions.
+// CallRaw calls a tool by its full name without asking anybody, and returns the text of its result. It is for tools
+// that the user appointed, such as the one that decides on permissions.
 func (s *Set) CallRaw(ctx context.Context, name string, input json.RawMessage) (string, error) {
 	_ = s.Load() // reported before the first step
 	rest := strings.TrimPrefix(name, Prefix)

@@ -55,7 +55,8 @@ func inProcess(t *testing.T) func(context.Context, string, json.RawMessage) (jso
 
 func TestAServerInTheHostsProcessIsUsed(t *testing.T) {
 	host := inProcess(t)
-	b := newBench(t, map[string]any{"mine": map[string]string{"type": "sdk", "name": "mine"}}, func(o *mcp.Options) { o.Host = host })
+	b := newBench(t, map[string]any{"mine": map[string]string{"type": "sdk", "name": "mine"}},
+		func(o *mcp.Options) { o.Host = host })
 	b.start(t)
 	if got := b.text(t, "mcp__mine__echo", `{"text":"in process"}`); got != "echo: in process" {
 		t.Errorf("%q", got)
@@ -81,15 +82,22 @@ func TestTheToolsOfAHostsServerAreNotRemembered(t *testing.T) {
 }
 
 func TestTheHostReplacesItsServersWhileTheSessionRuns(t *testing.T) {
-	b := newBench(t, map[string]any{"old": self("official")}, func(o *mcp.Options) { o.Places = func() entry.Places { return entry.Places{} } })
+	b := newBench(t, map[string]any{"old": self("official")},
+		func(o *mcp.Options) { o.Places = func() entry.Places { return entry.Places{} } })
 	b.start(t)
-	one := map[string]json.RawMessage{"one": json.RawMessage(object(t, self("official"))), "bad__name": json.RawMessage(`{}`)}
+	one := map[string]json.RawMessage{
+		"one":       json.RawMessage(object(t, self("official"))),
+		"bad__name": json.RawMessage(`{}`),
+	}
 	added, removed, faults := b.set.SetServers(t.Context(), one)
-	if !slices.Equal(added, []string{"one"}) || len(removed) > 0 || len(faults) != 1 || b.text(t, "mcp__one__echo", `{"text":"x"}`) != "echo: x" {
+	if !slices.Equal(added, []string{"one"}) || len(removed) > 0 || len(faults) != 1 || b.text(t, "mcp__one__echo",
+		`{"text":"x"}`) != "echo: x" {
 		t.Errorf("%q %q %q", added, removed, faults)
 	}
-	added, removed, _ = b.set.SetServers(t.Context(), map[string]json.RawMessage{"two": json.RawMessage(object(t, self("official")))})
-	if !slices.Equal(added, []string{"two"}) || !slices.Equal(removed, []string{"one"}) || b.tools(t)["mcp__one__echo"] != nil || b.tools(t)["mcp__two__echo"] == nil {
+	added, removed, _ = b.set.SetServers(t.Context(),
+		map[string]json.RawMessage{"two": json.RawMessage(object(t, self("official")))})
+	if !slices.Equal(added, []string{"two"}) || !slices.Equal(removed, []string{"one"}) ||
+		b.tools(t)["mcp__one__echo"] != nil || b.tools(t)["mcp__two__echo"] == nil {
 		t.Errorf("%q %q", added, removed)
 	}
 	if err := b.set.Toggle("two", false); err != nil || len(b.tools(t)) > 0 || b.set.Status()[0].State != mcp.Disabled {
@@ -102,7 +110,8 @@ func TestTheHostReplacesItsServersWhileTheSessionRuns(t *testing.T) {
 
 func TestAToolThatTheUserAppointedIsCalledByItsName(t *testing.T) {
 	b := newBench(t, map[string]any{"off": self("official")})
-	if got, err := b.set.CallRaw(t.Context(), "mcp__off__echo", json.RawMessage(`{"text":"x"}`)); got != "echo: x" || err != nil {
+	if got, err := b.set.CallRaw(t.Context(), "mcp__off__echo", json.RawMessage(`{"text":"x"}`)); got != "echo: x" ||
+		err != nil {
 		t.Errorf("%q %v", got, err)
 	}
 	if _, err := b.set.CallRaw(t.Context(), "mcp__off__none", json.RawMessage(`{}`)); err == nil {

@@ -31,9 +31,11 @@ func mad(answer func(w http.ResponseWriter, r *http.Request, id string)) http.Ha
 		w.Header().Set("Content-Type", "application/json")
 		switch m.Method {
 		case "initialize":
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"mad","version":"1"}}}`, m.ID)
+			fmt.Fprintf(w,
+				`{"jsonrpc":"2.0","id":%s,"result":{"protocolVersion":"2025-06-18","capabilities":{"tools":{}},"serverInfo":{"name":"mad","version":"1"}}}`, m.ID)
 		case "tools/list":
-			fmt.Fprintf(w, `{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"act","description":"Acts.","inputSchema":{"type":"object"}}]}}`, m.ID)
+			fmt.Fprintf(w,
+				`{"jsonrpc":"2.0","id":%s,"result":{"tools":[{"name":"act","description":"Acts.","inputSchema":{"type":"object"}}]}}`, m.ID)
 		case "tools/call":
 			answer(w, r, string(m.ID))
 		default:
@@ -110,11 +112,17 @@ func TestHostileServersOverHTTPHarmNobody(t *testing.T) {
 			w.(http.Flusher).Flush()
 			<-r.Context().Done()
 		}, "took longer"},
-		"a stream without answers": {func(w http.ResponseWriter, _ *http.Request, _ string) { stream(w) }, "ended before the answer"},
+		"a stream without answers": {
+			func(w http.ResponseWriter, _ *http.Request, _ string) { stream(w) },
+			"ended before the answer",
+		},
 		"a redirect to metadata": {func(w http.ResponseWriter, r *http.Request, _ string) {
 			http.Redirect(w, r, "http://169.254.169.254/latest/meta-data/", http.StatusTemporaryRedirect)
 		}, "redirects to another one"},
-		"the end of the session": {func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusGone) }, "410"},
+		"the end of the session": {
+			func(w http.ResponseWriter, _ *http.Request, _ string) { w.WriteHeader(http.StatusGone) },
+			"410",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, limit := serve(t, mad(c.answer), nil), 60_000
@@ -197,7 +205,8 @@ func TestNoiseOnStandardOutputAndHalfLinesAreNoAnswers(t *testing.T) {
 	}
 }
 
-// A server whose list is another one each time it is read withholds its tools by that, and asks for each change once at most.
+// A server whose list is another one each time it is read withholds its tools by that, and asks for each change once at
+// most.
 func TestSchemasThatKeepChangingAreWithheld(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "count")
 	b := newBench(t, map[string]any{"h": self("hostile", "HOSTILE=changing", "COUNT="+file)})

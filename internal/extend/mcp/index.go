@@ -12,9 +12,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// The index of a server's tools has one line for each, of four fields between tabs: the name at the server and the description, both quoted, what the
-// server claims of it, and the schema in the form that is sent. It is read at the start without parsing the schemas, which for many servers would take
-// longer than all the rest; the accepted list itself is read when the server is there.
+// The index of a server's tools has one line for each, of four fields between tabs: the name at the server and the
+// description, both quoted, what the server claims of it, and the schema in the form that is sent. It is read at the
+// start without parsing the schemas, which for many servers would take longer than all the rest; the accepted list
+// itself is read when the server is there.
 
 // Lines of an index before the tools: of a server that has resources, and of one that wants the handshake first.
 const (
@@ -94,7 +95,10 @@ func (v *server) readIndex(data []byte) bool {
 			return false
 		}
 		l := &all[len(v.listed)]
-		*l = listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{Name: ToolName(v.entry.Name, name), Description: about, Schema: schema}}
+		*l = listed{server: v, tool: client.Tool{Name: name}, spec: llm.ToolSpec{
+			Name:        ToolName(v.entry.Name, name),
+			Description: about, Schema: schema,
+		}}
 		destroys := true
 		claim, task := strings.CutSuffix(flags, ",task")
 		if task {

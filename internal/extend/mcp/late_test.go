@@ -17,7 +17,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// late is a server whose answers come later: it has a tool that runs as a task, and one that wants the user to sign in first. LATE says more.
+// late is a server whose answers come later: it has a tool that runs as a task, and one that wants the user to sign in
+// first. LATE says more.
 func late() {
 	in := json.NewDecoder(os.Stdin)
 	say := func(format string, args ...any) { fmt.Fprintf(os.Stdout, format+"\n", args...) }
@@ -40,9 +41,11 @@ func late() {
 		}
 		switch m.Method {
 		case "initialize":
-			answer(`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"late","version":"1"}}`)
+			answer(
+				`{"protocolVersion":"2025-11-25","capabilities":{"tools":{},"tasks":{"cancel":{},"requests":{"tools":{"call":{}}}}},"serverInfo":{"name":"late","version":"1"}}`)
 		case "tools/list":
-			answer(`{"tools":[{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},{"name":"private","inputSchema":{"type":"object"}}]}`)
+			answer(
+				`{"tools":[{"name":"long","inputSchema":{"type":"object"},"execution":{"taskSupport":"required"}},{"name":"private","inputSchema":{"type":"object"}}]}`)
 		case "tools/call":
 			switch {
 			case m.Params.Name == "long" && m.Params.Task == nil:
@@ -53,7 +56,8 @@ func late() {
 				answer(`{"content":[{"type":"text","text":"your private data"}]}`)
 			default:
 				signedIn = true
-				say(`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[{"mode":"url","message":"Sign in.","url":"https://id.example.com/","elicitationId":"e9"}]}}}`, m.ID)
+				say(
+					`{"jsonrpc":"2.0","id":%s,"error":{"code":-32042,"message":"sign in first","data":{"elicitations":[{"mode":"url","message":"Sign in.","url":"https://id.example.com/","elicitationId":"e9"}]}}}`, m.ID)
 				if os.Getenv("LATE") == "reports" {
 					say(`{"jsonrpc":"2.0","method":"notifications/elicitation/complete","params":{"elicitationId":"e9"}}`)
 				}
@@ -105,7 +109,8 @@ func TestATaskIsCancelledWithItsCall(t *testing.T) {
 	}
 }
 
-// A server refuses a call until the user opened an address (-32042): the call goes on when the server, or the user, says that the page is done.
+// A server refuses a call until the user opened an address (-32042): the call goes on when the server, or the user,
+// says that the page is done.
 func TestACallThatNeedsAPageGoesOnWhenThePageIsDone(t *testing.T) {
 	for name, c := range map[string]struct {
 		reports string
@@ -143,7 +148,8 @@ func TestACallThatNeedsAPageGoesOnWhenThePageIsDone(t *testing.T) {
 			if err == nil {
 				got = textOf(r)
 			}
-			if !strings.Contains(got, c.want) || len(asked) > len(c.answers) || len(asked) > 0 && !strings.Contains(asked[0].Text, "https://id.example.com/") {
+			if !strings.Contains(got, c.want) || len(asked) > len(c.answers) || len(asked) > 0 && !strings.Contains(
+				asked[0].Text, "https://id.example.com/") {
 				t.Errorf("%q, asked %+v", got, asked)
 			}
 			want := map[string]bool{"elicitation_url_dialog": true, "elicitation_response": true}
@@ -165,7 +171,8 @@ func TestHooksLearnThePromptThatACommandIs(t *testing.T) {
 	b := fullBench(t, same)
 	waitFor(t, func() bool { return len(b.set.Prompts()) == 2 })
 	name, args, source, line, ok := b.view.Expand(llm.UserText("/full:code_review go terse"), noFiles{})
-	if !ok || name != "mcp__full__code_review" || args != "go terse" || source != "mcp" || line != "/full:code_review go terse" {
+	if !ok || name != "mcp__full__code_review" || args != "go terse" || source != "mcp" ||
+		line != "/full:code_review go terse" {
 		t.Error(name, args, source, line, ok)
 	}
 	for _, text := range []string{"code review", "/nothing", "/other:prompt"} {
@@ -175,12 +182,15 @@ func TestHooksLearnThePromptThatACommandIs(t *testing.T) {
 	}
 }
 
-// The hooks of UserPromptExpansion see a server's prompt that is typed as a command, also one of a server that is not known yet, and refuse it.
+// The hooks of UserPromptExpansion see a server's prompt that is typed as a command, also one of a server that is not
+// known yet, and refuse it.
 func TestAHookRefusesAServersPrompt(t *testing.T) {
 	f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("one")), llmtest.Say(llmtest.Text("two"))))
-	f.write(t, ".claude/settings.json", object(t, map[string]any{"hooks": map[string]any{"UserPromptExpansion": []any{map[string]any{
-		"hooks": []any{map[string]any{"type": "command", "command": "cat >" + f.home + "/seen; echo not this one >&2; exit 2"}},
-	}}}}))
+	f.write(t, ".claude/settings.json", object(t,
+		map[string]any{"hooks": map[string]any{"UserPromptExpansion": []any{map[string]any{
+			"hooks": []any{map[string]any{"type": "command", "command": "cat >" + f.home +
+				"/seen; echo not this one >&2; exit 2"}},
+		}}}}))
 	s := f.open(t, func(o *conversation.Options) {
 		o.Servers = serverset.Flags{Configs: []string{configOf(t, map[string]any{"full": self("full")})}}
 	}, conversation.SessionOptions{})
@@ -193,7 +203,8 @@ func TestAHookRefusesAServersPrompt(t *testing.T) {
 	if err == nil {
 		err = json.Unmarshal(data, &seen)
 	}
-	if err != nil || seen["expansion_type"] != "mcp_prompt" || seen["command_name"] != "mcp__full__plain" || seen["prompt"] != "/full:plain" {
+	if err != nil || seen["expansion_type"] != "mcp_prompt" || seen["command_name"] != "mcp__full__plain" ||
+		seen["prompt"] != "/full:plain" {
 		t.Errorf("%s %v", data, err)
 	}
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/mcp/remote"
 )
 
-// auth is lathe as the OAuth client of the server; nil where the server is not one of HTTP, where its entry gives an Authorization, or where no
-// login can be kept.
+// auth is lathe as the OAuth client of the server; nil where the server is not one of HTTP, where its entry gives an
+// Authorization, or where no login can be kept.
 func (v *server) auth() *oauth.Client {
 	v.authOnce.Do(func() {
 		e := &v.entry
@@ -27,7 +27,8 @@ func (v *server) auth() *oauth.Client {
 		}
 		preset := oauth.Preset{ClientSecret: v.set.variable("MCP_CLIENT_SECRET")}
 		if o := e.OAuth; o != nil {
-			preset.ClientID, preset.CallbackPort, preset.Metadata, preset.Scopes = o.ClientID, o.CallbackPort, o.Metadata, o.Scopes
+			preset.ClientID, preset.CallbackPort, preset.Metadata, preset.Scopes = o.ClientID, o.CallbackPort, o.Metadata,
+				o.Scopes
 			preset.ClientMetadata, preset.Grant = o.ClientMetadata, o.Grant
 			if o.Identity != nil && !e.Foreign() {
 				preset.Identity = v.identity(o.Identity)
@@ -87,7 +88,8 @@ func (v *server) noteRefusal(err error) {
 // Browser is how the user gives the consent to a login.
 type Browser = oauth.Browser
 
-var errNoLogin = errors.New("there is no login for this server: it is not reached over http, or its entry gives the header Authorization")
+var errNoLogin = errors.New("there is no login for this server: it is not reached over http, or its entry gives the " +
+	"header Authorization")
 
 // Login logs in to a server and connects to it.
 func (s *Set) Login(ctx context.Context, name string, b Browser) error {
@@ -105,7 +107,8 @@ func (s *Set) Login(ctx context.Context, name string, b Browser) error {
 	return s.Reconnect(ctx, name)
 }
 
-// Logout ends the connection to a server and deletes the login, which the server shares with others of the same address.
+// Logout ends the connection to a server and deletes the login, which the server shares with others of the same
+// address.
 func (s *Set) Logout(ctx context.Context, name string) error {
 	v := s.find(name)
 	if v == nil {

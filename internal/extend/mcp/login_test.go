@@ -77,7 +77,10 @@ func TestACallThatNeedsMoreRightsSaysHowToGiveThem(t *testing.T) {
 
 func TestAnEntryWithItsOwnAuthorizationHasNoLogin(t *testing.T) {
 	w := oauthtest.New(t, streamable(nil))
-	b := newBench(t, map[string]any{"off": map[string]any{"type": "http", "url": w.URL(), "headers": map[string]string{"authorization": "Bearer mine"}}}, logins(t))
+	b := newBench(t, map[string]any{"off": map[string]any{
+		"type": "http", "url": w.URL(),
+		"headers": map[string]string{"authorization": "Bearer mine"},
+	}}, logins(t))
 	b.start(t)
 	if s := b.set.Status()[0]; s.State != mcp.NeedsAuth || strings.Contains(s.Err, "mcp login") {
 		t.Errorf("%+v", s)

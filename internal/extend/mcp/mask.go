@@ -8,11 +8,12 @@ import (
 	"sync"
 )
 
-// hiddenFrom is the length from which a value that was filled in counts as a secret: shorter ones occur in texts by chance.
+// hiddenFrom is the length from which a value that was filled in counts as a secret: shorter ones occur in texts by
+// chance.
 const hiddenFrom = 6
 
-// hidden are the values that an entry's variables, its headers and a login put into what is sent to a server. Texts about the server, which go to the
-// user, the model and the log, name them as the entry does.
+// hidden are the values that an entry's variables, its headers and a login put into what is sent to a server. Texts
+// about the server, which go to the user, the model and the log, name them as the entry does.
 type hidden struct {
 	mu    sync.Mutex
 	pairs []string // value, name, and so on; longer values first
@@ -61,7 +62,8 @@ func (h *hidden) replace(value, name string) {
 func (h *hidden) addHeaders(headers http.Header) {
 	for name := range headers {
 		low := strings.ToLower(name)
-		if !slices.ContainsFunc([]string{"auth", "key", "token", "secret", "cookie", "pass", "session"}, func(word string) bool { return strings.Contains(low, word) }) {
+		if !slices.ContainsFunc([]string{"auth", "key", "token", "secret", "cookie", "pass", "session"},
+			func(word string) bool { return strings.Contains(low, word) }) {
 			continue
 		}
 		secret := headers.Get(name)

@@ -22,10 +22,12 @@ func TestErrorsShowNoValueThatAnEntryFillsIn(t *testing.T) {
 			official.ServeHTTP(w, r)
 			return
 		}
-		http.Error(w, r.URL.String()+" "+r.URL.Query().Get("k")+" "+r.Header.Get("Authorization")+" "+r.Header.Get("X-Api-Key"), http.StatusInternalServerError)
+		http.Error(w, r.URL.String()+" "+r.URL.Query().Get("k")+" "+r.Header.Get("Authorization")+" "+
+			r.Header.Get("X-Api-Key"), http.StatusInternalServerError)
 	}), nil)
 	entry := map[string]any{
-		"type": "http", "url": url + "/mcp?k=${ISSUES_KEY}", "headers": map[string]string{"Authorization": "Bearer ${ISSUES_TOKEN}"},
+		"type": "http", "url": url + "/mcp?k=${ISSUES_KEY}",
+		"headers":       map[string]string{"Authorization": "Bearer ${ISSUES_TOKEN}"},
 		"headersHelper": `echo '{"X-Api-Key": "` + helped + `"}'; echo "the helper has ` + token + `" >&2`,
 	}
 	shows := func(b *bench, texts ...any) {

@@ -1,15 +1,16 @@
 // Package mcp makes the tools of MCP servers tools of lathe's.
 //
-// The words: a [Set] has the servers of an instance; a [View] is one session's use of them; a server is known when the tools it listed earlier are
-// kept on disk, so that they can be offered before it runs.
+// The words: a [Set] has the servers of an instance; a [View] is one session's use of them; a server is known when the
+// tools it listed earlier are kept on disk, so that they can be offered before it runs.
 //
 // Promises:
 //
-//   - A known server starts with the first call of its tools, and nothing waits for it before. Any other starts beside the first request; a run in
-//     which nobody could ask again later waits for it some seconds.
-//   - A server is a stranger. Its descriptions and results are bounded and never trusted; its tools ask like any that are not known; a tool whose
-//     description changed is withheld until the user accepts the change.
-//   - A call ends with a result, an error text or its context: a server that is dead, slow or mad costs no more. One that crashed starts again
+//   - A known server starts with the first call of its tools, and nothing waits for it before. Any other starts beside
+//     the first request; a run in which nobody could ask again later waits for it some seconds.
+//   - A server is a stranger. Its descriptions and results are bounded and never trusted; its tools ask like any that
+//     are not known; a tool whose description changed is withheld until the user accepts the change.
+//   - A call ends with a result, an error text or its context: a server that is dead, slow or mad costs no more. One
+//     that crashed starts again
 //     with the next call, after a growing wait.
 //   - A server's processes end with the set.
 package mcp
@@ -43,18 +44,20 @@ type Options struct {
 	Runner  *sandbox.Runner
 	Environ func() []string // of servers, before lathe's keys are removed
 	Clean   sandbox.Options
-	// Confine returns the boundary of a program of an entry that the project or a plugin declares, and a function for its end. Nil, or a nil
-	// result: not confined.
+	// Confine returns the boundary of a program of an entry that the project or a plugin declares, and a function for its
+	// end. Nil, or a nil result: not confined.
 	Confine func(e *entry.Entry) (*sandbox.Confinement, func(), error)
 
-	// Host sends a message to a server in the process of the host that drives lathe, and returns its answer. Nil: there is no host.
+	// Host sends a message to a server in the process of the host that drives lathe, and returns its answer. Nil: there is
+	// no host.
 	Host func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 
-	// Elicit has the host that drives lathe answer a server's question to the user; params and result are those of elicitation/create. Nil: the
-	// sessions ask.
+	// Elicit has the host that drives lathe answer a server's question to the user; params and result are those of
+	// elicitation/create. Nil: the sessions ask.
 	Elicit func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
 
-	// Agents lists the servers that kinds of agents declare for themselves, so that a person can look at one and approve it. Nil: there are none.
+	// Agents lists the servers that kinds of agents declare for themselves, so that a person can look at one and approve
+	// it. Nil: there are none.
 	Agents func() []entry.Own
 
 	Logins func() *keyring.Store // where logins are kept; nil: there are none
@@ -94,7 +97,10 @@ type Set struct {
 
 // New makes the set; nothing is read or started.
 func New(o Options) *Set {
-	s := &Set{o: o, approvals: entry.OpenApprovals(o.StateHome, o.Root), views: map[*View]bool{}, asking: make(chan struct{}, 1), declined: map[string]bool{}}
+	s := &Set{
+		o: o, approvals: entry.OpenApprovals(o.StateHome, o.Root), views: map[*View]bool{},
+		asking: make(chan struct{}, 1), declined: map[string]bool{},
+	}
 	s.life, s.end = context.WithCancel(context.Background())
 	return s
 }
@@ -147,7 +153,8 @@ func (s *Set) choose(entries []entry.Entry, faults []string) {
 	for i, e := range chosen {
 		wg.Go(func() { servers[i] = s.newServer(e) })
 		if len(e.Missing) > 0 {
-			faults = append(faults, fmt.Sprintf("the MCP server %q names variables that are not set: %s", e.Name, strings.Join(e.Missing, ", ")))
+			faults = append(faults, fmt.Sprintf("the MCP server %q names variables that are not set: %s", e.Name,
+				strings.Join(e.Missing, ", ")))
 		}
 	}
 	wg.Wait()
@@ -267,7 +274,10 @@ func (s *Set) Status() []Status {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, e := range s.waiting {
-		out = append(out, Status{Name: e.Name, Scope: string(e.Scope), File: e.File, What: e.Describe(), Effects: e.Effects(), State: Unapproved})
+		out = append(out, Status{
+			Name: e.Name, Scope: string(e.Scope), File: e.File, What: e.Describe(),
+			Effects: e.Effects(), State: Unapproved,
+		})
 	}
 	return out
 }
@@ -282,7 +292,8 @@ func (s *Set) Faults() []string {
 	defer s.mu.Unlock()
 	out := slices.Clone(s.faults)
 	for _, e := range s.waiting {
-		out = append(out, fmt.Sprintf("the MCP server %q of %s is not started, because you have not approved it; see it with lathe mcp get %s, and approve it with lathe mcp approve %s", e.Name, e.File, e.Name, e.Name))
+		out = append(out, fmt.Sprintf("the MCP server %q of %s is not started, because you have not approved it; see it "+
+			"with lathe mcp get %s, and approve it with lathe mcp approve %s", e.Name, e.File, e.Name, e.Name))
 	}
 	return out
 }

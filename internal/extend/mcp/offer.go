@@ -11,7 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
 )
 
-// offer is what a server has beside tools. Prompts are kept for the next run, so that they can be typed before the server runs.
+// offer is what a server has beside tools. Prompts are kept for the next run, so that they can be typed before the
+// server runs.
 type offer struct {
 	mu        sync.Mutex
 	recalled  bool

@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
 )
 
-// An agent's own servers are those that the file of its kind declares. They are in the view of its session alone, where one hides the server
-// of the set that has its name, and they end with the view.
+// An agent's own servers are those that the file of its kind declares. They are in the view of its session alone, where
+// one hides the server of the set that has its name, and they end with the view.
 
 // servers are those of the set and the agent's own.
 func (w *View) servers() []*server {
@@ -67,8 +67,9 @@ func (s *Set) withOwn() []*server {
 	return out
 }
 
-// takeOwn starts the servers of the agent's own, and ends those of the kind that the agent was before. It waits for those whose tools are not
-// known: the agent is there to use them. The loop calls it before each step, one call after the other.
+// takeOwn starts the servers of the agent's own, and ends those of the kind that the agent was before. It waits for
+// those whose tools are not known: the agent is there to use them. The loop calls it before each step, one call after
+// the other.
 func (w *View) takeOwn(ctx context.Context) {
 	if w.seat.Own == nil {
 		return
@@ -137,8 +138,8 @@ func (w *View) endOwn() {
 	wg.Wait()
 }
 
-// askOwn asks, once in a run, about a server in an agent's file of the project, and reports whether it may start. Where nobody answers a notice
-// names it.
+// askOwn asks, once in a run, about a server in an agent's file of the project, and reports whether it may start. Where
+// nobody answers a notice names it.
 func (w *View) askOwn(ctx context.Context, e entry.Entry) bool {
 	s := w.set
 	select { // agents of one kind may begin at once
@@ -161,7 +162,8 @@ func (w *View) askOwn(ctx context.Context, e entry.Entry) bool {
 
 func (w *View) approveOwn(ctx context.Context, e entry.Entry) bool {
 	s := w.set
-	missing := fmt.Sprintf("the MCP server %q of the agent %s (%s) is not started, because you have not approved it; see it with lathe mcp get %s, and approve it with lathe mcp approve %s",
+	missing := fmt.Sprintf("the MCP server %q of the agent %s (%s) is not started, because you have not approved it; "+
+		"see it with lathe mcp get %s, and approve it with lathe mcp approve %s",
 		e.Name, e.Agent, e.File, e.ID(), e.ID())
 	if w.seat.Ask == nil {
 		w.notice(missing)
@@ -187,12 +189,17 @@ func (w *View) approveOwn(ctx context.Context, e entry.Entry) bool {
 func (s *Set) startQuestion(title string, e entry.Entry) event.Question {
 	return event.Question{
 		Title: title, Text: effectLines(e.Effects()), Preview: event.TextView{Text: string(e.Raw), Language: "json"},
-		Reason:  e.File + " declares it: it runs with your rights, and its tools become the model's",
-		Options: []event.Option{{ID: answerStart, Label: "Yes, until its entry changes"}, {ID: answerNot, Label: "Not now"}, {ID: answerNever, Label: "Never, unless its entry changes"}},
+		Reason: e.File + " declares it: it runs with your rights, and its tools become the model's",
+		Options: []event.Option{
+			{ID: answerStart, Label: "Yes, until its entry changes"},
+			{ID: answerNot, Label: "Not now"},
+			{ID: answerNever, Label: "Never, unless its entry changes"},
+		},
 	}
 }
 
-// ofAgent is a server that an agent's file declares, by the ID of its entry, apart from those that agents have at work: for a person who looks at it.
+// ofAgent is a server that an agent's file declares, by the ID of its entry, apart from those that agents have at work:
+// for a person who looks at it.
 func (s *Set) ofAgent(id string) *server {
 	agent, name, ok := strings.Cut(id, "/")
 	if !ok || s.o.Agents == nil {
@@ -205,7 +212,8 @@ func (s *Set) ofAgent(id string) *server {
 		return v
 	}
 	places := s.o.Places()
-	entries, _ := places.ReadOwn(slices.DeleteFunc(s.o.Agents(), func(o entry.Own) bool { return o.Agent != agent || o.Name != name }))
+	entries, _ := places.ReadOwn(slices.DeleteFunc(s.o.Agents(),
+		func(o entry.Own) bool { return o.Agent != agent || o.Name != name }))
 	if len(entries) == 0 {
 		return nil
 	}
@@ -219,8 +227,8 @@ func (s *Set) ofAgent(id string) *server {
 	return v
 }
 
-// OfAgents lists the servers that kinds of agents declare for themselves, by the IDs of their entries; none is started. The faults name those
-// that are left out.
+// OfAgents lists the servers that kinds of agents declare for themselves, by the IDs of their entries; none is started.
+// The faults name those that are left out.
 func (s *Set) OfAgents() (out []Status, faults []string) {
 	if s == nil || s.o.Agents == nil {
 		return nil, nil

@@ -12,7 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
 )
 
-// A server of the protocol of 2025-11-25 may want its question answered as a task: it gets the id of one at once, and fetches the answer later.
+// A server of the protocol of 2025-11-25 may want its question answered as a task: it gets the id of one at once, and
+// fetches the answer later.
 
 const (
 	mostTasks = 20              // of a server that are kept
@@ -61,10 +62,14 @@ func wantsTask(params json.RawMessage) bool {
 func (v *server) begin(answer func(context.Context) (any, *jsonrpc.Error)) (any, *jsonrpc.Error) {
 	ctx, cancel := context.WithCancel(v.set.life)
 	now := time.Now().UTC()
-	t := &ownTask{ID: rand.Text(), Status: "working", Made: now, Updated: now, LifeMs: taskLife.Milliseconds(), PollMs: taskPoll, finished: make(chan struct{}), cancel: cancel}
+	t := &ownTask{
+		ID: rand.Text(), Status: "working", Made: now, Updated: now, LifeMs: taskLife.Milliseconds(),
+		PollMs: taskPoll, finished: make(chan struct{}), cancel: cancel,
+	}
 	if !v.tasks.add(t) {
 		cancel()
-		return nil, &jsonrpc.Error{Code: jsonrpc.Internal, Message: "lathe keeps " + strconv.Itoa(mostTasks) + " tasks of a server at most"}
+		return nil, &jsonrpc.Error{Code: jsonrpc.Internal, Message: "lathe keeps " + strconv.Itoa(mostTasks) +
+			" tasks of a server at most"}
 	}
 	working := *t
 	started := v.set.spawn(func() {
@@ -82,7 +87,9 @@ func (v *server) begin(answer func(context.Context) (any, *jsonrpc.Error)) (any,
 func (o *ownTasks) add(t *ownTask) bool {
 	o.mu.Lock()
 	defer o.mu.Unlock()
-	o.all = slices.DeleteFunc(o.all, func(t *ownTask) bool { return t.Status != "working" && time.Since(t.Updated) > taskLife })
+	o.all = slices.DeleteFunc(o.all, func(t *ownTask) bool {
+		return t.Status != "working" && time.Since(t.Updated) > taskLife
+	})
 	if len(o.all) >= mostTasks {
 		at := slices.IndexFunc(o.all, func(t *ownTask) bool { return t.Status != "working" })
 		if at < 0 {

@@ -14,8 +14,8 @@ import (
 
 func init() { servers["asker"] = asker }
 
-// asker is a server whose tool sends requests to its client, one after another, and returns the answers. {ID} in the parameters of a request is the id
-// of the last task.
+// asker is a server whose tool sends requests to its client, one after another, and returns the answers. {ID} in the
+// parameters of a request is the id of the last task.
 func asker() {
 	in, task := json.NewDecoder(os.Stdin), ""
 	type message struct {
@@ -31,7 +31,8 @@ func asker() {
 	}
 	ask := func(n int, line string) string {
 		method, params, _ := strings.Cut(line, " ")
-		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":"ask%d","method":%q,"params":%s}`+"\n", n, method, strings.ReplaceAll(params, "{ID}", task))
+		fmt.Fprintf(os.Stdout, `{"jsonrpc":"2.0","id":"ask%d","method":%q,"params":%s}`+"\n", n, method,
+			strings.ReplaceAll(params, "{ID}", task))
 		for {
 			var m message
 			if in.Decode(&m) != nil {
@@ -97,7 +98,10 @@ func TestAServersQuestionIsAnsweredAsATask(t *testing.T) {
 		return strings.Split(b.text(t, "mcp__h__ask", object(t, map[string]string{"text": strings.Join(lines, "\n")})), "\n")
 	}
 	got := talk(question, `tasks/get {"taskId":"{ID}"}`, `tasks/list {}`, `tasks/get {"taskId":"none"}`)
-	for i, want := range []string{`"status":"working"`, `"status":"working"`, `"tasks":[{"taskId":"{ID}"`, "no such task"} {
+	for i, want := range []string{
+		`"status":"working"`, `"status":"working"`, `"tasks":[{"taskId":"{ID}"`,
+		"no such task",
+	} {
 		if !strings.Contains(got[i], want) {
 			t.Errorf("%s, want %s", got[i], want)
 		}
@@ -121,7 +125,8 @@ func TestAServersQuestionIsAnsweredAsATask(t *testing.T) {
 	for range 40 {
 		many = append(many, question)
 	}
-	if got := talk(many...); !strings.Contains(got[39], "20 tasks of a server at most") || !strings.Contains(got[10], `"working"`) {
+	if got := talk(many...); !strings.Contains(got[39], "20 tasks of a server at most") || !strings.Contains(got[10],
+		`"working"`) {
 		t.Error(got[10], got[39])
 	}
 }

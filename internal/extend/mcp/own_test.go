@@ -21,13 +21,17 @@ import (
 
 // agentFile is the file of a kind of agent with a server of its own.
 func agentFile(t *testing.T, server map[string]any, more string) string {
-	return "---\nname: helper\ndescription: Helps.\nmcpServers:\n  - own: " + object(t, server) + "\n  - other\n" + more + "---\nYou help.\n"
+	return "---\nname: helper\ndescription: Helps.\nmcpServers:\n  - own: " + object(t, server) + "\n  - other\n" + more +
+		"---\nYou help.\n"
 }
 
 // askHelper has the main conversation start a helper, whose first reply is the given one.
 func askHelper(first llmtest.Reply) *llmtest.Script {
 	s := llmtest.Replies(
-		llmtest.Say(llmtest.Tool("Task", map[string]any{"description": "help", "prompt": "help me", "subagent_type": "helper"})),
+		llmtest.Say(llmtest.Tool("Task", map[string]any{
+			"description": "help", "prompt": "help me",
+			"subagent_type": "helper",
+		})),
 		first,
 		llmtest.Say(llmtest.Text("It says hello.")),
 		llmtest.Say(llmtest.Text("Done.")),
@@ -102,7 +106,10 @@ func running(pid int) bool { return exec.Command("kill", "-0", strconv.Itoa(pid)
 
 // A list of tools limits the server too, and names it as a rule does.
 func TestTheListOfAnAgentsToolsHoldsForItsOwnServer(t *testing.T) {
-	for tools, has := range map[string]bool{"Read": false, "Read, mcp__own": true, "Read, mcp__own__*": true, "Read, mcp__own__env": false} {
+	for tools, has := range map[string]bool{
+		"Read": false, "Read, mcp__own": true, "Read, mcp__own__*": true,
+		"Read, mcp__own__env": false,
+	} {
 		f := newFolder(t, askHelper(echo()))
 		f.write(t, ".claude/agents/helper.md", agentFile(t, self("official"), "tools: "+tools+"\n"))
 		prompt(t, f.open(t, allowOwn, conversation.SessionOptions{}))
@@ -139,7 +146,8 @@ func TestAServerOfAProjectsAgentWaitsForApprovalOfItsContent(t *testing.T) {
 
 	f.write(t, "project/.claude/agents/helper.md", agentFile(t, self("official", "MORE=1"), ""))
 	f.serve(t, askHelper(echo()))
-	if said = prompt(t, f.open(t, allowOwn, conversation.SessionOptions{})); !strings.Contains(said, "lathe mcp approve helper/own") {
+	if said = prompt(t, f.open(t, allowOwn, conversation.SessionOptions{})); !strings.Contains(said,
+		"lathe mcp approve helper/own") {
 		t.Errorf("another entry counts as approved: %s", said)
 	}
 }
@@ -168,7 +176,8 @@ func TestAPersonApprovesAServerOfAProjectsAgentOnce(t *testing.T) {
 	asked := 0
 	for e := range sub.All(t.Context()) {
 		if q, ok := e.Body.(event.Asked); ok {
-			if asked++; !strings.Contains(q.Question.Title, "own") || !strings.Contains(q.Question.Title, "helper") || !strings.Contains(q.Question.Text, os.Args[0]) {
+			if asked++; !strings.Contains(q.Question.Title, "own") || !strings.Contains(q.Question.Title, "helper") ||
+				!strings.Contains(q.Question.Text, os.Args[0]) {
 				t.Errorf("%+v", q.Question)
 			}
 			if err := inst.Answer(e.Session, q.ID, event.Answer{Choice: "start"}); err != nil {
@@ -216,7 +225,10 @@ func TestAServerOfAnAgentRunsInTheAgentsWorktree(t *testing.T) {
 		t.Fatal(err)
 	}
 	f.write(t, "project/a.txt", "a\n")
-	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {"-c", "user.name=a", "-c", "user.email=a@b.c", "commit", "-qm", "a"}} {
+	for _, args := range [][]string{{"init", "-q"}, {"add", "."}, {
+		"-c", "user.name=a", "-c", "user.email=a@b.c",
+		"commit", "-qm", "a",
+	}} {
 		if out, err := exec.Command("git", append([]string{"-C", f.dir}, args...)...).CombinedOutput(); err != nil {
 			t.Fatalf("%v: %s", err, out)
 		}
@@ -228,16 +240,20 @@ func TestAServerOfAnAgentRunsInTheAgentsWorktree(t *testing.T) {
 	}
 }
 
-// Neither a run with the servers of the command line alone nor one with those of the administrator starts an agent's own.
+// Neither a run with the servers of the command line alone nor one with those of the administrator starts an agent's
+// own.
 func TestServersOfAgentsGiveWayToStrictAndManagedOnes(t *testing.T) {
 	f := newFolder(t, askHelper(echo()))
 	f.write(t, ".claude/agents/helper.md", agentFile(t, self("official"), ""))
-	said := prompt(t, f.open(t, func(o *conversation.Options) { o.Servers = serverset.Flags{Strict: true} }, conversation.SessionOptions{}))
+	said := prompt(t, f.open(t, func(o *conversation.Options) { o.Servers = serverset.Flags{Strict: true} },
+		conversation.SessionOptions{}))
 	if body := f.request(t, 2); !strings.Contains(said, "command line") || strings.Contains(body, "mcp__own") {
 		t.Errorf("a server of a file started: %s", said)
 	}
 
-	kinds, err := subagent.Given([]byte(`{"helper": {"description": "Helps.", "prompt": "You help.", "mcpServers": [{"own": `+object(t, self("official"))+`}]}}`), "command line")
+	kinds,
+		err := subagent.Given([]byte(`{"helper": {"description": "Helps.", "prompt": "You help.", "mcpServers": [{"own": `+
+		object(t, self("official"))+`}]}}`), "command line")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -252,11 +268,13 @@ func TestServersOfAgentsGiveWayToStrictAndManagedOnes(t *testing.T) {
 
 	own := entry.Own{Agent: "helper", Name: "own", Scope: entry.User, Raw: []byte(object(t, self("official")))}
 	places := entry.Places{Managed: []string{filepath.Join(f.home, ".claude/agents/helper.md")}} // is there
-	if list, faults := places.ReadOwn([]entry.Own{own}); len(list) > 0 || !strings.Contains(strings.Join(faults, ""), "administrator") {
+	if list, faults := places.ReadOwn([]entry.Own{own}); len(list) > 0 || !strings.Contains(strings.Join(faults, ""),
+		"administrator") {
 		t.Errorf("%+v %v", list, faults)
 	}
 	places = entry.Places{Policy: entry.Policy{Denied: []byte(`[{"serverName": "own"}]`)}}
-	if list, faults := places.ReadOwn([]entry.Own{own}); len(list) > 0 || !strings.Contains(strings.Join(faults, ""), "policy") {
+	if list, faults := places.ReadOwn([]entry.Own{own}); len(list) > 0 || !strings.Contains(strings.Join(faults, ""),
+		"policy") {
 		t.Errorf("%+v %v", list, faults)
 	}
 }

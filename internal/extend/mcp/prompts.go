@@ -37,7 +37,8 @@ func (s *Set) Prompts() []Prompt {
 			if strings.TrimSpace(p.Name) == "" {
 				continue
 			}
-			one := Prompt{Name: ToolName(v.entry.Name, p.Name), Server: v.entry.Name, Help: firstOf(p.Description, p.Title, p.Name), server: v, prompt: p}
+			one := Prompt{Name: ToolName(v.entry.Name, p.Name), Server: v.entry.Name, Help: firstOf(p.Description, p.Title,
+				p.Name), server: v, prompt: p}
 			for _, a := range p.Arguments {
 				if a.Required {
 					one.Args += " <" + a.Name + ">"
@@ -81,7 +82,8 @@ func (s *Set) FindPrompt(name string) (Prompt, bool) {
 	return all[at], true
 }
 
-// PromptNamed is FindPrompt, which starts the server that the name names where its prompts are not known. The error is that of its start.
+// PromptNamed is FindPrompt, which starts the server that the name names where its prompts are not known. The error is
+// that of its start.
 func (s *Set) PromptNamed(ctx context.Context, name string) (Prompt, bool, error) {
 	p, ok := s.FindPrompt(name)
 	if ok || s == nil {
@@ -108,8 +110,8 @@ func (s *Set) PromptNamed(ctx context.Context, name string) (Prompt, bool, error
 	return p, ok, nil
 }
 
-// Parse reads the arguments of a prompt as they are typed: words in the order of the arguments, or name=value. Quotes keep a text with blanks
-// together; the last argument takes all that is left. The error names the arguments.
+// Parse reads the arguments of a prompt as they are typed: words in the order of the arguments, or name=value. Quotes
+// keep a text with blanks together; the last argument takes all that is left. The error names the arguments.
 func (p Prompt) Parse(typed string) (map[string]string, error) {
 	out := map[string]string{}
 	args := p.prompt.Arguments
@@ -188,7 +190,8 @@ func (p Prompt) Complete(ctx context.Context, typed string) []event.Candidate {
 	name, lead := "", ""
 	if n, v, ok := strings.Cut(value, "="); ok && p.takes(n) {
 		name, lead, value = n, n+"=", v
-	} else if at := slices.IndexFunc(p.prompt.Arguments, func(a client.Argument) bool { return !hasKey(known, a.Name) }); at >= 0 {
+	} else if at := slices.IndexFunc(p.prompt.Arguments,
+		func(a client.Argument) bool { return !hasKey(known, a.Name) }); at >= 0 {
 		name = p.prompt.Arguments[at].Name
 	}
 	if name == "" {
@@ -237,7 +240,8 @@ func (w *View) prompt(ctx context.Context, m llm.Message) llm.Message {
 	parts, err := w.fetch(ctx, p, args)
 	if err != nil {
 		w.notice(fmt.Sprintf("the prompt /%s was not fetched: %v", p.Name, err))
-		parts = []llm.Part{llm.Text{Text: fmt.Sprintf("%s%q name=%q>\n(The prompt could not be fetched: %s)\n</mcp-prompt>", promptHead, p.Server, p.prompt.Name, w.clean(err.Error())), Origin: llm.OriginCommand}}
+		parts = []llm.Part{llm.Text{Text: fmt.Sprintf("%s%q name=%q>\n(The prompt could not be fetched: %s)\n</mcp-prompt>",
+			promptHead, p.Server, p.prompt.Name, w.clean(err.Error())), Origin: llm.OriginCommand}}
 	}
 	m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], parts...)
 	return m
@@ -248,8 +252,8 @@ type Expander interface {
 	Expansion(m llm.Message) (name, args, source, line string, ok bool)
 }
 
-// Expand returns the command that a message invokes, for the hooks: that of a file, else a prompt of a server, whose source is "mcp". A server
-// whose prompts are not known is started.
+// Expand returns the command that a message invokes, for the hooks: that of a file, else a prompt of a server, whose
+// source is "mcp". A server whose prompts are not known is started.
 func (w *View) Expand(m llm.Message, files Expander) (name, args, source, line string, ok bool) {
 	if name, args, source, line, ok = files.Expansion(m); ok {
 		return name, args, source, line, ok
@@ -306,7 +310,8 @@ func (w *View) fetch(ctx context.Context, p Prompt, args string) ([]llm.Part, er
 	if len(text) > maxPrompt {
 		text = strings.ToValidUTF8(text[:maxPrompt], "") + "\n[... the prompt is longer ...]"
 	}
-	text = fmt.Sprintf("%s%q name=%q>\n%s\n</mcp-prompt>", promptHead, p.Server, p.prompt.Name, strings.TrimSpace(strings.ReplaceAll(w.clean(text), "</mcp-prompt>", "&lt;/mcp-prompt>")))
+	text = fmt.Sprintf("%s%q name=%q>\n%s\n</mcp-prompt>", promptHead, p.Server, p.prompt.Name,
+		strings.TrimSpace(strings.ReplaceAll(w.clean(text), "</mcp-prompt>", "&lt;/mcp-prompt>")))
 	return append([]llm.Part{llm.Text{Text: text, Origin: llm.OriginCommand}}, media...), nil
 }
 

@@ -82,7 +82,10 @@ func TestHeadersComeFromTheEntryAndItsHelper(t *testing.T) {
 	})
 	count := filepath.Join(t.TempDir(), "count")
 	helper := `echo x >>` + count + `; echo "{\"Authorization\": \"Bearer $(wc -l <` + count + ` | tr -d ' ')\"}"`
-	b := newBench(t, map[string]any{"off": map[string]any{"type": "http", "url": url, "headers": map[string]string{"X-Fixed": "${TOKEN}"}, "headersHelper": helper}})
+	b := newBench(t, map[string]any{"off": map[string]any{
+		"type": "http", "url": url,
+		"headers": map[string]string{"X-Fixed": "${TOKEN}"}, "headersHelper": helper,
+	}})
 	b.start(t)
 	if got := b.text(t, "mcp__off__echo", `{"text":"x"}`); got != "echo: x" || refused.Load() != 1 {
 		t.Errorf("%q after %d refusals", got, refused.Load())
@@ -104,10 +107,20 @@ func TestAServerThatWantsCredentialsSaysSo(t *testing.T) {
 func TestRedirectsLeadNowhereElse(t *testing.T) {
 	secret := false
 	other := serve(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { secret = true }), nil)
-	for name, to := range map[string]string{"another server": other, "metadata of a cloud": "http://169.254.169.254/latest/meta-data/"} {
+	for name, to := range map[string]string{
+		"another server":      other,
+		"metadata of a cloud": "http://169.254.169.254/latest/meta-data/",
+	} {
 		t.Run(name, func(t *testing.T) {
-			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) { http.Redirect(w, r, to, http.StatusTemporaryRedirect) }), nil)
-			b := newBench(t, map[string]any{"off": map[string]any{"type": "http", "url": url}, "old": map[string]any{"type": "sse", "url": url}})
+			url := serve(t, http.HandlerFunc(func(w http.ResponseWriter,
+				r *http.Request,
+			) {
+				http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+			}), nil)
+			b := newBench(t, map[string]any{
+				"off": map[string]any{"type": "http", "url": url},
+				"old": map[string]any{"type": "sse", "url": url},
+			})
 			b.start(t)
 			for _, s := range b.set.Status() {
 				if s.State != mcp.Failed || !strings.Contains(s.Err, "redirects to another one") {
@@ -141,7 +154,10 @@ func TestTheOlderTransportPostsToItsOwnOriginOnly(t *testing.T) {
 }
 
 func TestNoServerIsAtAnAddressOfMetadata(t *testing.T) {
-	for _, host := range []string{"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]", "[fd00:ec2::254]", "100.100.100.200", "168.63.129.16"} {
+	for _, host := range []string{
+		"169.254.169.254", "[fe80::1]", "[::ffff:169.254.169.254]", "[64:ff9b::a9fe:a9fe]",
+		"[fd00:ec2::254]", "100.100.100.200", "168.63.129.16",
+	} {
 		b := newBench(t, map[string]any{"direct": map[string]any{"type": "http", "url": "http://" + host + "/mcp"}})
 		b.start(t)
 		if s := b.set.Status()[0]; s.State != mcp.Failed || !strings.Contains(s.Err, "where clouds have their metadata") {

@@ -28,12 +28,15 @@ func (w *View) resourceTools(removed func(name string) bool) (out []agent.Tool) 
 	if w.forResources == nil {
 		w.forResources = []agent.Tool{
 			agent.NewTool(llm.ToolSpec{
-				Name: call.ListResources, Description: "Lists the resources (files, records, pages) that MCP servers offer, and the templates of their addresses",
-				Schema: json.RawMessage(`{"type":"object","properties":{"server":{"type":"string","description":"only this server's"}}}`),
+				Name: call.ListResources, Description: "Lists the resources (files, records, pages) that MCP servers offer, and " +
+					"the templates of their addresses",
+				Schema: json.RawMessage(
+					`{"type":"object","properties":{"server":{"type":"string","description":"only this server's"}}}`),
 			}, w.planList),
 			agent.NewTool(llm.ToolSpec{
 				Name: call.ReadResource, Description: "Reads a resource of an MCP server",
-				Schema: json.RawMessage(`{"type":"object","properties":{"server":{"type":"string"},"uri":{"type":"string"}},"required":["server","uri"]}`),
+				Schema: json.RawMessage(
+					`{"type":"object","properties":{"server":{"type":"string"},"uri":{"type":"string"}},"required":["server","uri"]}`),
 			}, w.planRead),
 		}
 	}

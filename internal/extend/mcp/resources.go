@@ -20,7 +20,8 @@ const (
 	resourcesTable = 400 // lines of ListMcpResourcesTool
 )
 
-// Attach adds to a message of the user the prompt that it invokes (/mcp__server__prompt) and the resources that it names (@server:uri).
+// Attach adds to a message of the user the prompt that it invokes (/mcp__server__prompt) and the resources that it
+// names (@server:uri).
 func (w *View) Attach(ctx context.Context, m llm.Message) llm.Message {
 	text := authored(m)
 	if !strings.ContainsAny(text, "/@") {
@@ -39,7 +40,10 @@ func (w *View) Attach(ctx context.Context, m llm.Message) llm.Message {
 	for _, r := range found {
 		mention := r.server.entry.Name + ":" + r.uri
 		open := "<mcp-resource name=" + strconv.Quote(mention) + ">"
-		if slices.ContainsFunc(m.Parts, func(p llm.Part) bool { t, ok := p.(llm.Text); return ok && strings.HasPrefix(t.Text, open) }) {
+		if slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
+			t, ok := p.(llm.Text)
+			return ok && strings.HasPrefix(t.Text, open)
+		}) {
 			continue // sent again as it was
 		}
 		text, media, err := w.read(ctx, r.server, r.uri)
@@ -134,8 +138,8 @@ func (v *server) updated(uri string) {
 	}
 }
 
-// CompleteResource completes @server:uri from the resources and templates of a server; text is without the @. Without a colon it offers the servers
-// that have resources.
+// CompleteResource completes @server:uri from the resources and templates of a server; text is without the @. Without a
+// colon it offers the servers that have resources.
 func (s *Set) CompleteResource(ctx context.Context, text string, limit int) (out []event.Candidate) {
 	if s == nil {
 		return nil
@@ -163,7 +167,8 @@ func (v *server) completeResource(ctx context.Context, typed string) (out []even
 		return nil
 	}
 	for _, r := range resources {
-		if strings.Contains(strings.ToLower(r.URI+" "+r.Name), strings.ToLower(typed)) && !strings.ContainsAny(r.URI, " \t\n") {
+		if strings.Contains(strings.ToLower(r.URI+" "+r.Name), strings.ToLower(typed)) && !strings.ContainsAny(r.URI,
+			" \t\n") {
 			out = append(out, event.Candidate{Text: v.entry.Name + ":" + r.URI, Help: firstOf(r.Title, r.Description, r.Name)})
 		}
 	}
@@ -179,7 +184,10 @@ func (v *server) completeTemplate(ctx context.Context, t client.Resource, typed 
 	help := firstOf(t.Title, t.Description, t.Name)
 	if at.variable == "" {
 		if at.fixed != "" && strings.HasPrefix(at.fixed, typed) {
-			out = append(out, event.Candidate{Text: v.entry.Name + ":" + at.fixed, Label: v.entry.Name + ":" + t.Template, Help: help})
+			out = append(out, event.Candidate{
+				Text: v.entry.Name + ":" + at.fixed, Label: v.entry.Name + ":" + t.Template,
+				Help: help,
+			})
 		}
 		return out
 	}
@@ -193,7 +201,10 @@ func (v *server) completeTemplate(ctx context.Context, t client.Resource, typed 
 	}
 	for _, value := range values {
 		if !strings.ContainsAny(value, " \t\n") {
-			out = append(out, event.Candidate{Text: v.entry.Name + ":" + at.fixed + value + at.after, Help: cmp.Or(help, at.variable)})
+			out = append(out, event.Candidate{
+				Text: v.entry.Name + ":" + at.fixed + value + at.after,
+				Help: cmp.Or(help, at.variable),
+			})
 		}
 	}
 	return out

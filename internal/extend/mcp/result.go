@@ -44,7 +44,8 @@ func (w *View) result(ctx context.Context, server, name string, r *client.Result
 		whole = "(the result is empty)"
 	}
 	if whole != "" {
-		out.Parts = append([]llm.Part{llm.Text{Text: untrusted("the MCP server "+server) + w.clean(w.bounded(ctx, name, whole))}}, out.Parts...)
+		out.Parts = append([]llm.Part{llm.Text{Text: untrusted("the MCP server "+server) +
+			w.clean(w.bounded(ctx, name, whole))}}, out.Parts...)
 		out.View = event.TextView{Text: whole[:min(len(whole), 50_000)]}
 	}
 	out.Meta = map[string]any{"isError": r.IsError}
@@ -67,7 +68,8 @@ func (w *View) text(ctx context.Context, name string, c client.Content) string {
 		}
 		return w.resource(ctx, name, *c.Resource)
 	case "resource_link":
-		return strings.TrimSuffix(fmt.Sprintf("Resource %s (%s), which %s reads: %s", c.URI, c.Name, call.ReadResource, c.Description), ": ")
+		return strings.TrimSuffix(fmt.Sprintf("Resource %s (%s), which %s reads: %s", c.URI, c.Name, call.ReadResource,
+			c.Description), ": ")
 	}
 	return fmt.Sprintf("(content of the type %q, which lathe does not know)", c.Type)
 }
@@ -107,7 +109,8 @@ func (w *View) bounded(ctx context.Context, name, text string) string {
 		where = "is in " + path + ": read or search it there"
 	}
 	head := strings.ToValidUTF8(text[:min(len(text), excerptBytes, limit*bytesPerToken)], "")
-	return fmt.Sprintf("%s\n[... the result has about %d tokens, more than the %d that are shown at once (MAX_MCP_OUTPUT_TOKENS). All of it %s ...]", head, len(text)/bytesPerToken, limit, where)
+	return fmt.Sprintf("%s\n[... the result has about %d tokens, more than the %d that are shown at once "+
+		"(MAX_MCP_OUTPUT_TOKENS). All of it %s ...]", head, len(text)/bytesPerToken, limit, where)
 }
 
 // untrusted begins a text of a server that the model gets.

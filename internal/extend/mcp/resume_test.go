@@ -8,7 +8,8 @@ import (
 	"testing"
 )
 
-// cutting is an HTTP server that cuts the stream of each call after its first event. A client that resumes after that event gets the answer.
+// cutting is an HTTP server that cuts the stream of each call after its first event. A client that resumes after that
+// event gets the answer.
 type cutting struct {
 	mu      sync.Mutex
 	call    json.RawMessage // the id that waits for its answer
@@ -39,7 +40,8 @@ func (s *cutting) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.call = m.ID
 		s.mu.Unlock()
 		w.Header().Set("Content-Type", "text/event-stream")
-		_, _ = fmt.Fprint(w, "id: event-7\nretry: 1\ndata: {\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"begun\"}}\n\n")
+		_, _ = fmt.Fprint(w, "id: event-7\nretry: 1\ndata: "+
+			"{\"jsonrpc\":\"2.0\",\"method\":\"notifications/message\",\"params\":{\"level\":\"info\",\"data\":\"begun\"}}\n\n")
 		w.(http.Flusher).Flush()
 		panic(http.ErrAbortHandler) // the connection breaks
 	default:
@@ -58,7 +60,10 @@ func (s *cutting) resume(w http.ResponseWriter, r *http.Request) {
 	call := s.call
 	s.mu.Unlock()
 	w.Header().Set("Content-Type", "text/event-stream")
-	_, _ = fmt.Fprintf(w, "id: event-8\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done after all\"}]}}\n\n", call)
+	_,
+		_ = fmt.Fprintf(w,
+		"id: event-8\ndata: {\"jsonrpc\":\"2.0\",\"id\":%s,\"result\":{\"content\":[{\"type\":\"text\",\"text\":\"done "+
+			"after all\"}]}}\n\n", call)
 }
 
 func TestACutStreamIsResumedAfterItsLastEvent(t *testing.T) {

@@ -76,7 +76,8 @@ func (v *server) sample(ctx context.Context, params json.RawMessage) (any, *json
 	}
 	w.mu.Unlock()
 	if need >= left {
-		return nil, &jsonrpc.Error{Code: refused, Message: fmt.Sprintf("the budget of this session for requests of the server is used up: %d tokens (samplingTokens)", budget)}
+		return nil, &jsonrpc.Error{Code: refused, Message: fmt.Sprintf(
+			"the budget of this session for requests of the server is used up: %d tokens (samplingTokens)", budget)}
 	}
 	used := 0
 	defer func() {
@@ -159,9 +160,15 @@ func (v *server) allowsSample(ctx context.Context, w *View, in *sampleRequest, r
 		fmt.Fprintf(&b, "%s: %s\n", m.Role, m.PlainText())
 	}
 	a, err := w.seat.Ask(ctx, event.Question{
-		Title: "May the MCP server " + v.entry.Name + " have the model answer this?", Preview: event.TextView{Text: b.String()},
-		Reason:  fmt.Sprintf("the request is the server's and the cost is yours; about %d tokens and an answer of up to %d, of %d that are left of %d in this session", llm.EstimateRequest(r), r.MaxTokens, left, budget),
-		Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes, this one"}, {ID: event.ChoiceSession, Label: "Yes, within its budget in this session"}, {ID: event.ChoiceNo, Label: "No"}},
+		Title:   "May the MCP server " + v.entry.Name + " have the model answer this?",
+		Preview: event.TextView{Text: b.String()},
+		Reason: fmt.Sprintf("the request is the server's and the cost is yours; about %d tokens and an answer of up to "+
+			"%d, of %d that are left of %d in this session", llm.EstimateRequest(r), r.MaxTokens, left, budget),
+		Options: []event.Option{
+			{ID: event.ChoiceOnce, Label: "Yes, this one"},
+			{ID: event.ChoiceSession, Label: "Yes, within its budget in this session"},
+			{ID: event.ChoiceNo, Label: "No"},
+		},
 	})
 	if err != nil || a.Canceled {
 		return false
@@ -175,7 +182,9 @@ func (v *server) allowsSample(ctx context.Context, w *View, in *sampleRequest, r
 }
 
 // answerSample sends the request and counts its tokens.
-func (v *server) answerSample(ctx context.Context, w *View, in *sampleRequest, r *llm.Request, used *int) (any, *jsonrpc.Error) {
+func (v *server) answerSample(ctx context.Context, w *View, in *sampleRequest, r *llm.Request, used *int) (any,
+	*jsonrpc.Error,
+) {
 	id := "" // the small one
 	if w.seat.Model != nil && max(in.Prefers.Cost, in.Prefers.Speed) <= in.Prefers.Intelligence {
 		id = w.seat.Model().ID
@@ -206,5 +215,8 @@ func (v *server) answerSample(ctx context.Context, w *View, in *sampleRequest, r
 	if said.Stop == llm.StopMaxTokens {
 		reason = "maxTokens"
 	}
-	return map[string]any{"role": "assistant", "content": map[string]string{"type": "text", "text": text}, "model": m.Info().ID, "stopReason": reason}, nil
+	return map[string]any{
+		"role": "assistant", "content": map[string]string{"type": "text", "text": text},
+		"model": m.Info().ID, "stopReason": reason,
+	}, nil
 }

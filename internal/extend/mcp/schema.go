@@ -11,8 +11,9 @@ import (
 // anyObject stands for a schema that cannot be used.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
-// Schema makes of a server's schema one that every provider takes as that of a tool: an object at its root, without alternatives there, whose
-// properties are joined and of which only those that all alternatives require are required. A schema that is fit stays as it is.
+// Schema makes of a server's schema one that every provider takes as that of a tool: an object at its root, without
+// alternatives there, whose properties are joined and of which only those that all alternatives require are required. A
+// schema that is fit stays as it is.
 func Schema(raw json.RawMessage) json.RawMessage {
 	var root map[string]json.RawMessage
 	if len(raw) > maxSchema || json.Unmarshal(raw, &root) != nil || root == nil {
@@ -87,8 +88,9 @@ func flatten(root map[string]json.RawMessage, raw json.RawMessage, all bool) {
 	}
 }
 
-// cleanSchema makes the texts of a schema safe to send. Names keep their characters, since a call has to repeat them (speaks has refused those with
-// a tag), and so do values, unless they hold a tag in which lathe speaks. A schema without such texts stays as it is.
+// cleanSchema makes the texts of a schema safe to send. Names keep their characters, since a call has to repeat them
+// (speaks has refused those with a tag), and so do values, unless they hold a tag in which lathe speaks. A schema
+// without such texts stays as it is.
 func cleanSchema(raw json.RawMessage, clean func(string) string) json.RawMessage {
 	if bytes.IndexFunc(raw, func(r rune) bool { return r == '<' || r == '\\' || r >= 0x7F }) < 0 {
 		return raw
@@ -145,10 +147,12 @@ func cleanTag(s string, clean func(string) string) string {
 
 func holdsTag(s string) bool { return strings.Contains(strings.ToLower(s), "system-reminder") }
 
-// speaks reports whether a name in a schema holds a tag in which lathe speaks. Under another name the server would not know it.
+// speaks reports whether a name in a schema holds a tag in which lathe speaks. Under another name the server would not
+// know it.
 func speaks(schema json.RawMessage) bool {
 	var root any
-	return (holdsTag(string(schema)) || bytes.IndexByte(schema, '\\') >= 0) && json.Unmarshal(schema, &root) == nil && namesHoldTag(root)
+	return (holdsTag(string(schema)) || bytes.IndexByte(schema, '\\') >= 0) && json.Unmarshal(schema, &root) == nil &&
+		namesHoldTag(root)
 }
 
 func namesHoldTag(v any) bool {

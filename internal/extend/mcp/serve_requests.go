@@ -85,7 +85,8 @@ func (v *server) caller(fit func(*View) bool) *View {
 	return nil
 }
 
-// serves notes that the session waits for a server, until the function that it returns is called: the server's questions go to it.
+// serves notes that the session waits for a server, until the function that it returns is called: the server's
+// questions go to it.
 func (w *View) serves(v *server) func() {
 	v.mu.Lock()
 	defer v.mu.Unlock()

@@ -85,7 +85,8 @@ func (v *server) isKnown() bool {
 
 var errDisabled = errors.New("the server is disabled")
 
-// connect returns the connection, and starts the server where there is none. Callers that come meanwhile share the attempt.
+// connect returns the connection, and starts the server where there is none. Callers that come meanwhile share the
+// attempt.
 func (v *server) connect(ctx context.Context) (*client.Client, error) {
 	v.mu.Lock()
 	if v.disabled {
@@ -99,7 +100,8 @@ func (v *server) connect(ctx context.Context) (*client.Client, error) {
 	if v.starting == nil {
 		if wait := time.Until(v.retryAt); wait > 0 {
 			defer v.mu.Unlock()
-			return nil, fmt.Errorf("it failed %d times and is not started again for %s; the last error: %w", v.failures, wait.Round(time.Second), v.err)
+			return nil, fmt.Errorf("it failed %d times and is not started again for %s; the last error: %w", v.failures,
+				wait.Round(time.Second), v.err)
 		}
 		a := &start{done: make(chan struct{})}
 		if !v.set.spawn(func() { v.start(a) }) {
@@ -121,7 +123,8 @@ func (v *server) connect(ctx context.Context) (*client.Client, error) {
 // start runs one attempt; it belongs to the set and not to the call that wanted it.
 func (v *server) start(a *start) {
 	timeout := v.limit(startTimeout)
-	ctx, cancel := context.WithTimeoutCause(v.set.life, timeout, fmt.Errorf("it did not answer within %s; MCP_TIMEOUT sets the time in milliseconds", timeout))
+	ctx, cancel := context.WithTimeoutCause(v.set.life, timeout,
+		fmt.Errorf("it did not answer within %s; MCP_TIMEOUT sets the time in milliseconds", timeout))
 	defer cancel()
 	v.mu.Lock()
 	handshake := v.handshake
@@ -222,10 +225,12 @@ func (v *server) shut() {
 	}
 }
 
-// dial makes the connection. A program that ends when it is asked for its versions is started again and gets the handshake, also in later runs.
+// dial makes the connection. A program that ends when it is asked for its versions is started again and gets the
+// handshake, also in later runs.
 func (v *server) dial(ctx context.Context) (*client.Client, error) {
 	v.mu.Lock()
-	known := v.handshake || v.entry.Type == entry.SSE || v.entry.Type == entry.SDK // both are older than the versions without one
+	// both are older than the versions without one
+	known := v.handshake || v.entry.Type == entry.SSE || v.entry.Type == entry.SDK
 	v.mu.Unlock()
 	c, err := v.dialAs(ctx, known)
 	if v.entry.Type != entry.Stdio || !errors.Is(err, client.ErrProbed) || ctx.Err() != nil {
@@ -246,7 +251,8 @@ func (v *server) dialAs(ctx context.Context, handshake bool) (*client.Client, er
 	}
 	return client.Connect(ctx, t, client.Options{
 		Handshake: handshake,
-		Info:      client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note, Logged: v.logged,
+		Info:      client.Info{Name: "lathe", Title: "lathe", Version: cmp.Or(v.set.o.Version, "0")}, Log: v.log.note,
+		Logged:  v.logged,
 		Request: v.serve, Offers: v.offers(), Updated: v.updated, Completed: v.completed,
 		Changed: func(kind string) {
 			if kind == "resources" {
@@ -271,7 +277,8 @@ func (v *server) transport(ctx context.Context) (jsonrpc.Transport, error) {
 // relistPause is the shortest time between two readings of a list that its server keeps changing.
 const relistPause = time.Second
 
-// relist reads the lists of tools and prompts anew, after the server announced a change. Announcements that come meanwhile lead to one more reading.
+// relist reads the lists of tools and prompts anew, after the server announced a change. Announcements that come
+// meanwhile lead to one more reading.
 func (v *server) relist() {
 	v.mu.Lock()
 	v.stale = true
@@ -318,8 +325,11 @@ func (v *server) relistOnce() bool {
 	return true
 }
 
-// call calls a tool. The timeout is that of the entry or MCP_TOOL_TIMEOUT; a call without any sign of progress ends earlier.
-func (v *server) call(ctx context.Context, tool string, input json.RawMessage, progress func(jsonrpc.Progress)) (*client.Result, error) {
+// call calls a tool. The timeout is that of the entry or MCP_TOOL_TIMEOUT; a call without any sign of progress ends
+// earlier.
+func (v *server) call(ctx context.Context, tool string, input json.RawMessage, progress func(jsonrpc.Progress)) (
+	*client.Result, error,
+) {
 	c, err := v.connect(ctx)
 	if err != nil {
 		return nil, err
@@ -333,7 +343,8 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 		limit = time.Duration(ms) * time.Millisecond
 	}
 	limit = entry.Timeout(v.entry.TimeoutMs, limit)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the call took longer than %s and was cancelled", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the call took longer than %s and was cancelled",
+		limit))
 	defer cancel()
 	idle := idleTimeout
 	if v.entry.Type != entry.Stdio {
@@ -384,7 +395,10 @@ func (v *server) whenIdle(idle time.Duration, stop context.CancelCauseFunc) *tim
 func (v *server) status() Status {
 	v.mu.Lock()
 	defer v.mu.Unlock()
-	out := Status{Name: v.entry.Name, Scope: string(v.entry.Scope), File: v.entry.File, What: v.entry.Describe(), Effects: v.entry.Effects(), State: cmp.Or(v.state, Pending), Withheld: v.withheld, Tokens: v.tokens}
+	out := Status{
+		Name: v.entry.Name, Scope: string(v.entry.Scope), File: v.entry.File, What: v.entry.Describe(),
+		Effects: v.entry.Effects(), State: cmp.Or(v.state, Pending), Withheld: v.withheld, Tokens: v.tokens,
+	}
 	if v.disabled {
 		out.State = Disabled
 	}

@@ -54,7 +54,9 @@ func (f *folder) write(t *testing.T, name, text string) {
 	}
 }
 
-func (f *folder) open(t *testing.T, change func(*conversation.Options), so conversation.SessionOptions) *conversation.Session {
+func (f *folder) open(t *testing.T, change func(*conversation.Options),
+	so conversation.SessionOptions,
+) *conversation.Session {
 	t.Helper()
 	s, err := f.instance(t, change).NewSession(t.Context(), so)
 	if err != nil {
@@ -66,7 +68,10 @@ func (f *folder) open(t *testing.T, change func(*conversation.Options), so conve
 
 func (f *folder) instance(t *testing.T, change func(*conversation.Options)) *conversation.Instance {
 	t.Helper()
-	env := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" + f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
+	env := []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" + f.srv.URL(),
+		"ANTHROPIC_API_KEY=sk-test",
+	}
 	cfg, err := config.Load(config.Options{Dir: f.dir, Environ: env, ManagedPaths: []string{}})
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +162,8 @@ func TestRulesOnServersAndToolsHold(t *testing.T) {
 }
 
 func TestAServerOfTheProjectWaitsForApprovalOfItsExactEntry(t *testing.T) {
-	f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("one")), llmtest.Say(llmtest.Text("two")), llmtest.Say(llmtest.Text("three"))))
+	f := newFolder(t, llmtest.Replies(llmtest.Say(llmtest.Text("one")), llmtest.Say(llmtest.Text("two")),
+		llmtest.Say(llmtest.Text("three"))))
 	f.write(t, "project/.mcp.json", configOf(t, map[string]any{"off": self("official")}))
 	s := f.open(t, nil, conversation.SessionOptions{})
 	notices := s.Subscribe(t.Context())
@@ -166,7 +172,8 @@ func TestAServerOfTheProjectWaitsForApprovalOfItsExactEntry(t *testing.T) {
 	}
 	said := false
 	for e := range notices.All(t.Context()) {
-		if n, ok := e.Body.(event.Notice); ok && strings.Contains(n.Text, `"off"`) && strings.Contains(n.Text, "not approved") {
+		if n, ok := e.Body.(event.Notice); ok && strings.Contains(n.Text, `"off"`) && strings.Contains(n.Text,
+			"not approved") {
 			said = true
 		}
 		if _, ok := e.Body.(event.TurnEnd); ok {

@@ -66,7 +66,10 @@ func (v *server) accept(tools []client.Tool) {
 			continue
 		}
 		taken[name] = t.Name
-		l := &listed{server: v, tool: t, spec: llm.ToolSpec{Name: name, Description: v.describe(t), Schema: Schema(t.InputSchema)}}
+		l := &listed{server: v, tool: t, spec: llm.ToolSpec{
+			Name: name, Description: v.describe(t),
+			Schema: Schema(t.InputSchema),
+		}}
 		v.tokens += size(l.spec)
 		v.listed = append(v.listed, l)
 	}
@@ -85,7 +88,8 @@ func (v *server) unfit(t client.Tool, taken string) string {
 	case strings.Contains(t.Name, Prefix) || strings.HasPrefix(t.Name, "_"):
 		return fmt.Sprintf("the tool %q: its name imitates another server's", t.Name)
 	case slices.Contains(v.set.o.Builtin, t.Name) && !slices.Contains(v.entry.EnabledTools, t.Name):
-		return fmt.Sprintf("the tool %q: its name imitates lathe's own tool; name it in enabledTools of the server's entry to use it", t.Name)
+		return fmt.Sprintf("the tool %q: its name imitates lathe's own tool; name it in enabledTools of the server's "+
+			"entry to use it", t.Name)
 	case speaks(t.InputSchema):
 		return fmt.Sprintf("the tool %q: a name in its schema holds a tag in which lathe speaks to the model", t.Name)
 	}
@@ -107,8 +111,9 @@ func (v *server) describe(t client.Tool) string {
 	return strings.TrimSpace("[described by the MCP server " + v.entry.Name + "] " + text)
 }
 
-// take compares a list with the accepted one and reports whether the tools that are offered changed. The first list, and tools that are new, are
-// accepted; those whose description or schema is another wait for the user. The caller holds mu.
+// take compares a list with the accepted one and reports whether the tools that are offered changed. The first list,
+// and tools that are new, are accepted; those whose description or schema is another wait for the user. The caller
+// holds mu.
 func (v *server) take(tools []client.Tool) (changed bool) {
 	v.recall()
 	if !v.known || v.accepted.Tools == nil {
@@ -129,7 +134,8 @@ func (v *server) take(tools []client.Tool) (changed bool) {
 			usable = append(usable, t)
 		default:
 			same = false
-			differs = append(differs, fmt.Sprintf("the tool %q: its description changed since you accepted it; see lathe mcp get %s", t.Name, v.entry.ID()))
+			differs = append(differs, fmt.Sprintf("the tool %q: its description changed since you accepted it; see lathe mcp "+
+				"get %s", t.Name, v.entry.ID()))
 		}
 	}
 	v.proposed = nil
@@ -158,7 +164,8 @@ func (v *server) adopt(tools []client.Tool) {
 // accepted are the tools whose descriptions the user accepted.
 type accepted struct {
 	Tools []client.Tool `json:"tools"` // that the server lists
-	Gone  []client.Tool `json:"gone"`  // that it listed earlier; one that comes back with another description is a changed one
+	// that it listed earlier; one that comes back with another description is a changed one
+	Gone []client.Tool `json:"gone"`
 }
 
 func (a *accepted) byName() map[string]client.Tool {
@@ -183,7 +190,8 @@ func (a *accepted) become(tools []client.Tool) {
 
 // equal reports whether two descriptions of a tool are one for the model.
 func equal(a, b client.Tool) bool {
-	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && bytes.Equal(compact(a.InputSchema), compact(b.InputSchema))
+	return a.Name == b.Name && a.Title == b.Title && a.Description == b.Description && bytes.Equal(compact(a.InputSchema),
+		compact(b.InputSchema))
 }
 
 func compact(raw json.RawMessage) []byte {
@@ -230,13 +238,15 @@ func (v *server) notOffered(tool string) error {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	if slices.ContainsFunc(v.proposed, func(t client.Tool) bool { return t.Name == tool }) {
-		return notOfferedError(fmt.Sprintf("The MCP server %s changed its tool %s, and the user has not accepted the change; lathe mcp get %s shows it.", v.entry.Name, tool, v.entry.ID()))
+		return notOfferedError(fmt.Sprintf("The MCP server %s changed its tool %s, and the user has not accepted the "+
+			"change; lathe mcp get %s shows it.", v.entry.Name, tool, v.entry.ID()))
 	}
 	var names []string
 	for _, l := range v.listed {
 		names = append(names, l.tool.Name)
 	}
-	return notOfferedError(fmt.Sprintf("The MCP server %s has no tool %s any more. Its tools are: %s", v.entry.Name, tool, strings.Join(names, ", ")))
+	return notOfferedError(fmt.Sprintf("The MCP server %s has no tool %s any more. Its tools are: %s", v.entry.Name, tool,
+		strings.Join(names, ", ")))
 }
 
 // Accept accepts the descriptions that a server changed.
@@ -269,12 +279,14 @@ func (v *server) askChanges() {
 	for _, w := range v.views() {
 		if w.seat.Ask == nil {
 			if w.seat.Notice != nil {
-				w.seat.Notice(fmt.Sprintf("the MCP server %s changed the description of tools that you accepted; they are withheld until you accept them: lathe mcp get %s shows the changes", v.entry.Name, v.entry.ID()))
+				w.seat.Notice(fmt.Sprintf("the MCP server %s changed the description of tools that you accepted; they are "+
+					"withheld until you accept them: lathe mcp get %s shows the changes", v.entry.Name, v.entry.ID()))
 			}
 			continue
 		}
 		a, err := w.seat.Ask(v.set.life, event.Question{
-			Title: "The MCP server " + v.entry.Name + " changed its tools. Use them as they are now?", Preview: event.TextView{Text: v.Changes(), Language: "diff"},
+			Title:   "The MCP server " + v.entry.Name + " changed its tools. Use them as they are now?",
+			Preview: event.TextView{Text: v.Changes(), Language: "diff"},
 			Reason:  "a description speaks to the model, and these are not the ones that you accepted",
 			Options: []event.Option{{ID: answerStart, Label: "Yes"}, {ID: answerNot, Label: "No, leave the changed tools out"}},
 		})

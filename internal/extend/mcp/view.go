@@ -23,23 +23,29 @@ type Seat struct {
 	Blob   func(ctx context.Context, name string, data []byte) (string, error) // keeps data with the session
 	Ask    func(ctx context.Context, q event.Question) (event.Answer, error)   // nil: nobody answers
 	Notice func(text string)                                                   // warns the user; foreign text. May be nil
-	Waits  bool                                                                // the first step waits for servers that are not known
+	// the first step waits for servers that are not known
+	Waits bool
 
-	// Elicit lets hooks answer a question in the user's place, and Elicited replace the user's answer: an action, and the content with
-	// accept; ok is false where they do not. nil: there are no hooks.
-	Elicit, Elicited func(ctx context.Context, server string, fields map[string]any) (action string, content json.RawMessage, ok bool)
+	// Elicit lets hooks answer a question in the user's place, and Elicited replace the user's answer: an action, and the
+	// content with accept; ok is false where they do not. nil: there are no hooks.
+	Elicit, Elicited func(ctx context.Context, server string, fields map[string]any) (action string,
+		content json.RawMessage, ok bool)
 
 	// Notify runs the hooks of notifications, by the type that Claude Code has for one. nil: there are none.
 	Notify func(ctx context.Context, kind, text string)
 
-	Own      func() []entry.Own                                      // the servers of the agent's own, asked for before each step; nil: there are none
-	Roots    func() []string                                         // the working folders; nil: that of the set
-	Clean    func(text string) string                                // makes foreign text safe to send; nil: it is sent as it is
-	Messages func() []llm.Message                                    // of the conversation
-	Revision func() int                                              // changes whenever Messages does otherwise than to grow
-	Model    func() llm.ModelInfo                                    // that the conversation uses
-	Models   func(ctx context.Context, id string) (llm.Model, error) // by id, the small one for ""; answers requests of servers. Nil: none does
-	Count    func(purpose string, m llm.ModelInfo, usage llm.Usage)  // takes the cost of such a request
+	// the servers of the agent's own, asked for before each step; nil: there are none
+	Own   func() []entry.Own
+	Roots func() []string // the working folders; nil: that of the set
+	// makes foreign text safe to send; nil: it is sent as it is
+	Clean    func(text string) string
+	Messages func() []llm.Message // of the conversation
+	// changes whenever Messages does otherwise than to grow
+	Revision func() int
+	Model    func() llm.ModelInfo // that the conversation uses
+	// by id, the small one for ""; answers requests of servers. Nil: none does
+	Models func(ctx context.Context, id string) (llm.Model, error)
+	Count  func(purpose string, m llm.ModelInfo, usage llm.Usage) // takes the cost of such a request
 }
 
 // View is a session's use of the set. It is safe for concurrent use.
@@ -73,7 +79,10 @@ type use struct {
 
 // Join makes the view of a session. Leave it at the session's end.
 func (s *Set) Join(seat Seat) *View {
-	v := &View{set: s, seat: seat, tools: map[use]agent.Tool{}, watching: map[watched]*client.Client{}, sampled: map[string]int{}, maySample: map[string]bool{}}
+	v := &View{
+		set: s, seat: seat, tools: map[use]agent.Tool{}, watching: map[watched]*client.Client{},
+		sampled: map[string]int{}, maySample: map[string]bool{},
+	}
 	s.spawn(func() { _ = s.Load() }) // beside the rest of the start; its error is reported before the first step
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -90,15 +99,16 @@ func (w *View) Leave() error {
 	return nil
 }
 
-// The schemas of all servers are sent with each request up to this share of the context window, and up to this size: each request of a
-// conversation pays for them, and most use few.
+// The schemas of all servers are sent with each request up to this share of the context window, and up to this size:
+// each request of a conversation pays for them, and most use few.
 const (
 	sentShare  = 10     // percent
 	sentTokens = 10_000 // estimated
 )
 
-// Tools returns the tools of the servers that no rule removed: those that are sent, and those that ToolSearch finds. The schemas that are known when a
-// conversation begins are sent if they are small together (window is in tokens), or marked so; what comes later is never sent, since it would change what was.
+// Tools returns the tools of the servers that no rule removed: those that are sent, and those that ToolSearch finds.
+// The schemas that are known when a conversation begins are sent if they are small together (window is in tokens), or
+// marked so; what comes later is never sent, since it would change what was.
 func (w *View) Tools(window int, removed func(name string) bool) (sent, found []agent.Tool) {
 	_ = w.set.Load() // reported before the first step
 	var all []*listed
@@ -227,8 +237,8 @@ func (w *View) clean(text string) string {
 	return w.seat.Clean(text)
 }
 
-// Hook is the loop's hook before each step. Before the first it waits where that is wanted: where nobody could ask again later, and where
-// MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
+// Hook is the loop's hook before each step. Before the first it waits where that is wanted: where nobody could ask
+// again later, and where MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
 func (w *View) Hook() agent.BeforeStep {
 	var once sync.Once
 	return agent.BeforeStep{Name: "MCP servers", Run: func(ctx context.Context) (_ []llm.Message, err error) {

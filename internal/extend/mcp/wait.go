@@ -18,9 +18,10 @@ const (
 	sayAfter    = time.Second     // that a run waits
 )
 
-// Wait starts the servers whose tools are not known and waits for them, in the first call of it. It gives each 5 seconds, or what startupTimeout
-// and MCP_TIMEOUT say; where MCP_CONNECTION_NONBLOCKING is 0, until its start ends. say is told whom a long wait is for, from another goroutine,
-// and warn of each server that is left out. Both are told foreign text.
+// Wait starts the servers whose tools are not known and waits for them, in the first call of it. It gives each 5
+// seconds, or what startupTimeout and MCP_TIMEOUT say; where MCP_CONNECTION_NONBLOCKING is 0, until its start ends. say
+// is told whom a long wait is for, from another goroutine, and warn of each server that is left out. Both are told
+// foreign text.
 func (s *Set) Wait(ctx context.Context, say, warn func(text string)) {
 	if s == nil || s.Load() != nil {
 		return
@@ -68,7 +69,8 @@ func awaitAll(ctx context.Context, servers []*server) []string {
 func (v *server) await(ctx context.Context) string {
 	patient := v.set.variable("MCP_CONNECTION_NONBLOCKING") == "0"
 	if limit := v.limit(knowTimeout); !patient && limit < v.limit(startTimeout) {
-		late := fmt.Errorf("the MCP server %s did not answer within %s; MCP_TIMEOUT sets the time in milliseconds", v.entry.Name, limit)
+		late := fmt.Errorf("the MCP server %s did not answer within %s; MCP_TIMEOUT sets the time in milliseconds",
+			v.entry.Name, limit)
 		var cancel context.CancelFunc
 		ctx, cancel = context.WithTimeoutCause(ctx, limit, late)
 		defer cancel()

@@ -26,7 +26,10 @@ func Validate(dir string) (lines, faults []string) {
 	if _, data, _ := manifestOf(dir); data == nil {
 		faults = append(faults, "it has no .claude-plugin/plugin.json; its folder gives it the name "+p.Name())
 	}
-	for _, raw := range []json.RawMessage{p.Manifest.Commands, p.Manifest.Agents, p.Manifest.Skills, p.Manifest.OutputStyles, p.Manifest.Tools} {
+	for _, raw := range []json.RawMessage{
+		p.Manifest.Commands, p.Manifest.Agents, p.Manifest.Skills,
+		p.Manifest.OutputStyles, p.Manifest.Tools,
+	} {
 		named, _ := pathList(raw)
 		if i := slices.IndexFunc(named, func(s string) bool { return !strings.HasPrefix(s, "./") }); i >= 0 {
 			faults = append(faults, fmt.Sprintf("the path %q of the manifest does not begin with ./", named[i]))
@@ -60,7 +63,8 @@ func validateMarket(m *Market) (lines, faults []string) {
 		case m.Renames[old] == nil:
 			lines = append(lines, "plugin "+old+" was dropped")
 		default:
-			faults = append(faults, fmt.Sprintf("renames leads from %s to %s, and to no plugin of the list", old, *m.Renames[old]))
+			faults = append(faults, fmt.Sprintf("renames leads from %s to %s, and to no plugin of the list", old,
+				*m.Renames[old]))
 		}
 	}
 	return lines, faults
@@ -75,17 +79,22 @@ func Create(dir, name string) (string, error) {
 	if _, err := os.Stat(root); err == nil {
 		return "", fmt.Errorf("%s is there already; choose another name", root)
 	}
-	manifest, err := json.MarshalIndent(map[string]string{"name": name, "version": "0.1.0", "description": "What " + name + " is for."}, "", "  ")
+	manifest, err := json.MarshalIndent(map[string]string{"name": name, "version": "0.1.0", "description": "What " +
+		name + " is for."}, "", "  ")
 	if err != nil {
 		return "", err
 	}
 	for file, text := range map[string]string{
 		".claude-plugin/plugin.json": string(manifest) + "\n",
-		"commands/hello.md":          "---\ndescription: Greet somebody\nargument-hint: [name]\n---\nGreet $ARGUMENTS in one sentence.\n",
-		"skills/style/SKILL.md":      "---\nname: style\ndescription: How texts of this project are written. Use it before you write one.\n---\nWrite short sentences. Name the actor.\n",
-		"agents/reader.md":           "---\nname: reader\ndescription: Reads files and answers questions on them\ntools: Read, Grep, Glob\n---\nAnswer the question from the files alone, with file and line.\n",
-		"hooks/hooks.json":           `{"hooks": {"PostToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "\"${CLAUDE_PLUGIN_ROOT}/bin/note-edit\""}]}]}}` + "\n",
-		"bin/note-edit":              "#!/bin/sh\n# Keeps the input of each hook with the plugin.\ncat >> \"$CLAUDE_PLUGIN_DATA/edits.jsonl\"\n",
+		"commands/hello.md": "---\ndescription: Greet somebody\nargument-hint: [name]\n---\nGreet $ARGUMENTS in " +
+			"one sentence.\n",
+		"skills/style/SKILL.md": "---\nname: style\ndescription: How texts of this project are written. Use it before you " +
+			"write one.\n---\nWrite short sentences. Name the actor.\n",
+		"agents/reader.md": "---\nname: reader\ndescription: Reads files and answers questions on them\ntools: Read, " +
+			"Grep, Glob\n---\nAnswer the question from the files alone, with file and line.\n",
+		"hooks/hooks.json": `{"hooks": {"PostToolUse": [{"matcher": "Edit|Write", "hooks": [{"type": "command", "command": "\"${CLAUDE_PLUGIN_ROOT}/bin/note-edit\""}]}]}}` + "\n",
+		"bin/note-edit": "#!/bin/sh\n# Keeps the input of each hook with the plugin.\ncat >> " +
+			"\"$CLAUDE_PLUGIN_DATA/edits.jsonl\"\n",
 	} {
 		path := filepath.Join(root, filepath.FromSlash(file))
 		if err := write(path, strings.NewReader(text), 0o600); err != nil {

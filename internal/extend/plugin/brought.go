@@ -15,7 +15,8 @@ import (
 // mostTexts is how many files of commands, agents and skills are read for hooks.
 const mostTexts = 2000
 
-// broughtHooks are the lines for the hooks in the files of its commands, skills and agents, which run while those are in use.
+// broughtHooks are the lines for the hooks in the files of its commands, skills and agents, which run while those are
+// in use.
 func (p *Plugin) broughtHooks() (lines, notes []string) {
 	left := mostTexts
 	for _, part := range []struct {
@@ -25,7 +26,8 @@ func (p *Plugin) broughtHooks() (lines, notes []string) {
 		for _, path := range part.paths {
 			for _, file := range texts(path, part.kind == "skill") {
 				if left--; left < 0 {
-					return lines, append(notes, fmt.Sprintf("it has more than %d commands, agents and skills; the hooks of the others are not listed", mostTexts))
+					return lines, append(notes, fmt.Sprintf("it has more than %d commands, agents and skills; the hooks of the "+
+						"others are not listed", mostTexts))
 				}
 				more, err := p.hooksOf(file)
 				if err != nil {

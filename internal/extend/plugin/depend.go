@@ -35,7 +35,9 @@ func missing(list []*Plugin) (notes []string) {
 	for _, p := range list {
 		for _, need := range p.Needs() {
 			if !slices.ContainsFunc(list, func(o *Plugin) bool { return o.ID == need || o.Name() == need }) {
-				notes = append(notes, fmt.Sprintf("the plugin %s needs the plugin %s, which is not enabled: lathe plugin install %s", p.Name(), need, need))
+				notes = append(notes,
+					fmt.Sprintf("the plugin %s needs the plugin %s, which is not enabled: lathe plugin install %s", p.Name(), need,
+						need))
 			}
 		}
 	}
@@ -67,8 +69,9 @@ func (b *Bundle) IDs() []string {
 	return ids
 }
 
-// With fetches the plugins that a candidate needs and that are not installed: those without a marketplace from its own, others from a marketplace that
-// the user added and that the candidate's marketplace allows. The bundle owns the candidate; after an error everything is dropped.
+// With fetches the plugins that a candidate needs and that are not installed: those without a marketplace from its own,
+// others from a marketplace that the user added and that the candidate's marketplace allows. The bundle owns the
+// candidate; after an error everything is dropped.
 func (s *Store) With(ctx context.Context, c *Candidate, extra map[string]Source) (*Bundle, error) {
 	w, err := s.needs()
 	if err == nil {
@@ -119,14 +122,16 @@ func (s *Store) NeededBy(id string, among map[string]bool) (out []string, err er
 	return out, err
 }
 
-// Switched lists the plugins to switch with one: on, those that it needs too. One that enabled plugins need is not switched off.
+// Switched lists the plugins to switch with one: on, those that it needs too. One that enabled plugins need is not
+// switched off.
 func (s *Store) Switched(id string, on bool, enabled map[string]bool) ([]string, error) {
 	if on {
 		return s.Chain(id)
 	}
 	needed, err := s.NeededBy(id, enabled)
 	if err == nil && len(needed) > 0 {
-		err = fmt.Errorf("%s needs %s; disable it first: lathe plugin disable %s", strings.Join(needed, " and "), id, needed[0])
+		err = fmt.Errorf("%s needs %s; disable it first: lathe plugin disable %s", strings.Join(needed, " and "), id,
+			needed[0])
 	}
 	return []string{id}, err
 }
@@ -220,7 +225,8 @@ func (w *needing) take(id string) error {
 	return err
 }
 
-// allowed refuses to fetch a plugin from a marketplace that the one of the first plugin does not name. What others allow counts for their own.
+// allowed refuses to fetch a plugin from a marketplace that the one of the first plugin does not name. What others
+// allow counts for their own.
 func (w *needing) allowed(id string) error {
 	_, market, _ := strings.Cut(id, "@")
 	for _, by := range w.path {
@@ -230,7 +236,8 @@ func (w *needing) allowed(id string) error {
 		}
 		m, err := w.store.Market(context.Background(), from, nil)
 		if err == nil && from != market && !slices.Contains(m.Allows, market) {
-			err = fmt.Errorf("%s needs the plugin %s, and the marketplace %s does not allow needs of %s (allowCrossMarketplaceDependenciesOn); install it first, if you want it: lathe plugin install %s",
+			err = fmt.Errorf("%s needs the plugin %s, and the marketplace %s does not allow needs of %s "+
+				"(allowCrossMarketplaceDependenciesOn); install it first, if you want it: lathe plugin install %s",
 				w.path[len(w.path)-1], id, from, market, id)
 		}
 		return err
@@ -255,7 +262,8 @@ func (w *needing) id(p *Plugin, need string) (string, error) {
 		return w.anywhere(p, name)
 	}
 	if _, ok := w.markets[market]; !ok {
-		return "", fmt.Errorf("%s needs the plugin %s of a marketplace that is not known; lathe plugin marketplace add adds it", p.ID, need)
+		return "", fmt.Errorf("%s needs the plugin %s of a marketplace that is not known; lathe plugin marketplace add "+
+			"adds it", p.ID, need)
 	}
 	return need, nil
 }

@@ -18,14 +18,16 @@ func shop(t *testing.T, s *plugin.Store, market string, needs map[string]string,
 	t.Helper()
 	dir, list := t.TempDir(), []string{}
 	for name, list2 := range needs {
-		put(t, dir, map[string]string{name + "/.claude-plugin/plugin.json": fmt.Sprintf(`{"name":%q,"dependencies":[%s]}`, name, list2)})
+		put(t, dir, map[string]string{name + "/.claude-plugin/plugin.json": fmt.Sprintf(`{"name":%q,"dependencies":[%s]}`,
+			name, list2)})
 		list = append(list, fmt.Sprintf(`{"name":%q,"source":"./%s"}`, name, name))
 	}
 	also, err := json.Marshal(allows)
 	if err != nil {
 		t.Fatal(err)
 	}
-	put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(`{"name":%q,"plugins":[%s],"allowCrossMarketplaceDependenciesOn":%s}`, market, strings.Join(list, ","), also)})
+	put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(
+		`{"name":%q,"plugins":[%s],"allowCrossMarketplaceDependenciesOn":%s}`, market, strings.Join(list, ","), also)})
 	if _, err := s.AddMarket(context.Background(), plugin.Source{Kind: "directory", Path: dir}); err != nil {
 		t.Fatal(err)
 	}
@@ -48,7 +50,10 @@ func bundle(t *testing.T, s *plugin.Store, what string) (*plugin.Bundle, error) 
 func TestWhatAPluginNeedsIsFetchedWithItAndInstalledFirst(t *testing.T) {
 	s := store(t)
 	shop(t, s, "other", map[string]string{"far": ""})
-	shop(t, s, "corp", map[string]string{"top": `"mid", {"name":"low"}, {"name":"far","marketplace":"other"}`, "mid": `"low"`, "low": ""}, "other")
+	shop(t, s, "corp", map[string]string{
+		"top": `"mid", {"name":"low"}, {"name":"far","marketplace":"other"}`,
+		"mid": `"low"`, "low": "",
+	}, "other")
 	b, err := bundle(t, s, "top@corp")
 	if err != nil {
 		t.Fatal(err)
@@ -69,13 +74,15 @@ func TestWhatAPluginNeedsIsFetchedWithItAndInstalledFirst(t *testing.T) {
 	if got, err := s.Chain("mid@corp"); err != nil || !slices.Equal(got, []string{"low@corp", "mid@corp"}) {
 		t.Errorf("enabled together: %v, %v", got, err)
 	}
-	if got, err := s.NeededBy("low@corp", map[string]bool{"top@corp": true, "far@other": true}); err != nil || !slices.Equal(got, []string{"top@corp"}) {
+	if got, err := s.NeededBy("low@corp", map[string]bool{"top@corp": true, "far@other": true}); err != nil ||
+		!slices.Equal(got, []string{"top@corp"}) {
 		t.Errorf("needed by %v, %v", got, err)
 	}
 	if err := s.Remove("low@corp", false); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Chain("mid@corp"); err == nil || !strings.Contains(err.Error(), "mid@corp needs the plugin low@corp, which is not installed: lathe plugin install low@corp") {
+	if _, err := s.Chain("mid@corp"); err == nil || !strings.Contains(err.Error(),
+		"mid@corp needs the plugin low@corp, which is not installed: lathe plugin install low@corp") {
 		t.Errorf("%v", err)
 	}
 }
@@ -109,7 +116,8 @@ func TestAPluginFromAFolderFindsWhatItNeedsInAMarketplace(t *testing.T) {
 func TestNeedsThatCannotBeMetAreErrorsAndLeaveNothing(t *testing.T) {
 	s := store(t)
 	needs := map[string]string{
-		"a": `"b"`, "b": `"c"`, "c": `"a"`, "self": `"self"`, "lone": `"gone"`, "strange": `"x@elsewhere"`, "path": `"../x"`, "twin": `"low","low@second"`, "low": "",
+		"a": `"b"`, "b": `"c"`, "c": `"a"`, "self": `"self"`, "lone": `"gone"`, "strange": `"x@elsewhere"`, "path": `"../x"`,
+		"twin": `"low","low@second"`, "low": "",
 	}
 	for i := range 60 {
 		needs[fmt.Sprintf("n%d", i)] = fmt.Sprintf(`"n%d"`, i+1)
@@ -117,13 +125,14 @@ func TestNeedsThatCannotBeMetAreErrorsAndLeaveNothing(t *testing.T) {
 	shop(t, s, "corp", needs, "second")
 	shop(t, s, "second", map[string]string{"low": ""})
 	for name, want := range map[string]string{
-		"a":       "plugins need each other: a@corp needs b@corp needs c@corp needs a@corp",
-		"self":    "plugins need each other: self@corp needs self@corp",
-		"lone":    `lone@corp needs the plugin gone@corp: the marketplace corp has no plugin "gone"`,
-		"strange": "strange@corp needs the plugin x@elsewhere of a marketplace that is not known; lathe plugin marketplace add",
-		"path":    `path@corp needs the plugin "../x"`,
-		"twin":    "low@corp and low@second are needed together and have one name",
-		"n0":      "n0@corp needs more than 50 plugins",
+		"a":    "plugins need each other: a@corp needs b@corp needs c@corp needs a@corp",
+		"self": "plugins need each other: self@corp needs self@corp",
+		"lone": `lone@corp needs the plugin gone@corp: the marketplace corp has no plugin "gone"`,
+		"strange": "strange@corp needs the plugin x@elsewhere of a marketplace that is not known; lathe plugin " +
+			"marketplace add",
+		"path": `path@corp needs the plugin "../x"`,
+		"twin": "low@corp and low@second are needed together and have one name",
+		"n0":   "n0@corp needs more than 50 plugins",
 	} {
 		b, err := bundle(t, s, name+"@corp")
 		if err == nil || !strings.Contains(err.Error(), want) {
@@ -143,9 +152,11 @@ func TestOnlyTheFirstMarketplaceAllowsOthers(t *testing.T) {
 	put(t, dir, map[string]string{".claude-plugin/plugin.json": `{"name":"mine","dependencies":["far@corp"]}`})
 	for what, want := range map[string]string{
 		"mid@other": "",
-		"far@corp":  "far@corp needs the plugin low@far, and the marketplace corp does not allow needs of far (allowCrossMarketplaceDependenciesOn); install it first, if you want it: lathe plugin install low@far",
-		"top@corp":  "mid@other needs the plugin low@far, and the marketplace corp does not allow needs of far", // what other allows counts for its own plugins
-		dir:         "the marketplace corp does not allow needs of far",                                         // a folder may need any, its needs not
+		"far@corp": "far@corp needs the plugin low@far, and the marketplace corp does not allow needs of far " +
+			"(allowCrossMarketplaceDependenciesOn); install it first, if you want it: lathe plugin install low@far",
+		// what other allows counts for its own plugins
+		"top@corp": "mid@other needs the plugin low@far, and the marketplace corp does not allow needs of far",
+		dir:        "the marketplace corp does not allow needs of far", // a folder may need any, its needs not
 	} {
 		b, err := bundle(t, s, what)
 		if (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
@@ -156,7 +167,10 @@ func TestOnlyTheFirstMarketplaceAllowsOthers(t *testing.T) {
 	if err != nil || s.InstallAll(low) != nil {
 		t.Fatal(err)
 	}
-	if b, err := bundle(t, s, "top@corp"); err != nil || !slices.Equal(b.IDs(), []string{"low@far", "mid@other", "top@corp"}) {
+	if b, err := bundle(t, s, "top@corp"); err != nil || !slices.Equal(b.IDs(), []string{
+		"low@far", "mid@other",
+		"top@corp",
+	}) {
 		t.Errorf("with what is needed installed: %v, %v", b, err)
 	}
 }

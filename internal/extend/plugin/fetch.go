@@ -68,9 +68,11 @@ func (f *fetcher) fetch(ctx context.Context, s Source) (fetched, error) {
 	case "archive":
 		return f.archive(ctx, s)
 	case "command":
-		return fetched{}, errors.New("it is fetched by a command of the marketplace, which lathe does not run before you have seen the plugin")
+		return fetched{}, errors.New("it is fetched by a command of the marketplace, which lathe does not run before you " +
+			"have seen the plugin")
 	}
-	return fetched{}, fmt.Errorf("the source %q is not known; there are path, github, url, git-subdir, npm and archive", s.Kind)
+	return fetched{}, fmt.Errorf("the source %q is not known; there are path, github, url, git-subdir, npm and archive",
+		s.Kind)
 }
 
 // clone fetches one commit of a repository. Hooks, submodules and programs of the repository do not run.
@@ -103,7 +105,8 @@ func (f *fetcher) clone(ctx context.Context, url string, s Source, sub string) (
 	if _, err = f.git(ctx, dir, "fetch", "-q", "--depth=1", "--no-tags", "--no-recurse-submodules", url, at); err == nil {
 		_, err = f.git(ctx, dir, "checkout", "-q", "--detach", "FETCH_HEAD")
 	} else if s.SHA != "" { // a server that gives no single commits
-		if _, err = f.git(ctx, dir, "fetch", "-q", "--no-recurse-submodules", url, "+refs/heads/*:refs/remotes/o/*", "+refs/tags/*:refs/tags/*"); err == nil {
+		if _, err = f.git(ctx, dir, "fetch", "-q", "--no-recurse-submodules", url, "+refs/heads/*:refs/remotes/o/*",
+			"+refs/tags/*:refs/tags/*"); err == nil {
 			_, err = f.git(ctx, dir, "checkout", "-q", "--detach", s.SHA)
 		}
 	}
@@ -123,14 +126,21 @@ func (f *fetcher) clone(ctx context.Context, url string, s Source, sub string) (
 
 // git runs git with the user's credentials, and without the repository's programs and without prompts.
 func (f *fetcher) git(ctx context.Context, dir string, args ...string) (string, error) {
-	return f.program(ctx, dir, append([]string{"git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never", "-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false", "-c", "submodule.recurse=false"}, args...))
+	return f.program(ctx, dir, append([]string{
+		"git", "-c", "core.hooksPath=/dev/null", "-c", "protocol.ext.allow=never",
+		"-c", "core.fsmonitor=false", "-c", "advice.detachedHead=false", "-c", "submodule.recurse=false",
+	}, args...))
 }
 
 func (f *fetcher) program(ctx context.Context, dir string, argv []string) (string, error) {
-	env := slices.DeleteFunc(slices.Clone(f.environ()), func(kv string) bool { return strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "GIT_SSH") })
+	env := slices.DeleteFunc(slices.Clone(f.environ()),
+		func(kv string) bool { return strings.HasPrefix(kv, "GIT_") && !strings.HasPrefix(kv, "GIT_SSH") })
 	env = append(env, "GIT_TERMINAL_PROMPT=0", "GIT_LFS_SKIP_SMUDGE=1")
 	var out, errOut bytes.Buffer
-	exit, err := f.runner.Run(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: env, Stdout: &bounded{&out}, Stderr: &bounded{&errOut}})
+	exit, err := f.runner.Run(ctx, sandbox.Spec{
+		Argv: argv, Dir: dir, Env: env, Stdout: &bounded{&out},
+		Stderr: &bounded{&errOut},
+	})
 	if err != nil {
 		return "", err
 	}
@@ -153,13 +163,16 @@ var (
 	packageName = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(?:@[a-z0-9~][a-z0-9._~-]*/)?[a-z0-9~_][a-z0-9._~-]*$`)
 	})
-	packageVersion = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^(?:[\^~=v]?[0-9][0-9A-Za-z.+-]*|[a-z][a-z0-9-]*)$`) })
+	packageVersion = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^(?:[\^~=v]?[0-9][0-9A-Za-z.+-]*|[a-z][a-z0-9-]*)$`)
+	})
 )
 
 // npm fetches a package of a registry without running its scripts.
 func (f *fetcher) npm(ctx context.Context, s Source) (out fetched, err error) {
 	if !packageName().MatchString(s.Package) || s.Version != "" && !packageVersion().MatchString(s.Version) {
-		return out, fmt.Errorf("%q is no package of a registry; of folders and repositories npm would run programs", s.Package+"@"+s.Version)
+		return out, fmt.Errorf("%q is no package of a registry; of folders and repositories npm would run programs",
+			s.Package+"@"+s.Version)
 	}
 	dir, drop, err := f.folder()
 	if err != nil {
@@ -279,7 +292,8 @@ func write(path string, r io.Reader, mode fs.FileMode) error {
 	return errors.Join(err, out.Close())
 }
 
-// copyTree copies a plugin without its repository and returns the sum of its content. A link is followed if it stays inside.
+// copyTree copies a plugin without its repository and returns the sum of its content. A link is followed if it stays
+// inside.
 func copyTree(from, to string) (string, error) {
 	h := sha256.New()
 	files, size := 0, int64(0)

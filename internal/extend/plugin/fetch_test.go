@@ -44,7 +44,8 @@ func packed(t *testing.T, entries ...tar.Header) []byte {
 	return b.Bytes()
 }
 
-// archived is the fetch of a plugin whose source is an archive, with the sum that the marketplace names; "" is the right one.
+// archived is the fetch of a plugin whose source is an archive, with the sum that the marketplace names; "" is the
+// right one.
 func archived(t *testing.T, s *plugin.Store, data []byte, sum string) (*plugin.Candidate, error) {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -61,12 +62,14 @@ func archived(t *testing.T, s *plugin.Store, data []byte, sum string) (*plugin.C
 	dir := t.TempDir()
 	put(t, dir, map[string]string{"marketplace.json": `{"name":"` + filepath.Base(dir) + `x","plugins":[
 		{"name":"p","source":{"source":"archive","url":"` + server.URL + `/p.tgz","sha256":"` + strings.TrimSpace(sum) + `"}},
-		{"name":"gone","source":{"source":"archive","url":"` + server.URL + `/x","sha256":"` + strings.TrimSpace(sum) + `"}}]}`})
+		{"name":"gone","source":{"source":"archive","url":"` + server.URL + `/x","sha256":"` + strings.TrimSpace(sum) +
+		`"}}]}`})
 	m, err := s.AddMarket(context.Background(), plugin.Source{Kind: "directory", Path: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c, err := s.Fetch(context.Background(), "gone@"+m.Name, "", nil); err == nil || !strings.Contains(err.Error(), "404") {
+	if c, err := s.Fetch(context.Background(), "gone@"+m.Name, "", nil); err == nil || !strings.Contains(err.Error(),
+		"404") {
 		t.Errorf("an address without a file: %v, %v", c, err)
 	}
 	c, err := s.Fetch(context.Background(), "p@"+m.Name, "", nil)
@@ -94,13 +97,22 @@ func TestAnArchiveIsTheOneThatTheMarketplaceNames(t *testing.T) {
 		data      []byte
 		sum, want string
 	}{
-		"another sum":                 {packed(t, manifest), strings.Repeat("0", 64), "does not have the sha256"},
-		"no sum":                      {packed(t, manifest), " ", "does not have the sha256"},
-		"no archive":                  {[]byte("x"), "", "is no tar.gz"},
-		"path":                        {packed(t, manifest, tar.Header{Name: "../../evil", Uname: "x"}), "", "a path leads out of it: ../../evil"},
-		"root":                        {packed(t, manifest, tar.Header{Name: "/evil", Uname: "x"}), "", "a path leads out of it: /evil"},
-		"too large":                   {packed(t, manifest, tar.Header{Name: "big", Size: 1 << 30}), "", "is too large"},
-		"a size that no sum can hold": {packed(t, manifest, tar.Header{Name: "big", Size: math.MaxInt64}), "", "is too large"},
+		"another sum": {packed(t, manifest), strings.Repeat("0", 64), "does not have the sha256"},
+		"no sum":      {packed(t, manifest), " ", "does not have the sha256"},
+		"no archive":  {[]byte("x"), "", "is no tar.gz"},
+		"path": {
+			packed(t, manifest, tar.Header{Name: "../../evil", Uname: "x"}), "",
+			"a path leads out of it: ../../evil",
+		},
+		"root": {
+			packed(t, manifest, tar.Header{Name: "/evil", Uname: "x"}), "",
+			"a path leads out of it: /evil",
+		},
+		"too large": {packed(t, manifest, tar.Header{Name: "big", Size: 1 << 30}), "", "is too large"},
+		"a size that no sum can hold": {
+			packed(t, manifest, tar.Header{Name: "big", Size: math.MaxInt64}), "",
+			"is too large",
+		},
 	} {
 		if c, err := archived(t, s, bad.data, bad.sum); err == nil || !strings.Contains(err.Error(), bad.want) {
 			t.Errorf("%s: %v, %v", name, c, err)
@@ -123,7 +135,8 @@ func TestACommitIsTheOneThatTheMarketplaceNames(t *testing.T) {
 	git(t, repo, "commit", "-qam", "y")
 	git(t, repo, "branch", "feed")
 	at := func(source string) (*plugin.Candidate, error) {
-		put(t, dir, map[string]string{"marketplace.json": `{"name":"corp","plugins":[{"name":"p","source":{"url":"file://` + repo + `",` + source + `}}]}`})
+		put(t, dir, map[string]string{"marketplace.json": `{"name":"corp","plugins":[{"name":"p","source":{"url":"file://` +
+			repo + `",` + source + `}}]}`})
 		if _, err := s.AddMarket(ctx, plugin.Source{Kind: "directory", Path: dir}); err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +146,8 @@ func TestACommitIsTheOneThatTheMarketplaceNames(t *testing.T) {
 		}
 		return c, err
 	}
-	if c, err := at(`"source":"git-subdir","path":"sub","sha":"` + first + `"`); err != nil || c.Version != "1" || c.Commit != first {
+	if c, err := at(`"source":"git-subdir","path":"sub","sha":"` + first + `"`); err != nil || c.Version != "1" ||
+		c.Commit != first {
 		t.Errorf("pinned: %+v, %v", c, err)
 	}
 	if c, err := at(`"source":"git-subdir","path":"sub","ref":"feed"`); err != nil || c.Version != "2" {

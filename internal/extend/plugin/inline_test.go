@@ -38,12 +38,14 @@ func zipped(t *testing.T, files map[string]string) string {
 }
 
 func set(t *testing.T, dirs ...string) *plugin.Set {
-	return plugin.NewSet(func() *config.Config { return &config.Config{Settings: config.Settings{}} }, store(t), dirs, false)
+	return plugin.NewSet(func() *config.Config { return &config.Config{Settings: config.Settings{}} }, store(t), dirs,
+		false)
 }
 
 func TestAZipFileIsAPlugin(t *testing.T) {
 	for _, folder := range []string{"", "demo-1.0/"} {
-		s := set(t, zipped(t, map[string]string{folder + ".claude-plugin/plugin.json": `{"name":"demo"}`, folder + "commands/hi.md": "hello"}))
+		s := set(t, zipped(t, map[string]string{folder + ".claude-plugin/plugin.json": `{"name":"demo"}`, folder +
+			"commands/hi.md": "hello"}))
 		all := s.Enabled()
 		if len(all) != 1 || all[0].ID != "demo@inline" || len(all[0].Commands()) != 1 {
 			t.Errorf("%q: %v %q", folder, all, s.Notes())
@@ -60,7 +62,8 @@ func TestAZipFileThatLeadsOutIsRefused(t *testing.T) {
 
 func TestAPluginThatIsNeededAndMissingIsNamed(t *testing.T) {
 	one, two := t.TempDir(), t.TempDir()
-	put(t, one, map[string]string{".claude-plugin/plugin.json": `{"name":"one","dependencies":["two",{"name":"three","marketplace":"corp"},7]}`})
+	put(t, one,
+		map[string]string{".claude-plugin/plugin.json": `{"name":"one","dependencies":["two",{"name":"three","marketplace":"corp"},7]}`})
 	put(t, two, map[string]string{".claude-plugin/plugin.json": `{"name":"two"}`})
 	s := set(t, one, two)
 	if len(s.Enabled()) != 2 {

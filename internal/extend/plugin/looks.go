@@ -36,8 +36,8 @@ func (p *Plugin) themesField() json.RawMessage {
 	return p.Manifest.Experimental.Themes
 }
 
-// Keys are the keys of its file keybindings.json with the commands of its own that they run, as PLUGIN:NAME. The notes name bindings to anything
-// else, which do not hold: a key of a plugin must not answer questions in the user's place.
+// Keys are the keys of its file keybindings.json with the commands of its own that they run, as PLUGIN:NAME. The notes
+// name bindings to anything else, which do not hold: a key of a plugin must not answer questions in the user's place.
 func (p *Plugin) Keys() (out map[string]string, notes []string) {
 	path := filepath.Join(p.Root, "keybindings.json")
 	if _, err := os.Stat(path); err != nil {
@@ -49,13 +49,15 @@ func (p *Plugin) Keys() (out map[string]string, notes []string) {
 		err = json.Unmarshal(data, &all)
 	}
 	if err != nil {
-		return nil, []string{fmt.Sprintf("the plugin %s: keybindings.json is left out: it is an object of keys and commands: %v", p.Name(), err)}
+		return nil, []string{fmt.Sprintf("the plugin %s: keybindings.json is left out: it is an object of keys and "+
+			"commands: %v", p.Name(), err)}
 	}
 	out = map[string]string{}
 	for _, key := range slices.Sorted(maps.Keys(all)) {
 		name, ok := strings.CutPrefix(all[key], "command:")
 		if !ok || strings.ContainsAny(name, " \t\n") {
-			notes = append(notes, fmt.Sprintf("the plugin %s: the key %s is left out: it is for %q, and a plugin's keys run its own commands only", p.Name(), key, all[key]))
+			notes = append(notes, fmt.Sprintf("the plugin %s: the key %s is left out: it is for %q, and a plugin's keys run "+
+				"its own commands only", p.Name(), key, all[key]))
 			continue
 		}
 		out[key] = p.Name() + ":" + strings.TrimPrefix(name, p.Name()+":")

@@ -25,8 +25,9 @@ type Market struct {
 		Root        string `json:"pluginRoot"`
 		Description string `json:"description"`
 	} `json:"metadata"`
-	Raw    []json.RawMessage `json:"plugins"`
-	Allows []string          `json:"allowCrossMarketplaceDependenciesOn"` // the marketplaces that its plugins may need plugins of
+	Raw []json.RawMessage `json:"plugins"`
+	// the marketplaces that its plugins may need plugins of
+	Allows []string `json:"allowCrossMarketplaceDependenciesOn"`
 	// Renames has the present names of plugins that had another one; null: there is no such plugin any more.
 	Renames map[string]*string `json:"renames"`
 }
@@ -50,7 +51,8 @@ type Entry struct {
 
 // Source says where a plugin or a marketplace is fetched from.
 type Source struct {
-	Kind     string `json:"source"` // path, github, git (or url), git-subdir, npm, archive; for marketplaces also file and json
+	// path, github, git (or url), git-subdir, npm, archive; for marketplaces also file and json
+	Kind     string `json:"source"`
 	Path     string `json:"path,omitempty"`
 	Repo     string `json:"repo,omitempty"`
 	URL      string `json:"url,omitempty"`
@@ -75,7 +77,10 @@ func (s *Source) UnmarshalJSON(data []byte) error {
 
 // String names a source for people: foreign text.
 func (s Source) String() string {
-	text := map[string]string{"github": s.Repo, "npm": s.Package, "path": s.Path, "directory": s.Path, "file": s.Path}[s.Kind]
+	text := map[string]string{
+		"github": s.Repo, "npm": s.Package, "path": s.Path, "directory": s.Path,
+		"file": s.Path,
+	}[s.Kind]
 	if text == "" {
 		text = s.URL
 	}
@@ -90,7 +95,8 @@ func (s Source) String() string {
 	return strings.TrimSpace(s.Kind + " " + text)
 }
 
-// ParseSource reads a source as people write it: a folder, a file, owner/repository, or the address of a repository, with #REF.
+// ParseSource reads a source as people write it: a folder, a file, owner/repository, or the address of a repository,
+// with #REF.
 func ParseSource(text, dir string) (Source, error) {
 	text, ref, _ := strings.Cut(text, "#")
 	switch {
@@ -174,8 +180,8 @@ func (m *Market) find(name string) (Entry, bool) {
 	return Entry{}, false
 }
 
-// Present is the present name of a plugin that the marketplace renamed, maybe more than once, and whether it did. The name is "" if the
-// plugin was dropped or its names lead in a circle.
+// Present is the present name of a plugin that the marketplace renamed, maybe more than once, and whether it did. The
+// name is "" if the plugin was dropped or its names lead in a circle.
 func (m *Market) Present(name string) (now string, renamed bool) {
 	for range len(m.Renames) + 1 {
 		if _, ok := m.find(name); ok {
@@ -199,7 +205,8 @@ func (m *Market) entry(name string) (Entry, error) {
 	if renamed {
 		return Entry{}, fmt.Errorf("the marketplace %s has dropped the plugin %q", m.Name, name)
 	}
-	return Entry{}, fmt.Errorf("the marketplace %s has no plugin %q; lathe plugin marketplace list %s shows its plugins", m.Name, name, m.Name)
+	return Entry{}, fmt.Errorf("the marketplace %s has no plugin %q; lathe plugin marketplace list %s shows its plugins",
+		m.Name, name, m.Name)
 }
 
 // resolve makes the relative path of an entry one of the marketplace's folder.
@@ -208,14 +215,17 @@ func (m *Market) resolve(e Entry) (Source, error) {
 	switch s.Kind {
 	case "directory", "file": // of a stranger's list: only within the marketplace
 		if filepath.IsAbs(s.Path) || strings.HasPrefix(s.Path, "~") {
-			return s, fmt.Errorf("the plugin %s is a folder of this machine (%s); a marketplace names folders relative to itself", e.Name, s.Path)
+			return s,
+				fmt.Errorf("the plugin %s is a folder of this machine (%s); a marketplace names folders relative to itself",
+					e.Name, s.Path)
 		}
 	case "path":
 	default:
 		return s, checkRemote(m, e)
 	}
 	if m.Root == "" {
-		return s, fmt.Errorf("the plugin %s lies beside its marketplace, of which only the list was fetched; add the repository instead", e.Name)
+		return s, fmt.Errorf("the plugin %s lies beside its marketplace, of which only the list was fetched; add the "+
+			"repository instead", e.Name)
 	}
 	rel := s.Path
 	if m.Meta.Root != "" && !strings.HasPrefix(rel, "./") {

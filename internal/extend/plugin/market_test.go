@@ -22,7 +22,8 @@ func TestAMarketplaceNamesNoFolderOutsideOfItself(t *testing.T) {
 		`{"source":"command","command":"make"}`:                                     "lathe does not run",
 	} {
 		s, dir := store(t), filepath.Join(t.TempDir(), "market")
-		put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(`{"name":"corp","plugins":[{"name":"out","source":%s}]}`, source)})
+		put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(
+			`{"name":"corp","plugins":[{"name":"out","source":%s}]}`, source)})
 		if err := os.Symlink(filepath.Join(base, "out"), filepath.Join(dir, "link")); err != nil {
 			t.Fatal(err)
 		}
@@ -41,7 +42,8 @@ func TestAMarketplaceNamesNoFolderOutsideOfItself(t *testing.T) {
 // listed makes a repository with a marketplace's list, or changes the list of one.
 func listed(t *testing.T, dir, name, entry string) plugin.Source {
 	t.Helper()
-	put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(`{"name":%q,"plugins":[{"name":%q,"source":"./p"}]}`, name, entry)})
+	put(t, dir, map[string]string{".claude-plugin/marketplace.json": fmt.Sprintf(
+		`{"name":%q,"plugins":[{"name":%q,"source":"./p"}]}`, name, entry)})
 	git(t, dir, "init", "-q")
 	git(t, dir, "add", "-A")
 	git(t, dir, "commit", "-qm", "x")
@@ -72,13 +74,17 @@ func TestAMarketplaceDoesNotTakeThePlaceOfAnother(t *testing.T) {
 		t.Errorf("after the refusal the marketplace has the plugin %s", got)
 	}
 	for _, as := range []string{"team", "corp"} { // the settings of a project name one that calls itself otherwise
-		_, err := s.Market(ctx, "team", map[string]plugin.Source{"team": listed(t, evil, map[string]string{"team": "other", "corp": "corp"}[as], as+"1")})
+		_, err := s.Market(ctx, "team", map[string]plugin.Source{"team": listed(t, evil, map[string]string{
+			"team": "other",
+			"corp": "corp",
+		}[as], as+"1")})
 		if err == nil || !strings.Contains(err.Error(), `not "team"`) {
 			t.Errorf("of the settings: %v", err)
 		}
 	}
 	listed(t, own, "other", "late")
-	if _, err := s.UpdateMarket(ctx, "corp"); err == nil || !strings.Contains(err.Error(), `calls itself "other", not "corp"`) {
+	if _, err := s.UpdateMarket(ctx, "corp"); err == nil || !strings.Contains(err.Error(),
+		`calls itself "other", not "corp"`) {
 		t.Errorf("updated: %v", err)
 	}
 	if got := market(t, s, "corp"); got != "good" {
@@ -96,7 +102,8 @@ func TestAFolderThatIsAMarketplaceKeepsItsName(t *testing.T) {
 		t.Fatal(err)
 	}
 	put(t, dir, map[string]string{"marketplace.json": `{"name":"official","plugins":[]}`})
-	if m, err := s.Market(ctx, "corp", nil); err == nil || !strings.Contains(err.Error(), `calls itself "official", not "corp"`) {
+	if m, err := s.Market(ctx, "corp", nil); err == nil || !strings.Contains(err.Error(),
+		`calls itself "official", not "corp"`) {
 		t.Errorf("%v, %v", m, err)
 	}
 }
@@ -105,7 +112,8 @@ func TestAPluginThatItsMarketplaceRenamedIsFoundByItsEarlierNames(t *testing.T) 
 	s, dir := store(t), filepath.Join(t.TempDir(), "market")
 	list := func(name, renames string) {
 		put(t, dir, map[string]string{
-			".claude-plugin/marketplace.json":  fmt.Sprintf(`{"name":"acme","plugins":[{"name":%q,"source":"./p"}],"renames":%s}`, name, renames),
+			".claude-plugin/marketplace.json": fmt.Sprintf(
+				`{"name":"acme","plugins":[{"name":%q,"source":"./p"}],"renames":%s}`, name, renames),
 			"p/.claude-plugin/plugin.json":     fmt.Sprintf(`{"name":%q}`, name),
 			"p/commands/" + name + "-hello.md": "Greet.",
 		})
@@ -122,19 +130,24 @@ func TestAPluginThatItsMarketplaceRenamedIsFoundByItsEarlierNames(t *testing.T) 
 		t.Fatal(err)
 	}
 
-	list("code-formatter", `{"formatter":"fmt-tool","fmt-tool":"code-formatter","linter":null,"a":"b","b":"a","lost":"nowhere","code-formatter":"x"}`)
+	list("code-formatter",
+		`{"formatter":"fmt-tool","fmt-tool":"code-formatter","linter":null,"a":"b","b":"a","lost":"nowhere","code-formatter":"x"}`)
 	for _, name := range []string{"formatter@acme", "formatter", "fmt-tool@acme", "code-formatter@acme"} {
 		if c, err := s.Fetch(t.Context(), name, "", nil); err != nil || c.ID != "code-formatter@acme" {
 			t.Errorf("%s: %v, %v", name, c, err)
 		}
 	}
-	for name, want := range map[string]string{"linter@acme": "has dropped", "a@acme": "has dropped", "lost@acme": "has dropped", "none@acme": "has no plugin", "linter": "no known marketplace"} {
+	for name, want := range map[string]string{
+		"linter@acme": "has dropped", "a@acme": "has dropped",
+		"lost@acme": "has dropped", "none@acme": "has no plugin", "linter": "no known marketplace",
+	} {
 		if _, err := s.Fetch(t.Context(), name, "", nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	// An update does not put another plugin in the place of the one that the user agreed to.
-	if _, err := s.Update(t.Context(), "formatter@acme", nil); err == nil || !strings.Contains(err.Error(), "lathe plugin install code-formatter@acme, then lathe plugin remove formatter@acme") {
+	if _, err := s.Update(t.Context(), "formatter@acme", nil); err == nil || !strings.Contains(err.Error(),
+		"lathe plugin install code-formatter@acme, then lathe plugin remove formatter@acme") {
 		t.Error(err)
 	}
 	lines, faults := plugin.Validate(dir)

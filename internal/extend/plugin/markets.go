@@ -45,7 +45,9 @@ func (s *Store) keepMarket(ctx context.Context, src Source, check func(*Market) 
 }
 
 // readMarket fetches the list, and keeps a repository's folder. A list that does not pass the check replaces nothing.
-func (s *Store) readMarket(ctx context.Context, src Source, check func(*Market) error) (m *Market, commit string, err error) {
+func (s *Store) readMarket(ctx context.Context, src Source, check func(*Market) error) (m *Market, commit string,
+	err error,
+) {
 	switch src.Kind {
 	case "directory":
 		m, err = readMarket(src.Path)

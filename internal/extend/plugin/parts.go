@@ -11,7 +11,8 @@ import (
 	"strings"
 )
 
-// paths are the files or folders of one kind of part: the default one, or those of the manifest. The notes name paths that cannot be used.
+// paths are the files or folders of one kind of part: the default one, or those of the manifest. The notes name paths
+// that cannot be used.
 func (p *Plugin) paths(raw json.RawMessage, usual string, add bool) (out, notes []string) {
 	named, err := pathList(raw)
 	if err != nil {
@@ -93,8 +94,8 @@ func (p *Plugin) Tools() (out []string) {
 
 func first(out, _ []string) []string { return out }
 
-// objects reads a part that is JSON: the object in the manifest, the files that it names, or the usual file. key is the field of the file that
-// holds it, where the file has that field.
+// objects reads a part that is JSON: the object in the manifest, the files that it names, or the usual file. key is the
+// field of the file that holds it, where the file has that field.
 func (p *Plugin) objects(raw json.RawMessage, usual, key string) (out []json.RawMessage, notes []string) {
 	if len(raw) > 0 && raw[0] == '{' {
 		return []json.RawMessage{p.fillJSON(unwrap(raw, key))}, nil

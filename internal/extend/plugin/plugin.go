@@ -1,8 +1,9 @@
-// Package plugin reads, installs and updates plugins: folders that bring commands, agents, skills, hooks, MCP servers, output styles,
-// tools and programs, in the form of Claude Code's (https://code.claude.com/docs/en/plugins-reference).
+// Package plugin reads, installs and updates plugins: folders that bring commands, agents, skills, hooks, MCP servers,
+// output styles, tools and programs, in the form of Claude Code's (https://code.claude.com/docs/en/plugins-reference).
 //
-// The words: the id of a plugin is name@marketplace; a marketplace is a list of plugins, a file marketplace.json in a folder or repository; a
-// plugin is installed when a copy of it lies in lathe's data folder, and enabled when the setting enabledPlugins says so.
+// The words: the id of a plugin is name@marketplace; a marketplace is a list of plugins, a file marketplace.json in a
+// folder or repository; a plugin is installed when a copy of it lies in lathe's data folder, and enabled when the
+// setting enabledPlugins says so.
 //
 // Promises:
 //
@@ -31,19 +32,20 @@ const Inline = "inline"
 
 // Manifest is plugin.json. Fields that lathe does not know are ignored.
 type Manifest struct {
-	Name         string            `json:"name"`
-	DisplayName  string            `json:"displayName,omitempty"`
-	Version      string            `json:"version,omitempty"`
-	Description  string            `json:"description,omitempty"`
-	Author       json.RawMessage   `json:"author,omitempty"`
-	Homepage     string            `json:"homepage,omitempty"`
-	License      string            `json:"license,omitempty"`
-	Commands     json.RawMessage   `json:"commands,omitempty"` // a path or a list of paths, each beginning with ./
-	Agents       json.RawMessage   `json:"agents,omitempty"`
-	Skills       json.RawMessage   `json:"skills,omitempty"`
-	OutputStyles json.RawMessage   `json:"outputStyles,omitempty"`
-	Tools        json.RawMessage   `json:"tools,omitempty"`
-	Hooks        json.RawMessage   `json:"hooks,omitempty"` // a path, a list of paths, or the object itself; likewise below
+	Name         string          `json:"name"`
+	DisplayName  string          `json:"displayName,omitempty"`
+	Version      string          `json:"version,omitempty"`
+	Description  string          `json:"description,omitempty"`
+	Author       json.RawMessage `json:"author,omitempty"`
+	Homepage     string          `json:"homepage,omitempty"`
+	License      string          `json:"license,omitempty"`
+	Commands     json.RawMessage `json:"commands,omitempty"` // a path or a list of paths, each beginning with ./
+	Agents       json.RawMessage `json:"agents,omitempty"`
+	Skills       json.RawMessage `json:"skills,omitempty"`
+	OutputStyles json.RawMessage `json:"outputStyles,omitempty"`
+	Tools        json.RawMessage `json:"tools,omitempty"`
+	// a path, a list of paths, or the object itself; likewise below
+	Hooks        json.RawMessage   `json:"hooks,omitempty"`
 	MCPServers   json.RawMessage   `json:"mcpServers,omitempty"`
 	LSPServers   json.RawMessage   `json:"lspServers,omitempty"`
 	Processes    json.RawMessage   `json:"processes,omitempty"`
@@ -94,8 +96,8 @@ func CheckName(name string) error {
 	return nil
 }
 
-// Read reads the plugin in a folder. extra is the entry of the marketplace; it may be nil. Its name counts, so that no plugin takes the place of
-// another one, and its component fields where the manifest has none.
+// Read reads the plugin in a folder. extra is the entry of the marketplace; it may be nil. Its name counts, so that no
+// plugin takes the place of another one, and its component fields where the manifest has none.
 func Read(root string, extra json.RawMessage) (*Plugin, error) {
 	p := &Plugin{Root: root}
 	if len(extra) > 0 {
@@ -141,10 +143,11 @@ func manifestOf(root string) (file string, data []byte, err error) {
 
 // looksLike reports a folder without a manifest that has parts of a plugin.
 func looksLike(root string) bool {
-	return slices.ContainsFunc([]string{"commands", "agents", "skills", "hooks", "output-styles", ".mcp.json"}, func(name string) bool {
-		_, err := os.Stat(filepath.Join(root, name))
-		return err == nil
-	})
+	return slices.ContainsFunc([]string{"commands", "agents", "skills", "hooks", "output-styles", ".mcp.json"},
+		func(name string) bool {
+			_, err := os.Stat(filepath.Join(root, name))
+			return err == nil
+		})
 }
 
 // readInside reads a small regular file whose links do not lead out of root.
@@ -208,7 +211,10 @@ func (p *Plugin) placeholders(escape func(string) string) *strings.Replacer {
 
 // Variables are those that the plugin's programs get.
 func (p *Plugin) Variables() map[string]string {
-	return map[string]string{"CLAUDE_PLUGIN_ROOT": p.Root, "CLAUDE_PLUGIN_DATA": p.Data, "LATHE_PLUGIN_ROOT": p.Root, "LATHE_PLUGIN_DATA": p.Data}
+	return map[string]string{
+		"CLAUDE_PLUGIN_ROOT": p.Root, "CLAUDE_PLUGIN_DATA": p.Data, "LATHE_PLUGIN_ROOT": p.Root,
+		"LATHE_PLUGIN_DATA": p.Data,
+	}
 }
 
 // dataName is the name of a plugin's data folder.

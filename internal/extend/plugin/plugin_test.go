@@ -82,7 +82,11 @@ func TestAddressesThatCouldRunProgramsAreRefused(t *testing.T) {
 
 func TestPartsThatLeadOutOfAPluginAreLeftOut(t *testing.T) {
 	dir := t.TempDir()
-	put(t, dir, map[string]string{"secret/x.md": "s", "p/.claude-plugin/plugin.json": `{"name":"p","agents":["./../secret","./in"],"hooks":"./../hooks.json"}`, "p/in/a.md": "a", "hooks.json": "{}"})
+	put(t, dir, map[string]string{
+		"secret/x.md":                  "s",
+		"p/.claude-plugin/plugin.json": `{"name":"p","agents":["./../secret","./in"],"hooks":"./../hooks.json"}`,
+		"p/in/a.md":                    "a", "hooks.json": "{}",
+	})
 	if err := os.Symlink(filepath.Join(dir, "secret"), filepath.Join(dir, "p", "commands")); err != nil {
 		t.Fatal(err)
 	}
@@ -100,7 +104,8 @@ func TestPartsThatLeadOutOfAPluginAreLeftOut(t *testing.T) {
 		t.Errorf("hooks %v, notes %v", got, notes)
 	}
 	s := store(t)
-	if c, err := s.Fetch(context.Background(), filepath.Join(dir, "p"), "", nil); err == nil || !strings.Contains(err.Error(), "leads out of the plugin") {
+	if c, err := s.Fetch(context.Background(), filepath.Join(dir, "p"), "", nil); err == nil ||
+		!strings.Contains(err.Error(), "leads out of the plugin") {
 		t.Errorf("%v %v", c, err)
 	}
 }

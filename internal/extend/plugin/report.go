@@ -29,13 +29,18 @@ func (p *Plugin) Report() (lines, notes []string) {
 		says string
 		list func() (map[string]json.RawMessage, []string)
 		read func(json.RawMessage) ([]string, error)
-	}{{"starts the MCP server", p.Servers, serverEffects}, {"starts the language server", p.LSP, languageEffects}, {"runs the process", p.Processes, commandEffects}} {
+	}{
+		{"starts the MCP server", p.Servers, serverEffects},
+		{"starts the language server", p.LSP, languageEffects},
+		{"runs the process", p.Processes, commandEffects},
+	} {
 		all, bad := part.list()
 		notes = append(notes, bad...)
 		for _, name := range slices.Sorted(maps.Keys(all)) {
 			effects, err := part.read(all[name])
 			if err != nil {
-				notes = append(notes, fmt.Sprintf("%s: the entry %s cannot be read, so it is never started: %v", part.says, name, err))
+				notes = append(notes, fmt.Sprintf("%s: the entry %s cannot be read, so it is never started: %v", part.says, name,
+					err))
 				continue
 			}
 			for _, effect := range effects {
@@ -69,7 +74,12 @@ func (p *Plugin) texts() (lines []string) {
 		word  string
 		paths []string
 		file  string
-	}{{"commands", p.Commands(), ".md"}, {"agents", p.Agents(), ".md"}, {"skills", p.Skills(), ""}, {"output styles", p.Styles(), ".md"}} {
+	}{
+		{"commands", p.Commands(), ".md"},
+		{"agents", p.Agents(), ".md"},
+		{"skills", p.Skills(), ""},
+		{"output styles", p.Styles(), ".md"},
+	} {
 		var all []string
 		for _, path := range part.paths {
 			all = append(all, names(path, part.file)...)
@@ -90,7 +100,8 @@ func (p *Plugin) faults() (notes []string) {
 	}
 	for key, o := range m.UserConfig {
 		if o.Required && p.Options[key] == "" {
-			notes = append(notes, fmt.Sprintf("the plugin %s needs the value %s: set pluginConfigs.%s.options.%s", p.Name(), key, p.ID, key))
+			notes = append(notes, fmt.Sprintf("the plugin %s needs the value %s: set pluginConfigs.%s.options.%s", p.Name(),
+				key, p.ID, key))
 		}
 	}
 	return notes

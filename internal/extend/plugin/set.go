@@ -109,7 +109,8 @@ func (s *Set) read(c *config.Config) {
 		}
 		r, ok := records[id]
 		if !ok {
-			s.notes = append(s.notes, fmt.Sprintf("the plugin %s is enabled in the settings and not installed: lathe plugin install %s", id, id))
+			s.notes = append(s.notes, fmt.Sprintf("the plugin %s is enabled in the settings and not installed: lathe plugin "+
+				"install %s", id, id))
 			continue
 		}
 		p, err := s.store.Load(id, r, options(c, id))
@@ -140,7 +141,8 @@ func (s *Set) inline(c *config.Config, dir string) (p *Plugin, err error) {
 	return p, nil
 }
 
-// add keeps a plugin. Of two with one name the later one counts, so that a folder of the command line replaces an installed plugin.
+// add keeps a plugin. Of two with one name the later one counts, so that a folder of the command line replaces an
+// installed plugin.
 func (s *Set) add(p *Plugin, id string, err error) {
 	if err == nil {
 		err = os.MkdirAll(p.Data, 0o700)
@@ -171,8 +173,8 @@ func EnabledIn(c *config.Config) map[string]bool {
 	return out
 }
 
-// EnabledBy is the layer of settings that enables a plugin, of those that lathe writes to: user, project or local. It is the user's where
-// another one does.
+// EnabledBy is the layer of settings that enables a plugin, of those that lathe writes to: user, project or local. It
+// is the user's where another one does.
 func EnabledBy(c *config.Config, id string) config.Layer {
 	switch l := c.Origin(Key(id)).Layer; l {
 	case config.Project, config.Local:

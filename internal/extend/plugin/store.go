@@ -120,8 +120,8 @@ type Candidate struct {
 // Drop removes the fetched files. It may be called after Install too.
 func (c *Candidate) Drop() { c.drop() }
 
-// Fetch brings a plugin, by its id, by its name where one marketplace has it, or by its folder or repository. extra are the marketplaces of the
-// settings, by name.
+// Fetch brings a plugin, by its id, by its name where one marketplace has it, or by its folder or repository. extra are
+// the marketplaces of the settings, by name.
 func (s *Store) Fetch(ctx context.Context, what, dir string, extra map[string]Source) (*Candidate, error) {
 	name, market, named := strings.Cut(what, "@")
 	if src, err := ParseSource(what, dir); err == nil && !(named && CheckName(name) == nil && CheckName(market) == nil) {
@@ -294,7 +294,8 @@ func (s *Store) Update(ctx context.Context, id string, extra map[string]Source) 
 	if err == nil && c.ID != id {
 		c.Drop()
 		if name, market, _ := strings.Cut(id, "@"); market != byPath && market != byGit {
-			return nil, fmt.Errorf("the marketplace %s has renamed the plugin %s: lathe plugin install %s, then lathe plugin remove %s", market, name, c.ID, id)
+			return nil, fmt.Errorf("the marketplace %s has renamed the plugin %s: lathe plugin install %s, then lathe plugin "+
+				"remove %s", market, name, c.ID, id)
 		}
 		return nil, fmt.Errorf("%s is %s now, which is another plugin; install that one, and remove this", r.Source, c.ID)
 	}

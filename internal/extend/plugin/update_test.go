@@ -66,7 +66,8 @@ func TestAPluginOfAFolderKeepsItsNameAtAnUpdate(t *testing.T) {
 	if c, err := update(t, s, "one@path"); err == nil || !strings.Contains(err.Error(), "is two@path now") {
 		t.Errorf("%+v, %v", c, err)
 	}
-	if left, _ := filepath.Glob(filepath.Join(s.Dir(), "tmp", "*")); len(left) > 1 { // the folder of the first, which is dropped at the end
+	// the folder of the first, which is dropped at the end
+	if left, _ := filepath.Glob(filepath.Join(s.Dir(), "tmp", "*")); len(left) > 1 {
 		t.Errorf("left behind: %v", left)
 	}
 }
@@ -88,7 +89,8 @@ func TestAnUpdateFetchesTheMarketplaceFirst(t *testing.T) {
 func TestAnUpdateShowsWhatTheEntryOfTheMarketplaceAdds(t *testing.T) {
 	s, dir := store(t), t.TempDir()
 	entry := func(more string) {
-		put(t, dir, map[string]string{"marketplace.json": `{"name":"corp","plugins":[{"name":"p","source":"./p"` + more + `}]}`, "p/commands/a.md": "a"})
+		put(t, dir, map[string]string{"marketplace.json": `{"name":"corp","plugins":[{"name":"p","source":"./p"` + more +
+			`}]}`, "p/commands/a.md": "a"})
 	}
 	entry("")
 	if _, err := s.AddMarket(context.Background(), plugin.Source{Kind: "directory", Path: dir}); err != nil {

@@ -11,7 +11,8 @@ import (
 func BenchmarkCatalog(b *testing.B) {
 	dir := b.TempDir()
 	for i := range 50 {
-		write(b, dir, fmt.Sprintf("s/skill%d/SKILL.md", i), "---\ndescription: Does one thing\nallowed-tools: Read\n---\nbody")
+		write(b, dir, fmt.Sprintf("s/skill%d/SKILL.md", i),
+			"---\ndescription: Does one thing\nallowed-tools: Read\n---\nbody")
 	}
 	folders := func() []skill.Folder {
 		return []skill.Folder{{Path: dir + "/s", Kind: skill.KindSkill, Source: skill.SourceUser}}

@@ -19,7 +19,8 @@ type Folder struct {
 	Prefix string            // put before names, with a colon: the plugin that the folder belongs to
 	Vars   map[string]string // for ${NAME} in its files
 	Bound  string            // links may not lead out of this folder; empty: anywhere
-	Nested string            // for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
+	// for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
+	Nested string
 }
 
 // Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
@@ -201,7 +202,9 @@ func (c *Catalog) All() []*Skill { return c.list }
 // hideAllBut keeps the model to the skills that one of the names matches.
 func (c *Catalog) hideAllBut(names []string) {
 	for _, s := range c.list {
-		if !slices.ContainsFunc(names, func(n string) bool { return s.Name == n || n != "" && strings.HasSuffix(s.Name, ":"+n) }) {
+		if !slices.ContainsFunc(names, func(n string) bool {
+			return s.Name == n || n != "" && strings.HasSuffix(s.Name, ":"+n)
+		}) {
 			s.HiddenFromModel = true
 		}
 	}

@@ -74,8 +74,8 @@ func (p Places) Folders() []Folder {
 	return out
 }
 
-// Named lists the folders of a name ("output-styles", "agents") next to the skill folders, lowest precedence first. Kind is
-// not set.
+// Named lists the folders of a name ("output-styles", "agents") next to the skill folders, lowest precedence first.
+// Kind is not set.
 func (p Places) Named(name string) []Folder {
 	var out []Folder
 	add := func(dir, source, bound string) {

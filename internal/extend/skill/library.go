@@ -31,8 +31,8 @@ func NewLibrary(folders func() []Folder) *Library { return &Library{folders: fol
 // comes before the first call of Catalog.
 func (l *Library) Limit(names []string) { l.only = names }
 
-// Catalog returns the present catalog. While no file changes it costs a listing of the folders and one stat per file, and
-// returns the same catalog.
+// Catalog returns the present catalog. While no file changes it costs a listing of the folders and one stat per file,
+// and returns the same catalog.
 func (l *Library) Catalog() *Catalog {
 	folders := l.folders()
 	l.mu.Lock()
@@ -50,8 +50,8 @@ func (l *Library) Catalog() *Catalog {
 	return l.catalog
 }
 
-// Enter adds the skills of the folders between top and a file below it, and reports whether it found any. Each folder is
-// scanned once.
+// Enter adds the skills of the folders between top and a file below it, and reports whether it found any. Each folder
+// is scanned once.
 func (l *Library) Enter(top, rel string) (found bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -14,8 +14,9 @@ import (
 
 func TestFoldersGoFromTheUserToTheWorkingFolderAndTheSettings(t *testing.T) {
 	p := skill.Places{
-		Home: "/h", ClaudeHome: "/h/.claude", ConfigHome: "/h/.config/lathe", Root: "/p", Dir: "/p/a", Managed: []string{"/etc/lathe"},
-		Dirs: []skill.Extra{{Path: "/x"}, {Path: "/p/y", Project: true}, {Path: "relative"}},
+		Home: "/h", ClaudeHome: "/h/.claude", ConfigHome: "/h/.config/lathe", Root: "/p", Dir: "/p/a",
+		Managed: []string{"/etc/lathe"},
+		Dirs:    []skill.Extra{{Path: "/x"}, {Path: "/p/y", Project: true}, {Path: "relative"}},
 	}
 	var got []string
 	for _, f := range p.Folders() {
@@ -51,7 +52,10 @@ func TestALibraryFollowsItsFiles(t *testing.T) {
 	dir := t.TempDir()
 	skills, commands := filepath.Join(dir, "skills"), filepath.Join(dir, "commands")
 	l := skill.NewLibrary(func() []skill.Folder {
-		return []skill.Folder{{Path: commands, Kind: skill.KindCommand, Source: skill.SourceUser}, {Path: skills, Kind: skill.KindSkill, Source: skill.SourceUser}}
+		return []skill.Folder{
+			{Path: commands, Kind: skill.KindCommand, Source: skill.SourceUser},
+			{Path: skills, Kind: skill.KindSkill, Source: skill.SourceUser},
+		}
 	})
 	want := func(names ...string) {
 		t.Helper()
@@ -85,7 +89,8 @@ func TestALibraryFollowsItsFiles(t *testing.T) {
 func TestANameThatIsTakenIsReportedAndNestedSkillsGiveWay(t *testing.T) {
 	top := t.TempDir()
 	for _, path := range []string{
-		"a/skills/x/SKILL.md", "b/skills/x/SKILL.md", "b/commands/x.md", "web/app/.claude/skills/x/SKILL.md", "web/app/.claude/skills/y/SKILL.md",
+		"a/skills/x/SKILL.md", "b/skills/x/SKILL.md", "b/commands/x.md", "web/app/.claude/skills/x/SKILL.md",
+		"web/app/.claude/skills/y/SKILL.md",
 	} {
 		path = filepath.Join(top, filepath.FromSlash(path))
 		if err := os.MkdirAll(filepath.Dir(path), 0o700); err != nil {

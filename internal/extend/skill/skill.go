@@ -124,7 +124,8 @@ func read(path string) (frontmatter.Document, error) {
 	case err != nil:
 		return frontmatter.Document{}, fmt.Errorf("cannot read %s: %w", path, cause(err))
 	case len(src) > maxFile:
-		return frontmatter.Document{}, fmt.Errorf("cannot use %s: it has more than %d MB; move the details to files beside it", path, maxFile>>20)
+		return frontmatter.Document{},
+			fmt.Errorf("cannot use %s: it has more than %d MB; move the details to files beside it", path, maxFile>>20)
 	case strings.IndexByte(string(src), 0) >= 0:
 		return frontmatter.Document{}, fmt.Errorf("cannot use %s: it is not text", path)
 	}

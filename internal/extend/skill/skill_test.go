@@ -49,7 +49,8 @@ func TestFindReadsSkillsAndCommands(t *testing.T) {
 		{Path: filepath.Join(dir, "plugin"), Kind: skill.KindSkill, Source: "acme", Prefix: "acme"},
 		{Path: filepath.Join(dir, "absent"), Kind: skill.KindSkill, Source: "project"},
 	})
-	if diff := cmp.Diff([]string{"acme:lint", "empty", "frontend:build", "plain", "review", "test"}, names(c.All())); diff != "" {
+	if diff := cmp.Diff([]string{"acme:lint", "empty", "frontend:build", "plain", "review", "test"},
+		names(c.All())); diff != "" {
 		t.Error(diff)
 	}
 	for _, n := range c.Notes {
@@ -58,7 +59,8 @@ func TestFindReadsSkillsAndCommands(t *testing.T) {
 		}
 	}
 	for name, want := range map[string]string{
-		"review": "The project's review", "/plain": "First paragraph in two lines.", "empty": "Skill: empty", "lint": "Lint it", "REVIEW": "The project's review",
+		"review": "The project's review", "/plain": "First paragraph in two lines.", "empty": "Skill: empty",
+		"lint": "Lint it", "REVIEW": "The project's review",
 	} {
 		s, ok := c.Get(name)
 		if !ok || s.Description != want {
@@ -72,7 +74,8 @@ func TestFindReadsSkillsAndCommands(t *testing.T) {
 
 func TestFindIsLenientAndSaysSo(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "s/wild/SKILL.md", "---\ndescription: Use when: something is wild\nallowed-tools: Read, Bash(git log:*)\n---\nbody")
+	write(t, dir, "s/wild/SKILL.md", "---\ndescription: Use when: something is wild\nallowed-tools: Read, Bash(git "+
+		"log:*)\n---\nbody")
 	write(t, dir, "s/odd name/SKILL.md", "body")
 	write(t, dir, "s/binary/SKILL.md", "a\x00b")
 	write(t, dir, "s/huge/SKILL.md", strings.Repeat("x", 1<<20+1))
@@ -101,13 +104,15 @@ func TestFindIsLenientAndSaysSo(t *testing.T) {
 
 func TestAPatternThatCannotBeUsedIsNotedAndAHintInBracketsIsNot(t *testing.T) {
 	dir := t.TempDir()
-	write(t, dir, "s/one/SKILL.md", "---\nargument-hint: [file] [line]\npaths: ['{a', '*.go', '"+strings.Repeat("{a,b}", 10)+"']\n---\nbody")
+	write(t, dir, "s/one/SKILL.md", "---\nargument-hint: [file] [line]\npaths: ['{a', '*.go', '"+strings.Repeat("{a,b}",
+		10)+"']\n---\nbody")
 	c := skill.Find([]skill.Folder{{Path: filepath.Join(dir, "s"), Kind: skill.KindSkill}})
 	s, ok := c.Get("one")
 	if !ok || s.ArgumentHint != "[file] [line]" {
 		t.Fatalf("%+v", s)
 	}
-	if len(s.Notes) != 2 || !strings.Contains(s.Notes[0], `"{a" matches no file`) || !strings.Contains(s.Notes[1], "too many alternatives") {
+	if len(s.Notes) != 2 || !strings.Contains(s.Notes[0], `"{a" matches no file`) || !strings.Contains(s.Notes[1],
+		"too many alternatives") {
 		t.Errorf("%q", s.Notes)
 	}
 }
@@ -158,7 +163,8 @@ Body of $file`)
 		t.Fatal(err)
 	}
 	want := &skill.Skill{
-		Path: path, Dir: filepath.Dir(path), Label: "Full Skill", Description: "Does it all", WhenToUse: "When all is to be done",
+		Path: path, Dir: filepath.Dir(path), Label: "Full Skill", Description: "Does it all",
+		WhenToUse:    "When all is to be done",
 		ArgumentHint: "<file> [line]", Arguments: []string{"file", "line"}, HiddenFromModel: true, HiddenFromUser: true,
 		AllowedTools: []string{"Read", "Grep"}, DisallowedTools: []string{"Bash"}, Model: "haiku", Effort: "high",
 		Fork: true, Agent: "Explore", Paths: []string{"src/**/*.{ts,tsx}", "*.md"}, Shell: "bash", License: "MIT",
@@ -210,7 +216,8 @@ func TestListingKeepsEveryNameWithinItsBudget(t *testing.T) {
 			t.Errorf("budget %d: %d bytes", budget, len(got))
 		}
 	}
-	if got := skill.Listing(list, 110, map[string]int{"skill-f": 9}); strings.Contains(got, "a does") && !strings.Contains(got, "f does") {
+	if got := skill.Listing(list, 110, map[string]int{"skill-f": 9}); strings.Contains(got, "a does") &&
+		!strings.Contains(got, "f does") {
 		t.Errorf("what is used most is to keep its description:\n%s", got)
 	}
 }

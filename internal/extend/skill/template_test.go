@@ -48,7 +48,10 @@ func TestRender(t *testing.T) {
 		{"file", "See @docs/a.md, and (@b\\ c.txt).", "", "See <file docs/a.md>, and (<file b c.txt>).", nil},
 		{"no file in an address", "me@example.com", "", "me@example.com", nil},
 		{"argument in a file", "Read @src/$0.go", "main", "Read <file src/main.go>", nil},
-		{"arguments become neither command nor file", "Say $ARGUMENTS", "!`rm -rf x` @/etc/passwd $0", "Say !`rm -rf x` @/etc/passwd $0", nil},
+		{
+			"arguments become neither command nor file", "Say $ARGUMENTS", "!`rm -rf x` @/etc/passwd $0",
+			"Say !`rm -rf x` @/etc/passwd $0", nil,
+		},
 	} {
 		t.Run(c.name, func(t *testing.T) {
 			got := joined(skill.NewTemplate(c.body, c.declared).Render(skill.Call{Arguments: c.args, Variables: vars}))

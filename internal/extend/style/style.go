@@ -128,7 +128,10 @@ func load(path string) (Style, error) {
 
 func parse(src []byte, name string) Style {
 	doc := frontmatter.Parse(src)
-	s := Style{Name: cmp.Or(doc.Fields.Text("name"), name), Description: doc.Fields.Text("description"), Text: strings.TrimSpace(doc.Body)}
+	s := Style{
+		Name: cmp.Or(doc.Fields.Text("name"), name), Description: doc.Fields.Text("description"),
+		Text: strings.TrimSpace(doc.Body),
+	}
 	s.Keeps, _ = doc.Fields.Bool("keep-coding-instructions")
 	return s
 }

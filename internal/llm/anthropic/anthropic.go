@@ -53,17 +53,19 @@ type Config struct {
 	HeaderTimeout time.Duration // see llm.Caller
 	Clock         llm.Clock
 
-	ExtraBody      json.RawMessage // an object whose members are added to each body, or replace lathe's settings
-	ThinkingTokens *int            // budget of models that take one, regardless of the effort (MAX_THINKING_TOKENS); 0 turns thinking off
-	TaskBudget     int             // tokens that a task may take, for the model to pace itself by; 0: none
-	NoInterleaving bool            // no thinking between tool calls where it needs a beta
-	DeferTools     bool            // the server takes deferred tools; Anthropic's own does with the models that do
-	NoCache        bool            // no cache marks
-	CacheTTL       string          // "" or "5m", or "1h"
-	KeyVar, URLVar string          // names of the variables that set key and URL, for hints
-	Prepare        llm.Prepare     // see llm.Caller
-	Cloud          Cloud           // "" for Anthropic's own API; else BaseURL is the address before "/model/ID" (Bedrock) or "/models/ID" (Vertex)
-	Region         string          // of Bedrock, for the names of models
+	ExtraBody json.RawMessage // an object whose members are added to each body, or replace lathe's settings
+	// budget of models that take one, regardless of the effort (MAX_THINKING_TOKENS); 0 turns thinking off
+	ThinkingTokens *int
+	TaskBudget     int         // tokens that a task may take, for the model to pace itself by; 0: none
+	NoInterleaving bool        // no thinking between tool calls where it needs a beta
+	DeferTools     bool        // the server takes deferred tools; Anthropic's own does with the models that do
+	NoCache        bool        // no cache marks
+	CacheTTL       string      // "" or "5m", or "1h"
+	KeyVar, URLVar string      // names of the variables that set key and URL, for hints
+	Prepare        llm.Prepare // see llm.Caller
+	// "" for Anthropic's own API; else BaseURL is the address before "/model/ID" (Bedrock) or "/models/ID" (Vertex)
+	Cloud  Cloud
+	Region string // of Bedrock, for the names of models
 }
 
 // Provider makes the models of one endpoint. It is safe for concurrent use.
@@ -98,8 +100,9 @@ func New(c Config) (*Provider, error) {
 	p := &Provider{conf: c, host: llm.HostID(c.Name, target), url: target, extra: extra, header: baseHeader(c)}
 	p.own = llm.CatalogueHost(target) == wire
 	p.caller = &llm.Caller{
-		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, official.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, official.Variable("apiBase")),
-		HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
+		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, official.Variable("apiKey")),
+		URLVar: cmp.Or(c.URLVar, official.Variable("apiBase")),
+		HTTP:   c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
 		Prepare: c.Prepare,
 	}
 	return p, nil
@@ -168,11 +171,12 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	return m, nil
 }
 
-// deferredTools are the models of Anthropic's that take deferred tools and tool_reference blocks, without a beta header, by
-// the beginnings of their ids. https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool named Opus 4.5 and
-// Sonnet 4.5 when the feature came; a refusal of the API gives "Claude Sonnet 4+, Opus 4+, and newer models", and was the
-// answer to Haiku 4.5 (https://github.com/anthropics/claude-code/issues/14863). Later lists have Haiku 4.5 too. Models that
-// one of these sources leaves out, and those that are not known, get ToolSearch's own way, which works with all.
+// deferredTools are the models of Anthropic's that take deferred tools and tool_reference blocks, without a beta
+// header, by the beginnings of their ids.
+// https://platform.claude.com/docs/en/agents-and-tools/tool-use/tool-search-tool named Opus 4.5 and Sonnet 4.5 when the
+// feature came; a refusal of the API gives "Claude Sonnet 4+, Opus 4+, and newer models", and was the answer to Haiku
+// 4.5 (https://github.com/anthropics/claude-code/issues/14863). Later lists have Haiku 4.5 too. Models that one of
+// these sources leaves out, and those that are not known, get ToolSearch's own way, which works with all.
 var deferredTools = []string{
 	"claude-opus-4-5", "claude-opus-4-6", "claude-opus-4-7", "claude-opus-4-8", "claude-opus-5",
 	"claude-sonnet-4-5", "claude-sonnet-4-6", "claude-sonnet-5", "claude-fable-5", "claude-mythos-5",
@@ -211,7 +215,9 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	}
 }
 
-func (m *model) attempt(ctx context.Context, req *llm.Request, n int, out *llm.Outgoing, yield func(llm.Delta) bool) error {
+func (m *model) attempt(ctx context.Context, req *llm.Request, n int, out *llm.Outgoing,
+	yield func(llm.Delta) bool,
+) error {
 	reply, err := m.p.caller.Post(ctx, n, out, yield)
 	if err != nil {
 		return err

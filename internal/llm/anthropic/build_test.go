@@ -28,7 +28,10 @@ func conversation() *llm.Request {
 	return &llm.Request{
 		System: []llm.Part{llm.Text{Text: "You are careful."}, llm.Text{Text: "Rules: <none> & \"quotes\"."}},
 		Tools: []llm.ToolSpec{
-			{Name: "Read", Description: "Reads a file.", Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`)},
+			{
+				Name: "Read", Description: "Reads a file.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`),
+			},
 			{Name: "Bash", Description: "Runs a command.", Schema: json.RawMessage(`{"type":"object"}`)},
 		},
 		Messages: []llm.Message{
@@ -45,8 +48,14 @@ func conversation() *llm.Request {
 			}},
 			{Role: llm.User, Parts: []llm.Part{
 				llm.Text{Text: "and this"},
-				llm.ToolResult{CallID: "toolu_1", Parts: []llm.Part{llm.Text{Text: "1\tpackage a"}, llm.Media{MIME: "image/png", Data: []byte("png")}}},
-				llm.ToolResult{CallID: "call|2", IsError: true, Parts: []llm.Part{llm.Text{Text: "no"}, llm.Media{MIME: "image/png", Data: []byte("png")}}},
+				llm.ToolResult{CallID: "toolu_1", Parts: []llm.Part{
+					llm.Text{Text: "1\tpackage a"},
+					llm.Media{MIME: "image/png", Data: []byte("png")},
+				}},
+				llm.ToolResult{CallID: "call|2", IsError: true, Parts: []llm.Part{
+					llm.Text{Text: "no"},
+					llm.Media{MIME: "image/png", Data: []byte("png")},
+				}},
 			}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "thinking only, unsigned", Provider: official}}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Done."}}},
@@ -68,7 +77,8 @@ func TestRequestLayoutIsTheGoldenOne(t *testing.T) {
 	m := local(t, "claude-sonnet-4-5", Config{})
 	b, _ := m.build(conversation())
 	// One block per line, for a readable diff.
-	got := strings.NewReplacer(`,{"role"`, ",\n{\"role\"", `,{"type"`, ",\n {\"type\"", `,"tools"`, ",\n\"tools\"", `,"system"`, ",\n\"system\"", `,"messages"`, ",\n\"messages\"").Replace(string(b.Bytes())) + "\n"
+	got := strings.NewReplacer(`,{"role"`, ",\n{\"role\"", `,{"type"`, ",\n {\"type\"", `,"tools"`, ",\n\"tools\"",
+		`,"system"`, ",\n\"system\"", `,"messages"`, ",\n\"messages\"").Replace(string(b.Bytes())) + "\n"
 	const file = "testdata/request.golden.json"
 	if *update {
 		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
@@ -106,7 +116,8 @@ func prefix(t testing.TB, body []byte) []byte {
 func anyPart(t *rapid.T, role llm.Role) llm.Part {
 	text := rapid.String()
 	input := func() json.RawMessage {
-		b, err := json.MarshalIndent(rapid.MapOfN(text, text, 0, 3).Draw(t, "input"), "", rapid.SampledFrom([]string{"", " "}).Draw(t, "indent"))
+		b, err := json.MarshalIndent(rapid.MapOfN(text, text, 0, 3).Draw(t, "input"), "",
+			rapid.SampledFrom([]string{"", " "}).Draw(t, "indent"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -133,7 +144,10 @@ func anyPart(t *rapid.T, role llm.Role) llm.Part {
 	case "media":
 		return llm.Media{MIME: "image/png", Data: []byte(text.Draw(t, "png"))}
 	case "result":
-		return llm.ToolResult{CallID: text.Draw(t, "id"), IsError: rapid.Bool().Draw(t, "error"), Parts: []llm.Part{llm.Text{Text: text.Draw(t, "out")}}}
+		return llm.ToolResult{
+			CallID: text.Draw(t, "id"), IsError: rapid.Bool().Draw(t, "error"),
+			Parts: []llm.Part{llm.Text{Text: text.Draw(t, "out")}},
+		}
 	}
 	return llm.Text{Text: text.Draw(t, "text")}
 }
@@ -228,7 +242,10 @@ func TestCacheMarksAreWhereTheNextRequestFindsThem(t *testing.T) {
 		{"first", []llm.Message{user("a")}, []string{"message 0 block 0"}},
 		{"second", []llm.Message{user("a"), reply, user("b")}, []string{"message 0 block 0", "message 2 block 0"}},
 		{"two at the start", []llm.Message{user("a"), user("b")}, []string{"message 0 block 0", "message 1 block 0"}},
-		{"steered", []llm.Message{user("a"), reply, user("b"), user("c")}, []string{"message 0 block 0", "message 3 block 0"}},
+		{"steered", []llm.Message{user("a"), reply, user("b"), user("c")}, []string{
+			"message 0 block 0",
+			"message 3 block 0",
+		}},
 		{"nothing to mark", []llm.Message{user("a"), reply, user(" ")}, []string{"message 0 block 0"}},
 		{"reply last", []llm.Message{user("a"), reply, user("b"), reply}, []string{"message 0 block 0", "message 2 block 0"}},
 	} {
@@ -258,28 +275,108 @@ func TestThinkingIsAskedForAsTheModelTakesIt(t *testing.T) {
 		want        string // of thinking, output_config and max_tokens
 		betas       string
 	}{
-		{"budget", "claude-sonnet-4-5", Config{}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, betaInterleave},
-		{"low", "claude-sonnet-4-5", Config{}, llm.Request{Effort: "low"}, `{"type":"enabled","budget_tokens":4000} null 16384`, betaInterleave},
-		{"max raises the limit", "claude-sonnet-4-5", Config{}, llm.Request{Effort: "max"}, `{"type":"enabled","budget_tokens":31999} null 48383`, betaInterleave},
-		{"limit of the model", "claude-opus-4-1", Config{}, llm.Request{Effort: "max"}, `{"type":"enabled","budget_tokens":30976} null 32000`, betaInterleave},
-		{"small limit", "claude-sonnet-4-5", Config{}, llm.Request{MaxTokens: 500}, `{"type":"enabled","budget_tokens":10000} null 10500`, betaInterleave},
+		{
+			"budget", "claude-sonnet-4-5",
+			Config{},
+			llm.Request{},
+			`{"type":"enabled","budget_tokens":10000} null 16384`,
+			betaInterleave,
+		},
+		{
+			"low", "claude-sonnet-4-5",
+			Config{},
+			llm.Request{Effort: "low"},
+			`{"type":"enabled","budget_tokens":4000} null 16384`, betaInterleave,
+		},
+		{
+			"max raises the limit", "claude-sonnet-4-5",
+			Config{},
+			llm.Request{Effort: "max"},
+			`{"type":"enabled","budget_tokens":31999} null 48383`, betaInterleave,
+		},
+		{
+			"limit of the model", "claude-opus-4-1",
+			Config{},
+			llm.Request{Effort: "max"},
+			`{"type":"enabled","budget_tokens":30976} null 32000`, betaInterleave,
+		},
+		{
+			"small limit", "claude-sonnet-4-5",
+			Config{},
+			llm.Request{MaxTokens: 500},
+			`{"type":"enabled","budget_tokens":10000} null 10500`, betaInterleave,
+		},
 		{"off", "claude-sonnet-4-5", Config{}, llm.Request{Effort: "off"}, `null null 16384`, ""},
-		{"fixed", "claude-sonnet-4-5", Config{ThinkingTokens: num(2000)}, llm.Request{Effort: "max"}, `{"type":"enabled","budget_tokens":2000} null 16384`, betaInterleave},
+		{
+			"fixed", "claude-sonnet-4-5",
+			Config{ThinkingTokens: num(2000)},
+			llm.Request{Effort: "max"},
+			`{"type":"enabled","budget_tokens":2000} null 16384`, betaInterleave,
+		},
 		{"fixed off", "claude-sonnet-4-5", Config{ThinkingTokens: num(0)}, llm.Request{}, `null null 16384`, ""},
-		{"forced tool", "claude-sonnet-4-5", Config{}, llm.Request{ToolChoice: "any", Tools: conversation().Tools}, `null null 16384`, ""},
+		{
+			"forced tool", "claude-sonnet-4-5",
+			Config{},
+			llm.Request{ToolChoice: "any", Tools: conversation().Tools},
+			`null null 16384`, "",
+		},
 		{"haiku", "haiku", Config{}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, ""},
-		{"no interleaving", "claude-sonnet-4-5", Config{NoInterleaving: true}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, ""},
-		{"no betas", "claude-sonnet-4-5", Config{NoBetas: true, Betas: []string{"x"}}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, ""},
-		{"further betas", "claude-sonnet-4-5[1m]", Config{Betas: []string{"x, y", betaLong}}, llm.Request{}, `{"type":"enabled","budget_tokens":10000} null 16384`, "x,y," + betaLong + "," + betaInterleave},
-		{"task budget", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high", Tools: conversation().Tools}, `{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000}} 16384`, betaTaskBudget},
-		{"task budget after a compaction", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high", Tools: conversation().Tools, Spent: 12_000}, `{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000,"remaining":18000}} 16384`, betaTaskBudget},
-		{"task budget used up before a compaction", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high", Tools: conversation().Tools, Spent: 40_000}, `{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000,"remaining":0}} 16384`, betaTaskBudget},
-		{"task budget without tools", "opus", Config{TaskBudget: 30_000}, llm.Request{Effort: "high"}, `{"type":"adaptive","display":"summarized"} {"effort":"high"} 16384`, ""},
+		{
+			"no interleaving", "claude-sonnet-4-5",
+			Config{NoInterleaving: true},
+			llm.Request{},
+			`{"type":"enabled","budget_tokens":10000} null 16384`, "",
+		},
+		{
+			"no betas", "claude-sonnet-4-5",
+			Config{NoBetas: true, Betas: []string{"x"}},
+			llm.Request{},
+			`{"type":"enabled","budget_tokens":10000} null 16384`, "",
+		},
+		{
+			"further betas", "claude-sonnet-4-5[1m]",
+			Config{Betas: []string{"x, y", betaLong}},
+			llm.Request{},
+			`{"type":"enabled","budget_tokens":10000} null 16384`, "x,y," + betaLong + "," + betaInterleave,
+		},
+		{
+			"task budget", "opus",
+			Config{TaskBudget: 30_000},
+			llm.Request{Effort: "high", Tools: conversation().Tools},
+			`{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000}} 16384`,
+			betaTaskBudget,
+		},
+		{
+			"task budget after a compaction", "opus",
+			Config{TaskBudget: 30_000},
+			llm.Request{Effort: "high", Tools: conversation().Tools, Spent: 12_000},
+			`{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000,"remaining":18000}} 16384`, betaTaskBudget,
+		},
+		{
+			"task budget used up before a compaction", "opus",
+			Config{TaskBudget: 30_000},
+			llm.Request{Effort: "high", Tools: conversation().Tools, Spent: 40_000},
+			`{"type":"adaptive","display":"summarized"} {"effort":"high","task_budget":{"type":"tokens","total":30000,"remaining":0}} 16384`, betaTaskBudget,
+		},
+		{
+			"task budget without tools", "opus",
+			Config{TaskBudget: 30_000},
+			llm.Request{Effort: "high"},
+			`{"type":"adaptive","display":"summarized"} {"effort":"high"} 16384`, "",
+		},
 		{"too old", "claude-3-5-haiku-latest", Config{}, llm.Request{}, `null null 8192`, ""},
 		{"unknown", "some-model", Config{}, llm.Request{}, `null null 16384`, ""},
 		{"adaptive", "opus", Config{}, llm.Request{}, `{"type":"adaptive","display":"summarized"} null 16384`, ""},
-		{"adaptive, effort", "claude-opus-4-6", Config{}, llm.Request{Effort: "xhigh"}, `{"type":"adaptive","display":"summarized"} {"effort":"high"} 16384`, ""},
-		{"adaptive, forced tool", "opus", Config{}, llm.Request{ToolChoice: "any", Tools: conversation().Tools, Effort: "high"}, `{"type":"disabled"} null 16384`, ""},
+		{
+			"adaptive, effort", "claude-opus-4-6",
+			Config{},
+			llm.Request{Effort: "xhigh"},
+			`{"type":"adaptive","display":"summarized"} {"effort":"high"} 16384`, "",
+		},
+		{"adaptive, forced tool", "opus", Config{}, llm.Request{
+			ToolChoice: "any", Tools: conversation().Tools,
+			Effort: "high",
+		}, `{"type":"disabled"} null 16384`, ""},
 		{"adaptive, off", "sonnet", Config{}, llm.Request{Effort: "off"}, `{"type":"disabled"} null 16384`, ""},
 		{"off by default", "claude-opus-4-7", Config{}, llm.Request{Effort: "off"}, `null null 16384`, ""},
 		{"always on", "fable", Config{}, llm.Request{Effort: "off"}, `null null 16384`, ""},
@@ -328,8 +425,12 @@ func TestThinkingStaysTheSameWithinATurn(t *testing.T) {
 }
 
 func TestSettingsOfTheUserAreSent(t *testing.T) {
-	m := local(t, "claude-sonnet-4-5", Config{ExtraBody: json.RawMessage(`{"metadata": {"user_id": "u"}, "max_tokens": 7}`)})
-	req := &llm.Request{Messages: []llm.Message{llm.UserText("x")}, Tools: conversation().Tools, ToolChoice: "Read", Stop: []string{"END"}, Effort: "off"}
+	m := local(t, "claude-sonnet-4-5", Config{ExtraBody: json.RawMessage(
+		`{"metadata": {"user_id": "u"}, "max_tokens": 7}`)})
+	req := &llm.Request{
+		Messages: []llm.Message{llm.UserText("x")}, Tools: conversation().Tools, ToolChoice: "Read",
+		Stop: []string{"END"}, Effort: "off",
+	}
 	b, _ := m.build(req)
 	want := `{"model":"claude-sonnet-4-5","max_tokens":7,"stream":true,"tool_choice":{"type":"tool","name":"Read"},"stop_sequences":["END"],"metadata":{"user_id":"u"},"tools":[`
 	if !strings.HasPrefix(string(b.Bytes()), want) {
@@ -383,8 +484,14 @@ func steps(n int) *llm.Request {
 	for i := range n {
 		id := fmt.Sprintf("toolu_%d", i)
 		req.Messages = append(req.Messages,
-			llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "next"}, llm.ToolCall{ID: id, Name: "Read", Input: json.RawMessage(`{"file_path":"/a"}`)}}},
-			llm.Message{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: id, Parts: []llm.Part{llm.Text{Text: strings.Repeat("some line of a file\n", 50)}}}}})
+			llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "next"}, llm.ToolCall{
+				ID: id, Name: "Read",
+				Input: json.RawMessage(`{"file_path":"/a"}`),
+			}}},
+			llm.Message{Role: llm.User, Parts: []llm.Part{llm.ToolResult{
+				CallID: id,
+				Parts:  []llm.Part{llm.Text{Text: strings.Repeat("some line of a file\n", 50)}},
+			}}})
 	}
 	return req
 }

@@ -23,12 +23,14 @@ func TestCitationsGoBackWithTheirText(t *testing.T) {
 		t.Fatal(o.err)
 	}
 	reply := *o.done
-	want := []byte(`{"type":"text","text":"As A says.","citations":[` + cited + `,{"type":"char_location","start_char_index":1}]}`)
+	want := []byte(`{"type":"text","text":"As A says.","citations":[` + cited +
+		`,{"type":"char_location","start_char_index":1}]}`)
 	next := &llm.Request{Messages: []llm.Message{llm.UserText("x"), reply, llm.UserText("y")}}
 	if sent := sentBy(local(t, "claude-sonnet-5", c), next); !bytes.Contains(sent, want) {
 		t.Errorf("%s lacks %s", sent, want)
 	}
-	if sent := sentBy(local(t, "claude-sonnet-5", Config{BaseURL: "https://other.example"}), next); bytes.Contains(sent, []byte("citations")) {
+	if sent := sentBy(local(t, "claude-sonnet-5", Config{BaseURL: "https://other.example"}), next); bytes.Contains(sent,
+		[]byte("citations")) {
 		t.Errorf("another host gets the citations: %s", sent)
 	}
 }

@@ -45,8 +45,8 @@ func undated(id string) string {
 	return id
 }
 
-// ModelID returns the cloud's name for a model. A name of the cloud itself stays as it is: "us.anthropic.claude-...", an
-// ARN, "claude-...@20250929".
+// ModelID returns the cloud's name for a model. A name of the cloud itself stays as it is: "us.anthropic.claude-...",
+// an ARN, "claude-...@20250929".
 func (c Cloud) ModelID(id, region string) string {
 	if strings.ContainsAny(id, "@:/") || strings.Contains(id, "anthropic.") {
 		return id

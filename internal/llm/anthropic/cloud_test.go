@@ -40,7 +40,10 @@ func bedrockStream(sse string) []byte {
 	for line := range strings.Lines(sse) {
 		if data, ok := strings.CutPrefix(strings.TrimSpace(line), "data: "); ok {
 			payload, _ := json.Marshal(map[string]string{"bytes": base64.StdEncoding.EncodeToString([]byte(data)), "p": "abc"})
-			out = append(out, frame(map[string]string{":message-type": "event", ":event-type": "chunk", ":content-type": "application/json"}, payload)...)
+			out = append(out, frame(map[string]string{
+				":message-type": "event", ":event-type": "chunk",
+				":content-type": "application/json",
+			}, payload)...)
 		}
 	}
 	return out
@@ -86,7 +89,8 @@ func TestClaudeOnBedrock(t *testing.T) {
 	if err := json.Unmarshal([]byte((*bodies)[0]), &body); err != nil {
 		t.Fatal(err)
 	}
-	if body["model"] != nil || body["stream"] != nil || body["anthropic_version"] != "bedrock-2023-05-31" || !strings.Contains((*bodies)[0], `"anthropic_beta":["some-beta"`) {
+	if body["model"] != nil || body["stream"] != nil || body["anthropic_version"] != "bedrock-2023-05-31" ||
+		!strings.Contains((*bodies)[0], `"anthropic_beta":["some-beta"`) {
 		t.Errorf("%s", (*bodies)[0])
 	}
 	if r.Header.Get("Anthropic-Beta") != "" || r.Header.Get("Anthropic-Version") != "" {
@@ -111,7 +115,9 @@ func TestABedrockStreamThatIsCutMakesNoCallOfAHalf(t *testing.T) {
 }
 
 func TestABedrockExceptionIsClassified(t *testing.T) {
-	body := append(bedrockStream(seq(msgStart)), frame(map[string]string{":message-type": "exception", ":exception-type": "throttlingException"}, []byte(`{"message":"Too many requests"}`))...)
+	body := append(bedrockStream(seq(msgStart)),
+		frame(map[string]string{":message-type": "exception", ":exception-type": "throttlingException"},
+			[]byte(`{"message":"Too many requests"}`))...)
 	url, _, _ := cloudServer(t, "application/vnd.amazon.eventstream", body)
 	o := run(t, cloudModel(t, url, "claude-opus-4-7", Bedrock), cloudRequest())
 	if e := llm.AsError(o.err); e == nil || e.Kind != llm.KindRateLimit {
@@ -120,15 +126,18 @@ func TestABedrockExceptionIsClassified(t *testing.T) {
 }
 
 func TestClaudeOnVertex(t *testing.T) {
-	url, rs, bodies := cloudServer(t, "text/event-stream", []byte(seq(msgStart, textBlock(0, "Hi"), stop("end_turn"), msgStop)))
-	o := run(t, cloudModel(t, url+"/v1/projects/p/locations/global/publishers/anthropic", "claude-haiku-4-5", Vertex), cloudRequest())
+	url, rs, bodies := cloudServer(t, "text/event-stream",
+		[]byte(seq(msgStart, textBlock(0, "Hi"), stop("end_turn"), msgStop)))
+	o := run(t, cloudModel(t, url+"/v1/projects/p/locations/global/publishers/anthropic", "claude-haiku-4-5", Vertex),
+		cloudRequest())
 	if o.err != nil || o.done.PlainText() != "Hi" {
 		t.Fatalf("%+v %v", o.done, o.err)
 	}
 	if want := "/v1/projects/p/locations/global/publishers/anthropic/models/claude-haiku-4-5@20251001:streamRawPredict"; (*rs)[0].URL.Path != want {
 		t.Errorf("the address is %s", (*rs)[0].URL)
 	}
-	if b := (*bodies)[0]; !strings.Contains(b, `"anthropic_version":"vertex-2023-10-16"`) || !strings.Contains(b, `"stream":true`) || strings.Contains(b, `"model"`) {
+	if b := (*bodies)[0]; !strings.Contains(b, `"anthropic_version":"vertex-2023-10-16"`) || !strings.Contains(b,
+		`"stream":true`) || strings.Contains(b, `"model"`) {
 		t.Errorf("%s", b)
 	}
 	if (*rs)[0].Header.Get("Anthropic-Beta") != "some-beta" {
@@ -147,7 +156,10 @@ func TestCloudsHaveTheirOwnNamesForModels(t *testing.T) {
 		{Bedrock, "claude-opus-4-6", "us-east-1", "us.anthropic.claude-opus-4-6-v1"},
 		{Bedrock, "claude-sonnet-4-6", "us-east-1", "us.anthropic.claude-sonnet-4-6"},
 		{Bedrock, "jp.anthropic.claude-sonnet-4-6", "us-east-1", "jp.anthropic.claude-sonnet-4-6"},
-		{Bedrock, "arn:aws:bedrock:us-east-1:1:inference-profile/x", "us-east-1", "arn:aws:bedrock:us-east-1:1:inference-profile/x"},
+		{
+			Bedrock, "arn:aws:bedrock:us-east-1:1:inference-profile/x", "us-east-1",
+			"arn:aws:bedrock:us-east-1:1:inference-profile/x",
+		},
 		{Vertex, "claude-sonnet-4-5", "", "claude-sonnet-4-5@20250929"},
 		{Vertex, "claude-opus-4-7", "", "claude-opus-4-7"},
 		{Vertex, "claude-opus-4@20250514", "", "claude-opus-4@20250514"},

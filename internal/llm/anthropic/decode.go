@@ -141,7 +141,10 @@ func (d *decoder) open(wire int, raw json.RawMessage) error {
 	if err := d.closeOpen(); err != nil {
 		return err
 	}
-	p := &part{index: len(d.blocks), wire: wire, kind: b.Type, sig: b.Signature, id: b.ID, name: b.Name, named: b.Name != ""}
+	p := &part{
+		index: len(d.blocks), wire: wire, kind: b.Type, sig: b.Signature, id: b.ID, name: b.Name,
+		named: b.Name != "",
+	}
 	d.blocks = append(d.blocks, p)
 	switch b.Type {
 	case "text":

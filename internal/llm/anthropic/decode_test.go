@@ -113,8 +113,11 @@ func stop(reason string) string {
 func callBlock(index int, id, input string) []string {
 	q, _ := json.Marshal(input)
 	return []string{
-		fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":"%s","name":"Read","input":{}}}`, index, id),
-		fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%s}}`, index, q),
+		fmt.Sprintf(
+			`{"type":"content_block_start","index":%d,"content_block":{"type":"tool_use","id":"%s","name":"Read","input":{}}}`,
+			index, id),
+		fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"input_json_delta","partial_json":%s}}`, index,
+			q),
 	}
 }
 
@@ -123,7 +126,8 @@ func end(index int) string { return fmt.Sprintf(`{"type":"content_block_stop","i
 func textBlock(index int, s string) []string {
 	return []string{
 		fmt.Sprintf(`{"type":"content_block_start","index":%d,"content_block":{"type":"text","text":""}}`, index),
-		fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":%q}}`, index, s), end(index),
+		fmt.Sprintf(`{"type":"content_block_delta","index":%d,"delta":{"type":"text_delta","text":%q}}`, index, s),
+		end(index),
 	}
 }
 
@@ -153,9 +157,14 @@ func TestEveryKindOfBlockIsDecoded(t *testing.T) {
 		Parts: []llm.Part{
 			llm.Reasoning{Text: "Let me look → first.", Signature: "c2lnbmF0dXJl", Provider: o.host},
 			llm.Reasoning{Data: "cmVkYWN0ZWQ=", Provider: o.host},
-			llm.Text{Text: `I read "both" <files>.`, Opaque: &llm.Opaque{Provider: o.host, JSON: json.RawMessage(`[{"type":"char_location"}]`)}},
-			llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"a<b"}}`)},
-			llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://x.example","title":"T","encrypted_content":"AAAA"}]}`)},
+			llm.Text{Text: `I read "both" <files>.`, Opaque: &llm.Opaque{
+				Provider: o.host,
+				JSON:     json.RawMessage(`[{"type":"char_location"}]`),
+			}},
+			llm.Opaque{Provider: o.host, JSON: json.RawMessage(
+				`{"type":"server_tool_use","id":"srvtoolu_1","name":"web_search","input":{"query":"a<b"}}`)},
+			llm.Opaque{Provider: o.host, JSON: json.RawMessage(
+				`{"type":"web_search_tool_result","tool_use_id":"srvtoolu_1","content":[{"type":"web_search_result","url":"https://x.example","title":"T","encrypted_content":"AAAA"}]}`)},
 			read, todo,
 		},
 	}
@@ -196,8 +205,10 @@ func TestReplyIsTheSameHoweverItIsSplit(t *testing.T) {
 // ready.
 func TestCutReplyNeverMakesACallOfAHalf(t *testing.T) {
 	text := fixture(t)
-	firstReady := strings.Index(text, `{"type":"content_block_stop","index":5}`) + len(`{"type":"content_block_stop","index":5}`)
-	secondReady := strings.Index(text, `{"type":"content_block_stop","index":6}`) + len(`{"type":"content_block_stop","index":6}`)
+	firstReady := strings.Index(text, `{"type":"content_block_stop","index":5}`) +
+		len(`{"type":"content_block_stop","index":5}`)
+	secondReady := strings.Index(text, `{"type":"content_block_stop","index":6}`) +
+		len(`{"type":"content_block_stop","index":6}`)
 	complete := strings.Index(text, `{"type":"message_stop"}`) + len(`{"type":"message_stop"}`)
 	var at, sent atomic.Int32
 	url := serve(t, func(w http.ResponseWriter, r *http.Request) {
@@ -228,7 +239,8 @@ func TestCutReplyNeverMakesACallOfAHalf(t *testing.T) {
 			if e == nil || e.Partial == nil || o.done != nil || sent.Load() != 1 {
 				t.Fatalf("cut at %d: %v, sent %d times", i, o.err, sent.Load())
 			}
-			if len(o.ready) != calls || len(e.Partial.Calls()) != calls || len(e.Partial.Parts) != 5+calls || e.Partial.Stop != llm.StopBroken {
+			if len(o.ready) != calls || len(e.Partial.Calls()) != calls || len(e.Partial.Parts) != 5+calls ||
+				e.Partial.Stop != llm.StopBroken {
 				t.Fatalf("cut at %d: %d calls ready, partial %+v", i, len(o.ready), e.Partial)
 			}
 		}
@@ -237,7 +249,8 @@ func TestCutReplyNeverMakesACallOfAHalf(t *testing.T) {
 
 func TestBrokenInputIsAnsweredNotRun(t *testing.T) {
 	for _, input := range []string{`{"a": `, `["x"]`, `"text"`, `{"a":1} trailing`, `nonsense`} {
-		o := ask(t, config(t, saying(t, seq(msgStart, callBlock(0, "toolu_1", input), end(0), stop("tool_use"), msgStop)), once))
+		o := ask(t, config(t, saying(t, seq(msgStart, callBlock(0, "toolu_1", input), end(0), stop("tool_use"), msgStop)),
+			once))
 		if o.err != nil || len(o.ready) != 0 || o.done == nil {
 			t.Fatalf("%q: %v, ready %v", input, o.err, o.ready)
 		}
@@ -264,7 +277,8 @@ func TestCallCutByTheOutputLimitIsLeftOut(t *testing.T) {
 }
 
 func TestBrokenCallBeforeOthersKeepsTheOrder(t *testing.T) {
-	text := seq(msgStart, callBlock(0, "toolu_1", `{"a`), end(0), callBlock(1, "toolu_2", `{"b":2}`), end(1), stop("tool_use"), msgStop)
+	text := seq(msgStart, callBlock(0, "toolu_1", `{"a`), end(0), callBlock(1, "toolu_2", `{"b":2}`), end(1),
+		stop("tool_use"), msgStop)
 	o := ask(t, config(t, saying(t, text), once))
 	last := -1
 	for _, d := range o.deltas {
@@ -290,15 +304,18 @@ func TestBrokenCallBeforeOthersKeepsTheOrder(t *testing.T) {
 func TestUnreadableStreamsAreRetriedThenReported(t *testing.T) {
 	good := seq(msgStart, textBlock(0, "fine"), stop("end_turn"), msgStop)
 	for name, bad := range map[string]string{
-		"line that is not JSON":  seq(msgStart, `{"type":"content_bl`, textBlock(0, "x"), stop("end_turn"), msgStop),
-		"no terminal event":      seq(msgStart, textBlock(0, "x"), stop("end_turn")),
-		"delta without a block":  seq(msgStart, `{"type":"content_block_delta","index":4,"delta":{"type":"text_delta","text":"x"}}`),
-		"end without a block":    seq(msgStart, end(3)),
-		"block without a type":   seq(msgStart, `{"type":"content_block_start","index":0,"content_block":{}}`),
-		"call left open":         seq(msgStart, callBlock(0, "toolu_1", `{"a":1}`), stop("tool_use"), msgStop),
-		"web page":               "<html>502</html>",
-		"overloaded":             seq(msgStart, `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
-		"server error":           seq(msgStart, textBlock(0, "x"), `{"type":"error","error":{"type":"api_error","message":"oops"}}`),
+		"line that is not JSON": seq(msgStart, `{"type":"content_bl`, textBlock(0, "x"), stop("end_turn"), msgStop),
+		"no terminal event":     seq(msgStart, textBlock(0, "x"), stop("end_turn")),
+		"delta without a block": seq(msgStart,
+			`{"type":"content_block_delta","index":4,"delta":{"type":"text_delta","text":"x"}}`),
+		"end without a block":  seq(msgStart, end(3)),
+		"block without a type": seq(msgStart, `{"type":"content_block_start","index":0,"content_block":{}}`),
+		"call left open":       seq(msgStart, callBlock(0, "toolu_1", `{"a":1}`), stop("tool_use"), msgStop),
+		"web page":             "<html>502</html>",
+		"overloaded": seq(msgStart,
+			`{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`),
+		"server error": seq(msgStart, textBlock(0, "x"),
+			`{"type":"error","error":{"type":"api_error","message":"oops"}}`),
 		"error as a whole reply": `{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}`,
 		"cut whole reply":        `{"type":"message","content":[{"type":"text","te`,
 		"whole reply, not ours":  `{"object":"list"}`,
@@ -318,7 +335,8 @@ func TestUnreadableStreamsAreRetriedThenReported(t *testing.T) {
 }
 
 func TestErrorEventsThatARetryCannotMendAreNotRetried(t *testing.T) {
-	bad := seq(msgStart, textBlock(0, "kept"), `{"type":"error","error":{"type":"invalid_request_error","message":"bad \u001b[31m thing"}}`)
+	bad := seq(msgStart, textBlock(0, "kept"),
+		`{"type":"error","error":{"type":"invalid_request_error","message":"bad \u001b[31m thing"}}`)
 	o := ask(t, config(t, saying(t, bad), llm.RetryPolicy{}))
 	e := llm.AsError(o.err)
 	if e == nil || e.Kind != llm.KindInvalid || e.Attempts != 1 || e.Partial == nil || e.Partial.PlainText() != "kept" {
@@ -360,7 +378,10 @@ func TestCompactionBlocksAreAssembled(t *testing.T) {
 		`{"type":"content_block_start","index":0,"content_block":{"type":"compaction","content":""}}`,
 		`{"type":"content_block_delta","index":0,"delta":{"type":"compaction_delta","content":"All that was said."}}`,
 		end(0), stop("end_turn"), msgStop)), once))
-	want := []llm.Part{llm.Opaque{Provider: o.host, JSON: json.RawMessage(`{"type":"compaction","content":"All that was said."}`)}}
+	want := []llm.Part{llm.Opaque{
+		Provider: o.host,
+		JSON:     json.RawMessage(`{"type":"compaction","content":"All that was said."}`),
+	}}
 	if o.err != nil || cmp.Diff(want, o.done.Parts) != "" {
 		t.Fatalf("%v %+v", o.err, o.done)
 	}
@@ -403,7 +424,10 @@ func FuzzDecode(f *testing.F) {
 // BenchmarkDecode reads a reply of 4,000 pieces of text, in events as Anthropic sends them.
 func BenchmarkDecode(b *testing.B) {
 	text := benchStream()
-	m := newModel(b, "claude-sonnet-4-5", Config{BaseURL: "http://wire", APIKey: "k", HTTP: &http.Client{Transport: said(text)}, Retry: llm.RetryPolicy{Max: -1}})
+	m := newModel(b, "claude-sonnet-4-5", Config{
+		BaseURL: "http://wire", APIKey: "k",
+		HTTP: &http.Client{Transport: said(text)}, Retry: llm.RetryPolicy{Max: -1},
+	})
 	benchDecode(b, m, text)
 }
 
@@ -416,7 +440,9 @@ func BenchmarkDecodeHTTP(b *testing.B) {
 func benchStream() string {
 	lines := []string{msgStart, `{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}`}
 	for i := range 4000 {
-		lines = append(lines, fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a few words %d "}%s}`, i, strings.Repeat(" ", i%16)))
+		lines = append(lines,
+			fmt.Sprintf(`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"a few words %d "}%s}`, i,
+				strings.Repeat(" ", i%16)))
 	}
 	lines = append(lines, end(0))
 	return seq(lines, callBlock(1, "t", `{"a":1}`), end(1), stop("tool_use"), msgStop)
@@ -436,7 +462,10 @@ func benchDecode(b *testing.B, m llm.Model, text string) {
 type said string
 
 func (s said) RoundTrip(r *http.Request) (*http.Response, error) {
-	return &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s))), Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r}, nil
+	return &http.Response{
+		StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(string(s))),
+		Header: http.Header{"Content-Type": {"text/event-stream"}}, Request: r,
+	}, nil
 }
 
 func TestStreamsOfGatewaysAreRead(t *testing.T) {
@@ -454,7 +483,9 @@ func TestStreamsOfGatewaysAreRead(t *testing.T) {
 			[]llm.Part{llm.Text{Text: "Hi"}, llm.Text{Text: "Ho"}},
 		},
 		"a signature that is not streamed": {
-			seq(msgStart, `{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm.","signature":"s"}}`, end(0), stop("end_turn"), msgStop),
+			seq(msgStart,
+				`{"type":"content_block_start","index":0,"content_block":{"type":"thinking","thinking":"Hm.","signature":"s"}}`,
+				end(0), stop("end_turn"), msgStop),
 			[]llm.Part{llm.Reasoning{Text: "Hm.", Signature: "s"}},
 		},
 		"a call without a name": {

@@ -21,8 +21,10 @@ func TestOddEventsOfHostsAreRead(t *testing.T) {
 		"comments and a mark":       "\xef\xbb\xbf: hello\n\n" + data(all...),
 		"lines that end in CR LF":   strings.ReplaceAll(data(all...), "\n", "\r\n"),
 		"a kind in the event's name alone": data(all[:len(all)-2]...) +
-			named("message_delta", `{"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`) + named("message_stop", `{}`),
-		"null in every place": data(`{"type":"message_start","index":null,"message":{"id":null,"model":null,"content":null,"stop_reason":null,"usage":null},"content_block":null,"delta":null,"error":null}`,
+			named("message_delta", `{"delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":2}}`) + named("message_stop",
+			`{}`),
+		"null in every place": data(
+			`{"type":"message_start","index":null,"message":{"id":null,"model":null,"content":null,"stop_reason":null,"usage":null},"content_block":null,"delta":null,"error":null}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"text","text":null,"citations":null}}`,
 			`{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"Hi","partial_json":null}}`, end(0),
 			`{"type":"message_delta","delta":{"stop_reason":null,"stop_sequence":null},"usage":{"input_tokens":null,"cache_creation":null}}`, stop("end_turn"), msgStop),
@@ -43,7 +45,8 @@ func TestErrorsWithoutAKindAreReported(t *testing.T) {
 		"an object alone":   `data: {"error":{"type":"overloaded_error","message":"busy"}}` + "\n\n",
 		"the event's name":  "event: error\n" + `data: {"error":{"type":"overloaded_error","message":"busy"}}` + "\n\n",
 		"the members alone": "event: error\n" + `data: {"type":"overloaded_error","message":"busy"}` + "\n\n",
-		"data in two lines": "event: error\ndata: {\"error\":\ndata: {\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
+		"data in two lines": "event: error\ndata: {\"error\":\ndata: " +
+			"{\"type\":\"overloaded_error\",\"message\":\"busy\"}}\n\n",
 	} {
 		o := ask(t, config(t, saying(t, "data: "+msgStart+"\n\n"+body), once))
 		if e := llm.AsError(o.err); e == nil || e.Kind != llm.KindOverloaded || !strings.Contains(e.Message, "busy") {

@@ -34,7 +34,10 @@ func (m *model) thinking(req *llm.Request) thinking {
 			return thinking{param: m.disabled(), maxTokens: limit}
 		}
 		// Newer models hide their thinking unless asked for a summary.
-		return thinking{param: `{"type":"adaptive","display":"summarized"}`, effort: m.info.FitEffort(req.Effort), maxTokens: limit}
+		return thinking{
+			param: `{"type":"adaptive","display":"summarized"}`, effort: m.info.FitEffort(req.Effort),
+			maxTokens: limit,
+		}
 	case llm.ThinkingBudget:
 		if !off && !forced(req) {
 			return m.budget(req.Effort, limit)

@@ -42,7 +42,8 @@ func AWS(o Options, region string) llm.Prepare {
 		if err != nil {
 			return &llm.Error{
 				Kind: llm.KindAuth, Message: llm.Clean(err.Error()), Err: err,
-				Hint: "log in with `aws sso login`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or AWS_BEARER_TOKEN_BEDROCK",
+				Hint: "log in with `aws sso login`, or set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, AWS_PROFILE, or " +
+					"AWS_BEARER_TOKEN_BEDROCK",
 			}
 		}
 		u, err := url.Parse(out.URL)
@@ -110,7 +111,8 @@ func readProfiles(text string, out map[string]map[string]string) {
 			continue
 		}
 		key, value, ok := strings.Cut(line, "=")
-		if !ok || section == nil || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || strings.HasPrefix(line, " ") {
+		if !ok || section == nil || strings.HasPrefix(line, "#") || strings.HasPrefix(line, ";") || strings.HasPrefix(line,
+			" ") {
 			continue
 		}
 		section[strings.TrimSpace(key)] = strings.TrimSpace(value)
@@ -175,7 +177,8 @@ func (o *Options) sts(ctx context.Context, region string, form url.Values, k *aw
 	h := http.Header{}
 	h.Set("Content-Type", "application/x-www-form-urlencoded")
 	if k != nil {
-		if err := sign(http.MethodPost, u, h, strings.NewReader(form.Encode()), *k, scope{region, "sts"}, o.now()); err != nil {
+		if err := sign(http.MethodPost, u, h, strings.NewReader(form.Encode()), *k, scope{region, "sts"},
+			o.now()); err != nil {
 			return awsKeys{}, time.Time{}, err
 		}
 	}
@@ -187,7 +190,10 @@ func (o *Options) sts(ctx context.Context, region string, form url.Values, k *aw
 	if err != nil {
 		return awsKeys{}, time.Time{}, err
 	}
-	got := awsKeys{between(string(b), "AccessKeyId"), between(string(b), "SecretAccessKey"), between(string(b), "SessionToken")}
+	got := awsKeys{
+		between(string(b), "AccessKeyId"), between(string(b), "SecretAccessKey"),
+		between(string(b), "SessionToken"),
+	}
 	until, err := time.Parse(time.RFC3339, between(string(b), "Expiration"))
 	if err != nil || got.ID == "" || got.Secret == "" {
 		return awsKeys{}, time.Time{}, errors.New("the answer of AWS STS has no credentials")
@@ -195,7 +201,9 @@ func (o *Options) sts(ctx context.Context, region string, form url.Values, k *aw
 	return got, until, nil
 }
 
-func (o *Options) assume(ctx context.Context, region string, p map[string]string, k awsKeys) (awsKeys, time.Time, error) {
+func (o *Options) assume(ctx context.Context, region string, p map[string]string, k awsKeys) (awsKeys, time.Time,
+	error,
+) {
 	form := url.Values{
 		"Action": {"AssumeRole"}, "Version": {"2011-06-15"}, "RoleArn": {p["role_arn"]},
 		"RoleSessionName": {orElse(p["role_session_name"], "lathe")},
@@ -213,7 +221,8 @@ func (o *Options) webIdentity(ctx context.Context, region, file, role string) (a
 	}
 	return o.sts(ctx, region, url.Values{
 		"Action": {"AssumeRoleWithWebIdentity"}, "Version": {"2011-06-15"}, "RoleArn": {role},
-		"RoleSessionName": {orElse(o.Getenv("AWS_ROLE_SESSION_NAME"), "lathe")}, "WebIdentityToken": {strings.TrimSpace(string(b))},
+		"RoleSessionName":  {orElse(o.Getenv("AWS_ROLE_SESSION_NAME"), "lathe")},
+		"WebIdentityToken": {strings.TrimSpace(string(b))},
 	}, nil)
 }
 
@@ -231,7 +240,8 @@ func (o *Options) sso(ctx context.Context, p, session map[string]string) (awsKey
 	}
 	q := url.Values{"account_id": {p["sso_account_id"]}, "role_name": {p["sso_role_name"]}}
 	address := orElse(o.SSO, "https://portal.sso."+region+".amazonaws.com") + "/federation/credentials?" + q.Encode()
-	if b, err = o.fetch(ctx, http.MethodGet, address, map[string]string{"X-Amz-Sso_bearer_token": t.Access}, ""); err != nil {
+	if b, err = o.fetch(ctx, http.MethodGet, address, map[string]string{"X-Amz-Sso_bearer_token": t.Access},
+		""); err != nil {
 		return awsKeys{}, time.Time{}, err
 	}
 	var a struct {
@@ -300,7 +310,8 @@ func (o *Options) machine(ctx context.Context) (awsKeys, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	base := orElse(o.Metadata, "http://169.254.169.254")
-	session, err := o.fetch(ctx, http.MethodPut, base+"/latest/api/token", map[string]string{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": "60"}, "")
+	session, err := o.fetch(ctx, http.MethodPut, base+"/latest/api/token",
+		map[string]string{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": "60"}, "")
 	if err != nil {
 		return awsKeys{}, time.Time{}, errNone
 	}

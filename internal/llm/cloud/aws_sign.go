@@ -47,7 +47,8 @@ func sign(method string, u *url.URL, h http.Header, body io.Reader, k awsKeys, s
 	for _, part := range []string{day, s.region, s.service, "aws4_request"} {
 		key = mac(key, part)
 	}
-	h.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+k.ID+"/"+within+", SignedHeaders="+names+", Signature="+hex.EncodeToString(mac(key, text)))
+	h.Set("Authorization", "AWS4-HMAC-SHA256 Credential="+k.ID+"/"+within+", SignedHeaders="+names+", Signature="+
+		hex.EncodeToString(mac(key, text)))
 	return nil
 }
 
@@ -96,7 +97,8 @@ func awsEscape(s string, path bool) string {
 	for i := range len(s) {
 		c := s[i]
 		switch {
-		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~", c) >= 0, path && c == '/':
+		case c >= 'a' && c <= 'z', c >= 'A' && c <= 'Z', c >= '0' && c <= '9', strings.IndexByte("-_.~", c) >= 0,
+			path && c == '/':
 			b.WriteByte(c)
 		default:
 			b.WriteByte('%')

@@ -86,7 +86,9 @@ func (c *cached[T]) get(now time.Time, refused bool, find func() (T, time.Time, 
 const mostAnswer = 1 << 20
 
 // fetch sends a request of a token service and returns the body of its answer.
-func (o *Options) fetch(ctx context.Context, method, address string, header map[string]string, body string) ([]byte, error) {
+func (o *Options) fetch(ctx context.Context, method, address string, header map[string]string, body string) ([]byte,
+	error,
+) {
 	ctx, cancel := context.WithTimeout(ctx, 20*time.Second)
 	defer cancel()
 	req, err := http.NewRequestWithContext(ctx, method, address, strings.NewReader(body))
@@ -123,7 +125,8 @@ type token struct {
 
 // oauth requests a token with a form.
 func (o *Options) oauth(ctx context.Context, address string, form url.Values) (string, time.Time, error) {
-	b, err := o.fetch(ctx, http.MethodPost, address, map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, form.Encode())
+	b, err := o.fetch(ctx, http.MethodPost, address,
+		map[string]string{"Content-Type": "application/x-www-form-urlencoded"}, form.Encode())
 	if err != nil {
 		return "", time.Time{}, err
 	}

@@ -28,10 +28,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-var secrets = map[string]string{"AKIDENV": "env-secret", "AKIDPROFILE": "profile/secret+", "ASIAROLE": "role-secret", "ASIASSO": "sso-secret", "ASIABOX": "box-secret"}
+var secrets = map[string]string{
+	"AKIDENV": "env-secret", "AKIDPROFILE": "profile/secret+", "ASIAROLE": "role-secret",
+	"ASIASSO": "sso-secret", "ASIABOX": "box-secret",
+}
 
-// verified returns the id of the key that signed a request, or an error. It follows the documentation of the service and
-// shares no code with the signer.
+// verified returns the id of the key that signed a request, or an error. It follows the documentation of the service
+// and shares no code with the signer.
 func verified(r *http.Request, body []byte, service string) (string, error) {
 	auth := strings.TrimPrefix(r.Header.Get("Authorization"), "AWS4-HMAC-SHA256 ")
 	fields := map[string]string{}
@@ -70,7 +73,8 @@ func verified(r *http.Request, body []byte, service string) (string, error) {
 	}
 	hash := func(b []byte) string { s := sha256.Sum256(b); return hex.EncodeToString(s[:]) }
 	canonical += "\n" + fields["SignedHeaders"] + "\n" + hash(body)
-	sts := "AWS4-HMAC-SHA256\n" + r.Header.Get("X-Amz-Date") + "\n" + strings.Join(cred[1:], "/") + "\n" + hash([]byte(canonical))
+	sts := "AWS4-HMAC-SHA256\n" + r.Header.Get("X-Amz-Date") + "\n" + strings.Join(cred[1:], "/") + "\n" +
+		hash([]byte(canonical))
 	key := []byte("AWS4" + secrets[cred[0]])
 	for _, p := range append(cred[1:], sts) {
 		m := hmac.New(sha256.New, key)
@@ -111,17 +115,24 @@ func (v *vendor) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 			http.Error(w, fmt.Sprint(id, err), http.StatusForbidden)
 			return
 		}
-		fmt.Fprintf(w, "<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>tok</SessionToken><Expiration>%s</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>", soon)
-	case bytes.Contains(body, []byte("Action=AssumeRoleWithWebIdentity")) && bytes.Contains(body, []byte("WebIdentityToken=web-token")):
-		fmt.Fprintf(w, "<R><Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>tok</SessionToken><Expiration>%s</Expiration></Credentials></R>", soon)
-	case r.URL.Path == "/federation/credentials" && r.Header.Get("X-Amz-Sso_bearer_token") == "sso-token" && r.URL.Query().Get("role_name") == "dev":
-		fmt.Fprintf(w, `{"roleCredentials":{"accessKeyId":"ASIASSO","secretAccessKey":"sso-secret","sessionToken":"tok","expiration":%d}}`, time.Now().Add(time.Hour).UnixMilli())
+		fmt.Fprintf(w,
+			"<AssumeRoleResponse><AssumeRoleResult><Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>tok</SessionToken><Expiration>%s</Expiration></Credentials></AssumeRoleResult></AssumeRoleResponse>", soon)
+	case bytes.Contains(body, []byte("Action=AssumeRoleWithWebIdentity")) && bytes.Contains(body,
+		[]byte("WebIdentityToken=web-token")):
+		fmt.Fprintf(w,
+			"<R><Credentials><AccessKeyId>ASIAROLE</AccessKeyId><SecretAccessKey>role-secret</SecretAccessKey><SessionToken>tok</SessionToken><Expiration>%s</Expiration></Credentials></R>", soon)
+	case r.URL.Path == "/federation/credentials" && r.Header.Get("X-Amz-Sso_bearer_token") == "sso-token" &&
+		r.URL.Query().Get("role_name") == "dev":
+		fmt.Fprintf(w,
+			`{"roleCredentials":{"accessKeyId":"ASIASSO","secretAccessKey":"sso-secret","sessionToken":"tok","expiration":%d}}`,
+			time.Now().Add(time.Hour).UnixMilli())
 	case r.URL.Path == "/latest/api/token" && r.Method == http.MethodPut:
 		fmt.Fprint(w, "imds")
 	case r.Header.Get("X-Aws-Ec2-Metadata-Token") == "imds" && strings.HasSuffix(r.URL.Path, "security-credentials/"):
 		fmt.Fprint(w, "box")
 	case r.Header.Get("X-Aws-Ec2-Metadata-Token") == "imds", r.URL.Path == "/creds":
-		fmt.Fprintf(w, `{"Code":"Success","AccessKeyId":"ASIABOX","SecretAccessKey":"box-secret","Token":"tok","Expiration":"%s"}`, soon)
+		fmt.Fprintf(w,
+			`{"Code":"Success","AccessKeyId":"ASIABOX","SecretAccessKey":"box-secret","Token":"tok","Expiration":"%s"}`, soon)
 	case bytes.Contains(body, []byte("grant_type=refresh_token&refresh_token=r-1")):
 		fmt.Fprintf(w, `{"access_token":"user-token-%d","expires_in":3600}`, v.calls)
 	case bytes.Contains(body, []byte("jwt-bearer")) && v.signedJWT(body):
@@ -130,11 +141,13 @@ func (v *vendor) answer(w http.ResponseWriter, r *http.Request, body []byte) {
 		fmt.Fprint(w, `{"access_token":"machine-token","expires_in":3600}`)
 	case r.URL.Path == "/tenant/oauth2/v2.0/token" && bytes.Contains(body, []byte("client_secret=s3")):
 		fmt.Fprint(w, `{"access_token":"entra-token","expires_in":3600}`)
-	case bytes.Contains(body, []byte("token-exchange")) && bytes.Contains(body, []byte("subject_token=outside&")) && bytes.Contains(body, []byte("audience=pool")):
+	case bytes.Contains(body, []byte("token-exchange")) && bytes.Contains(body, []byte("subject_token=outside&")) &&
+		bytes.Contains(body, []byte("audience=pool")):
 		fmt.Fprint(w, `{"access_token":"federated-token","expires_in":3600}`)
 	case r.URL.Path == "/guarded" && r.Header.Get("Authorization") == "box-token":
 		fmt.Fprintf(w, `{"AccessKeyId":"ASIABOX","SecretAccessKey":"box-secret","Token":"tok","Expiration":"%s"}`, soon)
-	case r.URL.Path == "/imitate" && (r.Header.Get("Authorization") == "Bearer federated-token" || strings.HasPrefix(r.Header.Get("Authorization"), "Bearer user-token")):
+	case r.URL.Path == "/imitate" && (r.Header.Get("Authorization") == "Bearer federated-token" ||
+		strings.HasPrefix(r.Header.Get("Authorization"), "Bearer user-token")):
 		fmt.Fprintf(w, `{"accessToken":"imitated-token","expireTime":"%s"}`, soon)
 	case r.URL.Path == "/subject" && r.Header.Get("Metadata") == "True":
 		fmt.Fprint(w, `{"value":"outside"}`)
@@ -154,7 +167,8 @@ func (v *vendor) signedJWT(body []byte) bool {
 	sum := sha256.Sum256([]byte(part[0] + "." + part[1]))
 	claims, err2 := base64.RawURLEncoding.DecodeString(part[1])
 	var c struct{ Iss, Aud, Scope string }
-	return err == nil && err2 == nil && json.Unmarshal(claims, &c) == nil && c.Iss == "robot@p" && c.Aud == "https://audience" && c.Scope != "" &&
+	return err == nil && err2 == nil && json.Unmarshal(claims, &c) == nil && c.Iss == "robot@p" &&
+		c.Aud == "https://audience" && c.Scope != "" &&
 		rsa.VerifyPKCS1v15(v.public, crypto.SHA256, sum[:], sig) == nil
 }
 
@@ -188,20 +202,32 @@ func prepared(t *testing.T, p llm.Prepare, refused *llm.Refusal) (*llm.Outgoing,
 	t.Helper()
 	body := &llm.Body{}
 	body.AppendString(`{"messages":[{"content":"é"}]}`)
-	out := &llm.Outgoing{URL: bedrock, Header: http.Header{"Content-Type": {"application/json"}, "User-Agent": {"lathe"}}, Body: body, Refused: refused}
+	out := &llm.Outgoing{
+		URL: bedrock, Header: http.Header{"Content-Type": {"application/json"}, "User-Agent": {"lathe"}},
+		Body: body, Refused: refused,
+	}
 	return out, p(context.Background(), out)
 }
 
 func TestRequestsToBedrockAreSignedWithTheFirstCredentialsThatThereAre(t *testing.T) {
 	v := serve(t)
 	profiles := t.TempDir()
-	write(t, filepath.Join(profiles, "config"), "[default]\nregion = eu-west-1\n[profile role]\nrole_arn = arn:x\nsource_profile = base\nexternal_id = ext\n[profile sso]\nsso_session = corp\nsso_account_id = 1\nsso_role_name = dev\n[sso-session corp]\nsso_region = us-east-1\nsso_start_url = https://x\n[profile loop]\nrole_arn = a\nsource_profile = loop2\n[profile loop2]\nrole_arn = a\nsource_profile = loop\n[profile process]\ncredential_process = x\n")
-	write(t, filepath.Join(profiles, "credentials"), "# keys\n[base]\naws_access_key_id=AKIDPROFILE\naws_secret_access_key = profile/secret+\n")
+	write(t, filepath.Join(profiles, "config"), "[default]\nregion = eu-west-1\n[profile role]\nrole_arn = "+
+		"arn:x\nsource_profile = base\nexternal_id = ext\n[profile sso]\nsso_session = corp\nsso_account_id = "+
+		"1\nsso_role_name = dev\n[sso-session corp]\nsso_region = us-east-1\nsso_start_url = https://x\n[profile "+
+		"loop]\nrole_arn = a\nsource_profile = loop2\n[profile loop2]\nrole_arn = a\nsource_profile = loop\n[profile "+
+		"process]\ncredential_process = x\n")
+	write(t, filepath.Join(profiles, "credentials"),
+		"# keys\n[base]\naws_access_key_id=AKIDPROFILE\naws_secret_access_key = profile/secret+\n")
 	sum := sha1.Sum([]byte("corp"))
-	write(t, filepath.Join(profiles, ".aws", "sso", "cache", hex.EncodeToString(sum[:])+".json"), `{"accessToken":"sso-token","expiresAt":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
+	write(t, filepath.Join(profiles, ".aws", "sso", "cache", hex.EncodeToString(sum[:])+".json"),
+		`{"accessToken":"sso-token","expiresAt":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
 	write(t, filepath.Join(profiles, "web"), "web-token\n")
 	files := func(extra ...string) map[string]string {
-		env := map[string]string{"AWS_CONFIG_FILE": filepath.Join(profiles, "config"), "AWS_SHARED_CREDENTIALS_FILE": filepath.Join(profiles, "credentials"), "HOME": profiles}
+		env := map[string]string{
+			"AWS_CONFIG_FILE":             filepath.Join(profiles, "config"),
+			"AWS_SHARED_CREDENTIALS_FILE": filepath.Join(profiles, "credentials"), "HOME": profiles,
+		}
 		for i := 0; i < len(extra); i += 2 {
 			env[extra[i]] = extra[i+1]
 		}
@@ -211,11 +237,13 @@ func TestRequestsToBedrockAreSignedWithTheFirstCredentialsThatThereAre(t *testin
 		name, want string
 		env        map[string]string
 	}{
-		{"keys of the environment", "AKIDENV", files("AWS_ACCESS_KEY_ID", "AKIDENV", "AWS_SECRET_ACCESS_KEY", "env-secret", "AWS_PROFILE", "base")},
+		{"keys of the environment", "AKIDENV", files("AWS_ACCESS_KEY_ID", "AKIDENV", "AWS_SECRET_ACCESS_KEY", "env-secret",
+			"AWS_PROFILE", "base")},
 		{"keys of a profile", "AKIDPROFILE", files("AWS_PROFILE", "base")},
 		{"a role of a profile", "ASIAROLE", files("AWS_PROFILE", "role")},
 		{"single sign-on", "ASIASSO", files("AWS_PROFILE", "sso")},
-		{"a web identity", "ASIAROLE", files("AWS_WEB_IDENTITY_TOKEN_FILE", filepath.Join(profiles, "web"), "AWS_ROLE_ARN", "arn:y")},
+		{"a web identity", "ASIAROLE", files("AWS_WEB_IDENTITY_TOKEN_FILE", filepath.Join(profiles, "web"), "AWS_ROLE_ARN",
+			"arn:y")},
 		{"a container", "ASIABOX", map[string]string{"AWS_CONTAINER_CREDENTIALS_RELATIVE_URI": "/creds"}},
 		{"a machine", "ASIABOX", map[string]string{}},
 	} {
@@ -237,7 +265,8 @@ func TestRequestsToBedrockAreSignedWithTheFirstCredentialsThatThereAre(t *testin
 		}
 	}
 	for name, hint := range map[string]string{"loop": "leads back", "process": "commands for credentials"} {
-		if _, err := prepared(t, AWS(options(t, v, files("AWS_PROFILE", name)), "us-east-1"), nil); err == nil || !strings.Contains(err.Error(), hint) {
+		if _, err := prepared(t, AWS(options(t, v, files("AWS_PROFILE", name)), "us-east-1"), nil); err == nil ||
+			!strings.Contains(err.Error(), hint) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
@@ -248,7 +277,10 @@ func TestRequestsToBedrockAreSignedWithTheFirstCredentialsThatThereAre(t *testin
 
 func TestTheBearerKeyOfBedrockIsSentAsItIs(t *testing.T) {
 	v := serve(t)
-	p := AWS(options(t, v, map[string]string{"AWS_BEARER_TOKEN_BEDROCK": "bk-1", "AWS_ACCESS_KEY_ID": "AKIDENV", "AWS_SECRET_ACCESS_KEY": "env-secret"}), "us-east-1")
+	p := AWS(options(t, v, map[string]string{
+		"AWS_BEARER_TOKEN_BEDROCK": "bk-1", "AWS_ACCESS_KEY_ID": "AKIDENV",
+		"AWS_SECRET_ACCESS_KEY": "env-secret",
+	}), "us-east-1")
 	out, err := prepared(t, p, nil)
 	if err != nil || out.Header.Get("Authorization") != "Bearer bk-1" || out.Header.Get("X-Amz-Date") != "" {
 		t.Errorf("%v %v", out.Header, err)
@@ -286,15 +318,19 @@ func TestTokensForGoogleCloudAreFoundKeptAndRenewed(t *testing.T) {
 		t.Fatal(err)
 	}
 	write(t, filepath.Join(dir, "service.json"), string(service))
-	write(t, filepath.Join(dir, ".config", "gcloud", "application_default_credentials.json"), `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1"}`)
+	write(t, filepath.Join(dir, ".config", "gcloud", "application_default_credentials.json"),
+		`{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1"}`)
 	write(t, filepath.Join(dir, "odd.json"), `{"type":"gdch_service_account"}`)
 	for name, row := range map[string]struct {
 		want string
 		env  map[string]string
 	}{
-		"a user":            {"Bearer user-token-", map[string]string{"HOME": dir}},
-		"a service account": {"Bearer service-token", map[string]string{"HOME": dir, "GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(dir, "service.json")}},
-		"a machine":         {"Bearer machine-token", map[string]string{}},
+		"a user": {"Bearer user-token-", map[string]string{"HOME": dir}},
+		"a service account": {"Bearer service-token", map[string]string{
+			"HOME":                           dir,
+			"GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(dir, "service.json"),
+		}},
+		"a machine": {"Bearer machine-token", map[string]string{}},
 	} {
 		p := Google(options(t, v, row.env))
 		out, err := prepared(t, p, nil)
@@ -310,7 +346,8 @@ func TestTokensForGoogleCloudAreFoundKeptAndRenewed(t *testing.T) {
 			t.Errorf("%s: a refused token was not renewed: %v", name, err)
 		}
 	}
-	_, err = prepared(t, Google(options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(dir, "odd.json")})), nil)
+	_, err = prepared(t, Google(options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": filepath.Join(dir,
+		"odd.json")})), nil)
 	if err == nil || !strings.Contains(err.Error(), "gdch_service_account") {
 		t.Errorf("%v", err)
 	}
@@ -319,7 +356,8 @@ func TestTokensForGoogleCloudAreFoundKeptAndRenewed(t *testing.T) {
 func TestTokensAreRenewedBeforeTheyExpire(t *testing.T) {
 	v := serve(t)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, ".config", "gcloud", "application_default_credentials.json"), `{"type":"authorized_user","refresh_token":"r-1"}`)
+	write(t, filepath.Join(dir, ".config", "gcloud", "application_default_credentials.json"),
+		`{"type":"authorized_user","refresh_token":"r-1"}`)
 	now := time.Now()
 	o := options(t, v, map[string]string{"HOME": dir})
 	o.Now = func() time.Time { return now }
@@ -363,10 +401,13 @@ func output(line, text string) func(context.Context, string) ([]byte, error) {
 func TestCredentialsOfAProcessAndOfASourceSign(t *testing.T) {
 	v := serve(t)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, ".aws", "config"), "[profile process]\ncredential_process = /opt/keys --for bedrock\n[profile env]\nrole_arn = arn:x\nexternal_id = ext\ncredential_source = Environment\n[profile box]\nrole_arn = arn:x\nexternal_id = ext\ncredential_source = Ec2InstanceMetadata\n")
+	write(t, filepath.Join(dir, ".aws", "config"), "[profile process]\ncredential_process = /opt/keys --for "+
+		"bedrock\n[profile env]\nrole_arn = arn:x\nexternal_id = ext\ncredential_source = Environment\n[profile "+
+		"box]\nrole_arn = arn:x\nexternal_id = ext\ncredential_source = Ec2InstanceMetadata\n")
 	for name, want := range map[string]string{"process": "AKIDPROFILE", "box": "ASIAROLE"} {
 		o := options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": name})
-		o.Run = output("/opt/keys --for bedrock", `{"Version":1,"AccessKeyId":"AKIDPROFILE","SecretAccessKey":"profile/secret+"}`)
+		o.Run = output("/opt/keys --for bedrock",
+			`{"Version":1,"AccessKeyId":"AKIDPROFILE","SecretAccessKey":"profile/secret+"}`)
 		out, err := prepared(t, AWS(o, "us-east-1"), nil)
 		if err != nil {
 			t.Errorf("%s: %v", name, err)
@@ -378,14 +419,18 @@ func TestCredentialsOfAProcessAndOfASourceSign(t *testing.T) {
 			t.Errorf("%s: %s %v", name, id, err)
 		}
 	}
-	for text, want := range map[string]string{`{"Version":1}`: "printed no credentials", `nonsense`: "printed no credentials"} {
+	for text, want := range map[string]string{
+		`{"Version":1}`: "printed no credentials",
+		`nonsense`:      "printed no credentials",
+	} {
 		o := options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": "process"})
 		o.Run = output("/opt/keys --for bedrock", text)
 		if _, err := prepared(t, AWS(o, "us-east-1"), nil); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
-	if _, err := prepared(t, AWS(options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": "env"}), "us-east-1"), nil); err == nil || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID is not set") {
+	if _, err := prepared(t, AWS(options(t, v, map[string]string{"HOME": dir, "AWS_PROFILE": "env"}), "us-east-1"),
+		nil); err == nil || !strings.Contains(err.Error(), "AWS_ACCESS_KEY_ID is not set") {
 		t.Errorf("%v", err)
 	}
 }
@@ -395,20 +440,30 @@ func TestTokensOfOtherIdentityProvidersAreExchanged(t *testing.T) {
 	dir := t.TempDir()
 	write(t, filepath.Join(dir, "token"), "outside\n")
 	for name, row := range map[string]struct{ source, more, want string }{
-		"a file":              {`{"file":"` + filepath.Join(dir, "token") + `"}`, ``, "Bearer federated-token"},
-		"an address":          {`{"url":"` + v.URL + `/subject","headers":{"Metadata":"True"},"format":{"type":"json","subject_token_field_name":"value"}}`, ``, "Bearer federated-token"},
-		"a command":           {`{"executable":{"command":"/opt/token"}}`, ``, "Bearer federated-token"},
-		"for another account": {`{"file":"` + filepath.Join(dir, "token") + `"}`, `,"service_account_impersonation_url":"` + v.URL + `/imitate"`, "Bearer imitated-token"},
+		"a file": {`{"file":"` + filepath.Join(dir, "token") + `"}`, ``, "Bearer federated-token"},
+		"an address": {
+			`{"url":"` + v.URL +
+				`/subject","headers":{"Metadata":"True"},"format":{"type":"json","subject_token_field_name":"value"}}`, ``,
+			"Bearer federated-token",
+		},
+		"a command": {`{"executable":{"command":"/opt/token"}}`, ``, "Bearer federated-token"},
+		"for another account": {`{"file":"` + filepath.Join(dir, "token") + `"}`, `,"service_account_impersonation_url":"` +
+			v.URL + `/imitate"`, "Bearer imitated-token"},
 	} {
 		path := filepath.Join(dir, "external.json")
-		write(t, path, `{"type":"external_account","audience":"pool","subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":"`+v.URL+`","credential_source":`+row.source+row.more+`}`)
-		o := options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": path, "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"})
+		write(t, path,
+			`{"type":"external_account","audience":"pool","subject_token_type":"urn:ietf:params:oauth:token-type:jwt","token_url":"`+v.URL+`","credential_source":`+row.source+row.more+`}`)
+		o := options(t, v, map[string]string{
+			"GOOGLE_APPLICATION_CREDENTIALS":            path,
+			"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1",
+		})
 		o.Run = output("/opt/token", `{"version":1,"success":true,"id_token":"outside"}`)
 		if out, err := prepared(t, Google(o), nil); err != nil || out.Header.Get("Authorization") != row.want {
 			t.Errorf("%s: %v %v", name, out.Header, err)
 		}
 		o.Getenv = options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": path}).Getenv
-		if _, err := prepared(t, Google(o), nil); name == "a command" && (err == nil || !strings.Contains(err.Error(), "ALLOW_EXECUTABLES")) {
+		if _, err := prepared(t, Google(o), nil); name == "a command" && (err == nil || !strings.Contains(err.Error(),
+			"ALLOW_EXECUTABLES")) {
 			t.Errorf("a command runs without leave: %v", err)
 		}
 	}

@@ -14,8 +14,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// copilotClient is the public client id of GitHub's own editor plug-ins: GitHub gives tokens for Copilot to no other ones.
-// COPILOT_CLIENT_ID replaces it.
+// copilotClient is the public client id of GitHub's own editor plug-ins: GitHub gives tokens for Copilot to no other
+// ones. COPILOT_CLIENT_ID replaces it.
 const copilotClient = "Iv1.b507a08c87ecfe98"
 
 const copilotScope = "read:user"
@@ -36,8 +36,8 @@ type copilotSecret struct {
 	API     string    `json:"api,omitempty"` // the address of the user's plan
 }
 
-// Copilot sets tokens of GitHub Copilot. They last for half an hour; one process at a time renews them, and the others take
-// that one's.
+// Copilot sets tokens of GitHub Copilot. They last for half an hour; one process at a time renews them, and the others
+// take that one's.
 func Copilot(o Options, secrets Secrets) llm.Prepare {
 	var c cached[copilotSecret]
 	return func(ctx context.Context, out *llm.Outgoing) error {
@@ -45,9 +45,16 @@ func Copilot(o Options, secrets Secrets) llm.Prepare {
 		if out.Refused != nil {
 			refused = strings.TrimPrefix(out.Refused.Header.Get("Authorization"), "Bearer ")
 		}
-		s, err := c.get(o.now(), refused != "", func() (copilotSecret, time.Time, error) { return o.copilotToken(ctx, secrets, refused) })
+		s, err := c.get(o.now(), refused != "", func() (copilotSecret, time.Time,
+			error,
+		) {
+			return o.copilotToken(ctx, secrets, refused)
+		})
 		if err != nil {
-			return &llm.Error{Kind: llm.KindAuth, Message: llm.Clean(err.Error()), Err: err, Hint: "log in with: lathe auth login github-copilot"}
+			return &llm.Error{
+				Kind: llm.KindAuth, Message: llm.Clean(err.Error()), Err: err,
+				Hint: "log in with: lathe auth login github-copilot",
+			}
 		}
 		out.Header.Set("Authorization", "Bearer "+s.Token)
 		for name, value := range map[string]string{
@@ -105,7 +112,10 @@ func (o *Options) copilotToken(ctx context.Context, secrets Secrets, refused str
 // exchange gets a token for Copilot with the user's.
 func (o *Options) exchange(ctx context.Context, s *copilotSecret) error {
 	address := cmp.Or(o.Login, "https://api.github.com") + "/copilot_internal/v2/token"
-	b, err := o.fetch(ctx, http.MethodGet, address, map[string]string{"Authorization": "token " + s.User, "Accept": "application/json", "User-Agent": "lathe"}, "")
+	b, err := o.fetch(ctx, http.MethodGet, address, map[string]string{
+		"Authorization": "token " + s.User,
+		"Accept":        "application/json", "User-Agent": "lathe",
+	}, "")
 	if err != nil {
 		return err
 	}
@@ -123,8 +133,8 @@ func (o *Options) exchange(ctx context.Context, s *copilotSecret) error {
 	return nil
 }
 
-// LoginCopilot logs in by GitHub's device flow (RFC 8628): show gives the person the address and the code to type there. It
-// returns the secret to keep.
+// LoginCopilot logs in by GitHub's device flow (RFC 8628): show gives the person the address and the code to type
+// there. It returns the secret to keep.
 func LoginCopilot(ctx context.Context, o Options, show func(address, code string)) (string, error) {
 	client := cmp.Or(o.Getenv("COPILOT_CLIENT_ID"), copilotClient)
 	var d struct {
@@ -134,14 +144,16 @@ func LoginCopilot(ctx context.Context, o Options, show func(address, code string
 		Expires  int    `json:"expires_in"`
 		Interval int    `json:"interval"`
 	}
-	if err := o.github(ctx, "/login/device/code", url.Values{"client_id": {client}, "scope": {copilotScope}}, &d); err != nil {
+	if err := o.github(ctx, "/login/device/code", url.Values{"client_id": {client}, "scope": {copilotScope}},
+		&d); err != nil {
 		return "", err
 	}
 	if d.Device == "" || d.Code == "" {
 		return "", errors.New("GitHub gave no code for the login")
 	}
 	show(d.Address, d.Code)
-	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(d.Expires, 60))*time.Second, errors.New("the code expired before it was typed; log in again"))
+	ctx, cancel := context.WithTimeoutCause(ctx, time.Duration(max(d.Expires, 60))*time.Second,
+		errors.New("the code expired before it was typed; log in again"))
 	defer cancel()
 	user, err := o.poll(ctx, client, d.Device, time.Duration(d.Interval)*time.Second)
 	if err != nil {
@@ -170,7 +182,10 @@ func (o *Options) poll(ctx context.Context, client, device string, every time.Du
 			Error    string `json:"error"`
 			Interval int    `json:"interval"`
 		}
-		form := url.Values{"client_id": {client}, "device_code": {device}, "grant_type": {"urn:ietf:params:oauth:grant-type:device_code"}}
+		form := url.Values{
+			"client_id": {client}, "device_code": {device},
+			"grant_type": {"urn:ietf:params:oauth:grant-type:device_code"},
+		}
 		if err := o.github(ctx, "/login/oauth/access_token", form, &a); err != nil {
 			return "", err
 		}

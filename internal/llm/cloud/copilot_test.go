@@ -25,7 +25,8 @@ func github(t *testing.T, exchanges *int) *httptest.Server {
 		_ = r.ParseForm()
 		switch {
 		case r.URL.Path == "/login/device/code" && r.Form.Get("client_id") != "":
-			fmt.Fprint(w, `{"device_code":"dev","user_code":"AB-12","verification_uri":"https://github.com/login/device","expires_in":900,"interval":0}`)
+			fmt.Fprint(w,
+				`{"device_code":"dev","user_code":"AB-12","verification_uri":"https://github.com/login/device","expires_in":900,"interval":0}`)
 		case r.URL.Path == "/login/oauth/access_token" && r.Form.Get("device_code") == "dev":
 			if polls++; polls == 1 {
 				fmt.Fprint(w, `{"error":"authorization_pending"}`)
@@ -34,7 +35,8 @@ func github(t *testing.T, exchanges *int) *httptest.Server {
 			fmt.Fprint(w, `{"access_token":"gho_user","token_type":"bearer"}`)
 		case r.URL.Path == "/copilot_internal/v2/token" && r.Header.Get("Authorization") == "token gho_user":
 			*exchanges++
-			fmt.Fprintf(w, `{"token":"tid=%d","expires_at":%d,"endpoints":{"api":"https://api.business.githubcopilot.com"}}`, *exchanges, time.Now().Add(25*time.Minute).Unix())
+			fmt.Fprintf(w, `{"token":"tid=%d","expires_at":%d,"endpoints":{"api":"https://api.business.githubcopilot.com"}}`,
+				*exchanges, time.Now().Add(25*time.Minute).Unix())
 		default:
 			http.Error(w, "no", http.StatusForbidden)
 		}
@@ -99,7 +101,8 @@ func TestCopilotsTokenIsMadeOnceForAllProcessesAndRenewed(t *testing.T) {
 		p := Copilot(o, store)
 		wg.Go(func() {
 			out := &llm.Outgoing{URL: "https://api.githubcopilot.com/chat/completions", Header: http.Header{}}
-			if err := p(context.Background(), out); err != nil || out.Header.Get("Authorization") != "Bearer tid=1" || out.URL != "https://api.business.githubcopilot.com/chat/completions" {
+			if err := p(context.Background(), out); err != nil || out.Header.Get("Authorization") != "Bearer tid=1" ||
+				out.URL != "https://api.business.githubcopilot.com/chat/completions" {
 				t.Errorf("%v %v", out, err)
 			}
 		})
@@ -109,14 +112,19 @@ func TestCopilotsTokenIsMadeOnceForAllProcessesAndRenewed(t *testing.T) {
 		t.Errorf("%d exchanges, want 1; the login was read or changed %d times without the lock", exchanges, store.apart)
 	}
 	p := Copilot(o, store)
-	out := &llm.Outgoing{URL: "https://api.githubcopilot.com/chat/completions", Header: http.Header{}, Refused: &llm.Refusal{Header: http.Header{"Authorization": {"Bearer tid=1"}}, Err: &llm.Error{}}}
-	if err := p(context.Background(), out); err != nil || out.Header.Get("Authorization") != "Bearer tid=2" || out.Header.Get("Copilot-Integration-Id") == "" {
+	out := &llm.Outgoing{
+		URL: "https://api.githubcopilot.com/chat/completions", Header: http.Header{},
+		Refused: &llm.Refusal{Header: http.Header{"Authorization": {"Bearer tid=1"}}, Err: &llm.Error{}},
+	}
+	if err := p(context.Background(), out); err != nil || out.Header.Get("Authorization") != "Bearer tid=2" ||
+		out.Header.Get("Copilot-Integration-Id") == "" {
 		t.Errorf("%v %v", out.Header, err)
 	}
 	now := time.Now().Add(24 * time.Minute)
 	o.Now = func() time.Time { return now }
 	out = &llm.Outgoing{URL: "http://proxy/chat/completions", Header: http.Header{}}
-	if err := Copilot(o, store)(context.Background(), out); err != nil || out.Header.Get("Authorization") != "Bearer tid=3" || out.URL != "http://proxy/chat/completions" {
+	if err := Copilot(o, store)(context.Background(), out); err != nil ||
+		out.Header.Get("Authorization") != "Bearer tid=3" || out.URL != "http://proxy/chat/completions" {
 		t.Errorf("a token that ends soon: %v %v", out, err)
 	}
 	var kept copilotSecret
@@ -129,7 +137,8 @@ func TestALoginThatGitHubRefusesSaysSo(t *testing.T) {
 	exchanges := 0
 	o := Options{Getenv: func(string) string { return "" }, Login: github(t, &exchanges).URL}
 	err := Copilot(o, &shelf{secret: `{"user":"gho_other"}`})(t.Context(), &llm.Outgoing{Header: http.Header{}})
-	if e := llm.AsError(err); e == nil || e.Kind != llm.KindAuth || !strings.Contains(e.Hint, "lathe auth login github-copilot") || strings.Contains(err.Error(), "gho_other") {
+	if e := llm.AsError(err); e == nil || e.Kind != llm.KindAuth || !strings.Contains(e.Hint,
+		"lathe auth login github-copilot") || strings.Contains(err.Error(), "gho_other") {
 		t.Errorf("%v", err)
 	}
 }

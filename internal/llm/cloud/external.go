@@ -92,7 +92,8 @@ func (o *Options) federated(ctx context.Context, e *external) (string, time.Time
 	}
 	t, until, err := o.oauth(ctx, orElse(o.Login, e.TokenURL), url.Values{
 		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "audience": {e.Audience}, "scope": {googleScope},
-		"requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "subject_token": {subject}, "subject_token_type": {e.TokenType},
+		"requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "subject_token": {subject},
+		"subject_token_type": {e.TokenType},
 	})
 	if err != nil || e.Imitate == "" {
 		return t, until, err

@@ -34,7 +34,8 @@ func Google(o Options) llm.Prepare {
 		if err != nil {
 			err = &llm.Error{
 				Kind: llm.KindAuth, Message: llm.Clean(err.Error()), Err: err,
-				Hint: "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the file of a service account",
+				Hint: "run `gcloud auth application-default login`, or set GOOGLE_APPLICATION_CREDENTIALS to the file of a " +
+					"service account",
 			}
 		}
 		return t, until, err
@@ -83,14 +84,18 @@ func (o *Options) fileToken(ctx context.Context, path string, b []byte) (string,
 	switch f.Type {
 	case "authorized_user":
 		return o.oauth(ctx, address, url.Values{
-			"grant_type": {"refresh_token"}, "client_id": {f.ClientID}, "client_secret": {f.Secret}, "refresh_token": {f.Refresh},
+			"grant_type": {"refresh_token"}, "client_id": {f.ClientID}, "client_secret": {f.Secret},
+			"refresh_token": {f.Refresh},
 		})
 	case "service_account":
 		jwt, err := f.assertion(orElse(f.TokenURI, googleToken), o.now())
 		if err != nil {
 			return "", time.Time{}, fmt.Errorf("%s: %w", path, err)
 		}
-		return o.oauth(ctx, address, url.Values{"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"}, "assertion": {jwt}})
+		return o.oauth(ctx, address, url.Values{
+			"grant_type": {"urn:ietf:params:oauth:grant-type:jwt-bearer"},
+			"assertion":  {jwt},
+		})
 	case "external_account":
 		return o.federated(ctx, &f.external)
 	case "impersonated_service_account":
@@ -100,7 +105,8 @@ func (o *Options) fileToken(ctx context.Context, path string, b []byte) (string,
 		}
 		return o.imitated(ctx, f.Imitate, t)
 	}
-	return "", time.Time{}, fmt.Errorf("%s has credentials of the type %q; lathe knows authorized_user, service_account, external_account and impersonated_service_account", path, f.Type)
+	return "", time.Time{}, fmt.Errorf("%s has credentials of the type %q; lathe knows authorized_user, "+
+		"service_account, external_account and impersonated_service_account", path, f.Type)
 }
 
 // assertion is a token that the service account signs itself (RFC 7523).
@@ -143,7 +149,8 @@ func (o *Options) googleMachine(ctx context.Context) (string, time.Time, error) 
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
 	base := orElse(o.Metadata, "http://"+orElse(o.Getenv("GCE_METADATA_HOST"), "169.254.169.254"))
-	b, err := o.fetch(ctx, http.MethodGet, base+"/computeMetadata/v1/instance/service-accounts/default/token", map[string]string{"Metadata-Flavor": "Google"}, "")
+	b, err := o.fetch(ctx, http.MethodGet, base+"/computeMetadata/v1/instance/service-accounts/default/token",
+		map[string]string{"Metadata-Flavor": "Google"}, "")
 	if err != nil {
 		return "", time.Time{}, errors.New("there are no credentials of Google Cloud")
 	}

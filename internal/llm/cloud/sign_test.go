@@ -17,8 +17,8 @@ import (
 	"time"
 )
 
-// The vectors are those that Amazon published for version 4 of its signatures (aws4_testsuite: get-vanilla, get-vanilla-query-order-key-case,
-// post-x-www-form-urlencoded, post-sts-header-before).
+// The vectors are those that Amazon published for version 4 of its signatures (aws4_testsuite: get-vanilla,
+// get-vanilla-query-order-key-case, post-x-www-form-urlencoded, post-sts-header-before).
 func TestSignaturesAreThoseOfAmazonsVectors(t *testing.T) {
 	at := time.Date(2015, 8, 30, 12, 36, 0, 0, time.UTC)
 	keys := awsKeys{ID: "AKIDEXAMPLE", Secret: "wJalrXUtnFEMI/K7MDENG+bPxRfiCYEXAMPLEKEY"}
@@ -26,9 +26,19 @@ func TestSignaturesAreThoseOfAmazonsVectors(t *testing.T) {
 		name, method, address, body, content string
 		signed, want                         string
 	}{
-		{"get-vanilla", "GET", "https://example.amazonaws.com/", "", "", "host;x-amz-date", "5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31"},
-		{"get-vanilla-query-order-key-case", "GET", "https://example.amazonaws.com/?Param2=value2&Param1=value1", "", "", "host;x-amz-date", "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500"},
-		{"post-x-www-form-urlencoded", "POST", "https://example.amazonaws.com/", "Param1=value1", "application/x-www-form-urlencoded", "content-type;host;x-amz-date", "ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a"},
+		{
+			"get-vanilla", "GET", "https://example.amazonaws.com/", "", "", "host;x-amz-date",
+			"5fa00fa31553b73ebf1942676e86291e8372ff2a2260956d9b8aae1d763fbf31",
+		},
+		{
+			"get-vanilla-query-order-key-case", "GET", "https://example.amazonaws.com/?Param2=value2&Param1=value1", "", "",
+			"host;x-amz-date", "b97d918cfa904a5beff61c982a1b6f458b799221646efd99d3219ec94cdf2500",
+		},
+		{
+			"post-x-www-form-urlencoded", "POST", "https://example.amazonaws.com/", "Param1=value1",
+			"application/x-www-form-urlencoded", "content-type;host;x-amz-date",
+			"ff11897932ad3f4e8b18135d722051e5ac45fc38421b1da7b9d196a0fe09473a",
+		},
 	} {
 		u, err := url.Parse(c.address)
 		if err != nil {
@@ -41,7 +51,8 @@ func TestSignaturesAreThoseOfAmazonsVectors(t *testing.T) {
 		if err := sign(c.method, u, h, strings.NewReader(c.body), keys, scope{"us-east-1", "service"}, at); err != nil {
 			t.Fatal(err)
 		}
-		want := "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=" + c.signed + ", Signature=" + c.want
+		want := "AWS4-HMAC-SHA256 Credential=AKIDEXAMPLE/20150830/us-east-1/service/aws4_request, SignedHeaders=" +
+			c.signed + ", Signature=" + c.want
 		if got := h.Get("Authorization"); got != want {
 			t.Errorf("%s:\n%s\nwant\n%s", c.name, got, want)
 		}
@@ -55,11 +66,13 @@ func TestATokenOfASessionIsSigned(t *testing.T) {
 	if err := sign("GET", u, h, strings.NewReader(""), keys, scope{"r", "s"}, time.Now()); err != nil {
 		t.Fatal(err)
 	}
-	if h.Get("X-Amz-Security-Token") != "the token" || !strings.Contains(h.Get("Authorization"), "SignedHeaders=host;x-amz-date;x-amz-security-token,") {
+	if h.Get("X-Amz-Security-Token") != "the token" || !strings.Contains(h.Get("Authorization"),
+		"SignedHeaders=host;x-amz-date;x-amz-security-token,") {
 		t.Errorf("%v", h)
 	}
 	keys.Token = ""
-	if err := sign("GET", u, h, strings.NewReader(""), keys, scope{"r", "s"}, time.Now()); err != nil || h.Get("X-Amz-Security-Token") != "" {
+	if err := sign("GET", u, h, strings.NewReader(""), keys, scope{"r", "s"}, time.Now()); err != nil ||
+		h.Get("X-Amz-Security-Token") != "" {
 		t.Errorf("%v %v", h, err)
 	}
 	broken := errors.New("the body is gone")
@@ -108,7 +121,8 @@ func TestAnImpersonationNeedsItsOwnCredentials(t *testing.T) {
 		t.Fatal(err)
 	}
 	file, err := json.Marshal(map[string]any{
-		"type": "impersonated_service_account", "service_account_impersonation_url": "http://127.0.0.1:1/", "source_credentials": json.RawMessage(inner),
+		"type": "impersonated_service_account", "service_account_impersonation_url": "http://127.0.0.1:1/",
+		"source_credentials": json.RawMessage(inner),
 	})
 	if err != nil {
 		t.Fatal(err)

@@ -72,7 +72,8 @@ aws_access_key_id = AKIDPROFILE
 aws_secret_access_key = profile/secret+
 aws_session_token = of-profile
 `)
-	write(t, ssoFile(dir, "https://old"), `{"accessToken":"sso-token","expiresAt":"`+time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
+	write(t, ssoFile(dir, "https://old"), `{"accessToken":"sso-token","expiresAt":"`+
+		time.Now().Add(time.Hour).UTC().Format(time.RFC3339)+`"}`)
 	for _, row := range []struct{ name, want, token string }{
 		{"AWS_PROFILE=web", "ASIAROLE", "tok"},
 		{"AWS_PROFILE=self", "ASIAROLE", "tok"},
@@ -84,20 +85,28 @@ aws_session_token = of-profile
 		{"AWS_ACCESS_KEY_ID=AKIDENV AWS_SECRET_ACCESS_KEY=env-secret AWS_SESSION_TOKEN=of-env", "AKIDENV", "of-env"},
 		{"AWS_ACCESS_KEY_ID=AKIDENV AWS_SECRET_ACCESS_KEY=env-secret", "AKIDENV", ""},
 		{"AWS_ACCESS_KEY_ID=AKIDENV AWS_PROFILE=keys", "AKIDPROFILE", "of-profile"}, // half a pair is none
-		{"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded AWS_CONTAINER_AUTHORIZATION_TOKEN=box-token", "ASIABOX", "tok"},
-		{"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=" + filepath.Join(dir, "box"), "ASIABOX", "tok"},
+		{
+			"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded AWS_CONTAINER_AUTHORIZATION_TOKEN=box-token", "ASIABOX",
+			"tok",
+		},
+		{"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=" +
+			filepath.Join(dir, "box"), "ASIABOX", "tok"},
 	} {
-		if id, token, err := signer(t, options(t, v, variables(dir, row.name))); err != nil || id != row.want || token != row.token {
+		if id, token, err := signer(t, options(t, v, variables(dir, row.name))); err != nil || id != row.want ||
+			token != row.token {
 			t.Errorf("%s: signed by %q with the token %q: %v", row.name, id, token, err)
 		}
 	}
 	for row, want := range map[string]string{
 		"AWS_PROFILE=nowhere": `no credential_source "Moon"`,
 		"AWS_PROFILE=env":     "AWS_ACCESS_KEY_ID is not set",
-		"AWS_WEB_IDENTITY_TOKEN_FILE=" + filepath.Join(dir, "gone") + " AWS_PROFILE=keys":                                               "web identity token",
-		"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded":                                                                      "answered 400",
-		"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=" + filepath.Join(dir, "gone"): "no such file",
-		"AWS_PROFILE=nested AWS_EC2_METADATA_DISABLED=TRUE":                                                                             "no AWS credentials",
+		"AWS_WEB_IDENTITY_TOKEN_FILE=" + filepath.Join(dir, "gone") +
+			" AWS_PROFILE=keys": "web identity token",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL +
+			"/guarded": "answered 400",
+		"AWS_CONTAINER_CREDENTIALS_FULL_URI=" + v.URL + "/guarded AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE=" +
+			filepath.Join(dir, "gone"): "no such file",
+		"AWS_PROFILE=nested AWS_EC2_METADATA_DISABLED=TRUE": "no AWS credentials",
 	} {
 		if _, _, err := signer(t, options(t, v, variables(dir, row))); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", row, err)
@@ -133,7 +142,8 @@ func TestTheSourceEnvironmentGivesTheKeysOfTheVariables(t *testing.T) {
 func TestAnExpiredSingleSignOnSaysWhatToDo(t *testing.T) {
 	v := serve(t)
 	dir := t.TempDir()
-	write(t, filepath.Join(dir, ".aws", "config"), "[default]\nsso_start_url = u\nsso_region = us-east-1\nsso_account_id = 1\nsso_role_name = dev\n")
+	write(t, filepath.Join(dir, ".aws", "config"),
+		"[default]\nsso_start_url = u\nsso_region = us-east-1\nsso_account_id = 1\nsso_role_name = dev\n")
 	now := time.Now()
 	for _, text := range []string{
 		`{"accessToken":"sso-token","expiresAt":"` + now.Add(-time.Second).UTC().Format(time.RFC3339) + `"}`,
@@ -141,7 +151,8 @@ func TestAnExpiredSingleSignOnSaysWhatToDo(t *testing.T) {
 		`nonsense`,
 	} {
 		write(t, ssoFile(dir, "u"), text)
-		if _, _, err := signer(t, options(t, v, variables(dir, ""))); err == nil || !strings.Contains(err.Error(), "run `aws sso login`") {
+		if _, _, err := signer(t, options(t, v, variables(dir, ""))); err == nil || !strings.Contains(err.Error(),
+			"run `aws sso login`") {
 			t.Errorf("%s: %v", text, err)
 		}
 	}
@@ -156,7 +167,8 @@ func TestKeysOfAWSAreRenewedBeforeTheyExpireAndWhenRefused(t *testing.T) {
 	o.Now = func() time.Time { return now }
 	o.Run = func(context.Context, string) ([]byte, error) {
 		runs++
-		return fmt.Appendf(nil, `{"AccessKeyId":"K%d","SecretAccessKey":"s","SessionToken":"t%d","Expiration":%q}`, runs, runs, now.Add(time.Hour).Format(time.RFC3339)), nil
+		return fmt.Appendf(nil, `{"AccessKeyId":"K%d","SecretAccessKey":"s","SessionToken":"t%d","Expiration":%q}`, runs,
+			runs, now.Add(time.Hour).Format(time.RFC3339)), nil
 	}
 	p := AWS(o, "us-east-1")
 	for i, step := range []struct {
@@ -175,7 +187,8 @@ func TestKeysOfAWSAreRenewedBeforeTheyExpireAndWhenRefused(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if !strings.Contains(out.Header.Get("Authorization"), fmt.Sprintf("Credential=K%d/", step.want)) || runs != step.want {
+		if !strings.Contains(out.Header.Get("Authorization"), fmt.Sprintf("Credential=K%d/", step.want)) ||
+			runs != step.want {
 			t.Errorf("step %d: %s after %d runs", i, out.Header.Get("Authorization"), runs)
 		}
 	}
@@ -183,11 +196,15 @@ func TestKeysOfAWSAreRenewedBeforeTheyExpireAndWhenRefused(t *testing.T) {
 
 func TestAnAttemptWithOtherKeysKeepsNoOldToken(t *testing.T) {
 	o := options(t, serve(t), map[string]string{"AWS_ACCESS_KEY_ID": "AKIDENV", "AWS_SECRET_ACCESS_KEY": "env-secret"})
-	out := &llm.Outgoing{URL: "https://bedrock-runtime.us-east-1.amazonaws.com", Header: http.Header{"X-Amz-Security-Token": {"old"}}, Body: &llm.Body{}}
+	out := &llm.Outgoing{
+		URL:    "https://bedrock-runtime.us-east-1.amazonaws.com",
+		Header: http.Header{"X-Amz-Security-Token": {"old"}}, Body: &llm.Body{},
+	}
 	if err := AWS(o, "us-east-1")(t.Context(), out); err != nil || out.Header.Get("X-Amz-Security-Token") != "" {
 		t.Errorf("%v %v", out.Header, err)
 	}
-	r := httptest.NewRequest(http.MethodPost, "https://bedrock-runtime.us-east-1.amazonaws.com/", nil) // the server sees the path "/"
+	// the server sees the path "/"
+	r := httptest.NewRequest(http.MethodPost, "https://bedrock-runtime.us-east-1.amazonaws.com/", nil)
 	r.Header = out.Header
 	if id, err := verified(r, nil, "bedrock"); err != nil || id != "AKIDENV" {
 		t.Errorf("%s %v", id, err)
@@ -202,7 +219,10 @@ func TestEachFormOfAFileOfGoogleCloudGivesAToken(t *testing.T) {
 	}
 	v.public = &key.PublicKey
 	service := func(block *pem.Block) string {
-		b, err := json.Marshal(map[string]string{"type": "service_account", "client_email": "robot@p", "token_uri": "https://audience", "private_key": string(pem.EncodeToMemory(block))})
+		b, err := json.Marshal(map[string]string{
+			"type": "service_account", "client_email": "robot@p",
+			"token_uri": "https://audience", "private_key": string(pem.EncodeToMemory(block)),
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -211,20 +231,30 @@ func TestEachFormOfAFileOfGoogleCloudGivesAToken(t *testing.T) {
 	user := `{"type":"authorized_user","client_id":"c","client_secret":"s","refresh_token":"r-1"}`
 	path := filepath.Join(t.TempDir(), "file.json")
 	for _, row := range []struct{ name, text, want string }{
-		{"the older form of a key", service(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}), "Bearer service-token"},
-		{"a user who acts for an account", `{"type":"impersonated_service_account","service_account_impersonation_url":"` + v.URL + `/imitate","source_credentials":` + user + `}`, "Bearer imitated-token"},
+		{
+			"the older form of a key", service(&pem.Block{Type: "RSA PRIVATE KEY", Bytes: x509.MarshalPKCS1PrivateKey(key)}),
+			"Bearer service-token",
+		},
+		{"a user who acts for an account", `{"type":"impersonated_service_account","service_account_impersonation_url":"` +
+			v.URL + `/imitate","source_credentials":` + user + `}`, "Bearer imitated-token"},
 		{"no key", service(&pem.Block{Type: "PRIVATE KEY", Bytes: []byte("x")}), "the private key cannot be read"},
 		{"no PEM", `{"type":"service_account","private_key":"x"}`, "not in PEM form"},
 		{"no JSON", `x`, "cannot be read"},
-		{"Amazon's own source", `{"type":"external_account","credential_source":{"environment_id":"aws1","url":"` + v.URL + `/subject"}}`, "not supported"},
-		{"a missing field", `{"type":"external_account","credential_source":{"url":"` + v.URL + `/subject","headers":{"Metadata":"True"},"format":{"type":"json","subject_token_field_name":"other"}}}`, `has no text "other"`},
+		{"Amazon's own source", `{"type":"external_account","credential_source":{"environment_id":"aws1","url":"` + v.URL +
+			`/subject"}}`, "not supported"},
+		{
+			"a missing field", `{"type":"external_account","credential_source":{"url":"` + v.URL +
+				`/subject","headers":{"Metadata":"True"},"format":{"type":"json","subject_token_field_name":"other"}}}`,
+			`has no text "other"`,
+		},
 	} {
 		write(t, path, row.text)
 		out, err := prepared(t, Google(options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": path})), nil)
 		if got := out.Header.Get("Authorization") + fmt.Sprint(err); !strings.Contains(got, row.want) {
 			t.Errorf("%s: %s", row.name, got)
 		}
-		if e := llm.AsError(err); err != nil && (e == nil || e.Kind != llm.KindAuth || !strings.Contains(e.Hint, "gcloud auth application-default login")) {
+		if e := llm.AsError(err); err != nil && (e == nil || e.Kind != llm.KindAuth || !strings.Contains(e.Hint,
+			"gcloud auth application-default login")) {
 			t.Errorf("%s: the error does not say what to do: %v", row.name, err)
 		}
 	}
@@ -237,14 +267,18 @@ func TestEachFormOfAFileOfGoogleCloudGivesAToken(t *testing.T) {
 func TestACommandThatGivesNoTokenForGoogleSaysWhy(t *testing.T) {
 	v := serve(t)
 	path := filepath.Join(t.TempDir(), "external.json")
-	write(t, path, `{"type":"external_account","audience":"pool","token_url":"`+v.URL+`","credential_source":{"executable":{"command":"c"}}}`)
+	write(t, path, `{"type":"external_account","audience":"pool","token_url":"`+v.URL+
+		`","credential_source":{"executable":{"command":"c"}}}`)
 	for text, want := range map[string]string{
 		`{"success":true,"saml_response":"outside"}`:                "Bearer federated-token",
 		`{"success":false,"id_token":"outside","message":"locked"}`: "locked",
 		`{"success":true}`: "gave no token",
 		`nonsense`:         "gave no token",
 	} {
-		o := options(t, v, map[string]string{"GOOGLE_APPLICATION_CREDENTIALS": path, "GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1"})
+		o := options(t, v, map[string]string{
+			"GOOGLE_APPLICATION_CREDENTIALS":            path,
+			"GOOGLE_EXTERNAL_ACCOUNT_ALLOW_EXECUTABLES": "1",
+		})
 		o.Run = output("c", text)
 		out, err := prepared(t, Google(o), nil)
 		if got := out.Header.Get("Authorization") + fmt.Sprint(err); !strings.Contains(got, want) {
@@ -262,7 +296,8 @@ func TestARefusedTokenOfEntraIsRenewedAndAGivenOneIsNot(t *testing.T) {
 			t.Errorf("attempt %d: %d calls, %v", i, v.calls, err)
 		}
 	}
-	if _, err := prepared(t, Entra(options(t, v, map[string]string{"AZURE_OPENAI_AD_TOKEN": "given"})), &llm.Refusal{Err: &llm.Error{Message: "no"}}); err == nil {
+	if _, err := prepared(t, Entra(options(t, v, map[string]string{"AZURE_OPENAI_AD_TOKEN": "given"})),
+		&llm.Refusal{Err: &llm.Error{Message: "no"}}); err == nil {
 		t.Error("a refused token is sent again")
 	}
 	for name := range app {
@@ -285,7 +320,8 @@ func TestARefusedTokenOfEntraIsRenewedAndAGivenOneIsNot(t *testing.T) {
 func TestATokenWithoutAnEndIsKeptForTenMinutes(t *testing.T) {
 	now := time.Date(2030, 1, 1, 0, 0, 0, 0, time.UTC)
 	o := Options{Now: func() time.Time { return now }}
-	if text, until, err := o.token([]byte(`{"access_token":"a"}`)); err != nil || text != "a" || !until.Equal(now.Add(10*time.Minute)) {
+	if text, until, err := o.token([]byte(`{"access_token":"a"}`)); err != nil || text != "a" ||
+		!until.Equal(now.Add(10*time.Minute)) {
 		t.Errorf("%q until %s: %v", text, until, err)
 	}
 }

@@ -2,13 +2,14 @@
 //
 // A [Provider] is one region; its models keep the promises of package llm. Facts of the wire:
 //
-//   - A reply is a binary event stream; each event names its block by contentBlockIndex. It is complete after messageStop,
-//     and metadata with the usage follows. Models that cannot stream with tools answer with one JSON value.
+//   - A reply is a binary event stream; each event names its block by contentBlockIndex. It is complete after
+//     messageStop, and metadata with the usage follows. Models that cannot stream with tools answer with one JSON
+//     value.
 //   - Roles alternate, so messages of one role are joined. Blank texts are refused.
 //   - A conversation with calls or results needs the declarations of tools, also where no tool may be called.
 //   - reasoningContent goes back only where the model signed it.
-//   - A cachePoint after the system prompt, the tools and the last two messages of the user marks what the cache keeps, for
-//     the families that have a cache.
+//   - A cachePoint after the system prompt, the tools and the last two messages of the user marks what the cache keeps,
+//     for the families that have a cache.
 //
 // Sources: Bedrock API reference (Converse, ConverseStream), "Supported models and features", "Prompt caching".
 package converse
@@ -63,8 +64,9 @@ func New(c Config) *Provider {
 		p.header.Set(k, v)
 	}
 	p.caller = llm.Caller{
-		Provider: c.Name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout, Prepare: c.Prepare,
-		KeyVar: orElse(c.KeyVar, "AWS_BEARER_TOKEN_BEDROCK"), URLVar: orElse(c.URLVar, "ANTHROPIC_BEDROCK_BASE_URL"),
+		Provider: c.Name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
+		Prepare: c.Prepare,
+		KeyVar:  orElse(c.KeyVar, "AWS_BEARER_TOKEN_BEDROCK"), URLVar: orElse(c.URLVar, "ANTHROPIC_BEDROCK_BASE_URL"),
 	}
 	return p
 }
@@ -79,8 +81,8 @@ func orElse(s, otherwise string) string {
 // Name is the provider's name in errors.
 func (p *Provider) Name() string { return p.conf.Name }
 
-// Model returns the model with that id: one of Bedrock's, an inference profile or an ARN. The server is not asked: a wrong
-// id fails at the first request.
+// Model returns the model with that id: one of Bedrock's, an inference profile or an ARN. The server is not asked: a
+// wrong id fails at the first request.
 func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	id = strings.TrimSpace(id)
 	info := llm.Lookup(Section, plain(id))
@@ -132,7 +134,10 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		out := &llm.Outgoing{URL: m.url(req), Header: m.p.header, Body: m.body(req), Model: m.info.ID}
 		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
-				return &decoder{reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, req: req, ids: llm.CallIDs{Request: req, Prefix: "tooluse"}}
+				return &decoder{
+					reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, req: req,
+					ids: llm.CallIDs{Request: req, Prefix: "tooluse"},
+				}
 			})
 		}, yield)
 	}

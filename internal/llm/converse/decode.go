@@ -429,7 +429,10 @@ func (d *decoder) finish() error {
 	}
 	d.message = llm.Message{Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop, Usage: d.usage.tokens()}
 	if d.message.Usage == nil {
-		d.message.Usage = &llm.Usage{Input: llm.EstimateRequest(d.req), Output: llm.EstimateTokens(d.message), Estimated: true}
+		d.message.Usage = &llm.Usage{
+			Input: llm.EstimateRequest(d.req), Output: llm.EstimateTokens(d.message),
+			Estimated: true,
+		}
 	}
 	return nil
 }

@@ -16,8 +16,8 @@ const (
 	mostName         = 64    // bytes of a tool's name and of a call's id
 )
 
-// encoded is the content of one message: blocks, each with a leading comma. Messages of one role are joined, so the braces
-// around them are written later.
+// encoded is the content of one message: blocks, each with a leading comma. Messages of one role are joined, so the
+// braces around them are written later.
 type encoded struct {
 	blocks []byte
 	mark   bool // a cachePoint may follow
@@ -162,8 +162,8 @@ func budgetOf(e llm.Effort) int {
 	return 31_999
 }
 
-// extra returns the members of additionalModelRequestFields, which Bedrock hands to the model: thinking, in the form of its
-// maker.
+// extra returns the members of additionalModelRequestFields, which Bedrock hands to the model: thinking, in the form of
+// its maker.
 func (m *model) extra(req *llm.Request) string {
 	off := req.Effort == "off" || forced(req)
 	switch {
@@ -172,7 +172,8 @@ func (m *model) extra(req *llm.Request) string {
 		if e == "off" {
 			e = "low"
 		}
-		return `"reasoning_effort":"` + string((&llm.ModelInfo{Efforts: []llm.Effort{"low", "medium", "high"}}).FitEffort(e)) + `"`
+		return `"reasoning_effort":"` + string((&llm.ModelInfo{Efforts: []llm.Effort{"low", "medium", "high"}}).FitEffort(
+			e)) + `"`
 	case !m.family.claude || off:
 		return ""
 	case m.info.Thinking == llm.ThinkingAdaptive:
@@ -219,7 +220,8 @@ func (m *model) appendTools(b []byte, req *llm.Request) []byte {
 	case req.ToolChoice == "any":
 		b = append(b, `,"toolChoice":{"any":{}}`...)
 	default:
-		b = append(llm.AppendQuoted(append(b, `,"toolChoice":{"tool":{"name":`...), llm.ToolName(req.ToolChoice, mostName)), "}}"...)
+		b = append(llm.AppendQuoted(append(b, `,"toolChoice":{"tool":{"name":`...), llm.ToolName(req.ToolChoice, mostName)),
+			"}}"...)
 	}
 	return append(b, '}')
 }

@@ -15,7 +15,8 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func TestProviderPassesTheSuite(t *testing.T) {
 	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
 		return newModel(t, "us.anthropic.claude-sonnet-4-5-20250929-v1:0", Config{
-			BaseURL: baseURL, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock, StallTimeout: o.StallTimeout, HeaderTimeout: o.StallTimeout,
+			BaseURL: baseURL, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock, StallTimeout: o.StallTimeout,
+			HeaderTimeout: o.StallTimeout,
 			Prepare: func(ctx context.Context, out *llm.Outgoing) error {
 				if o.Prepare != nil {
 					return o.Prepare(ctx, out)
@@ -28,7 +29,8 @@ func TestProviderPassesTheSuite(t *testing.T) {
 			},
 		})
 	}, suite.Traits{
-		Wire: "converse", Effort: "medium", Signatures: true, CacheWrites: true, Whole: true, ReadyAtEnd: true, Choice: "toolChoice", NoForbid: true,
+		Wire: "converse", Effort: "medium", Signatures: true, CacheWrites: true, Whole: true, ReadyAtEnd: true,
+		Choice: "toolChoice", NoForbid: true,
 		Stops:  []llm.StopReason{llm.StopMaxTokens, llm.StopSequence, llm.StopRefusal, llm.StopContextWindow},
 		Signed: []string{""},
 	})

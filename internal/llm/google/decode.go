@@ -68,7 +68,8 @@ type usage struct {
 // fill keeps the counts of an earlier chunk that a later one lacks.
 func (u *usage) fill(before *usage) {
 	if before != nil {
-		u.Prompt, u.Cached, u.Tools = cmp.Or(u.Prompt, before.Prompt), cmp.Or(u.Cached, before.Cached), cmp.Or(u.Tools, before.Tools)
+		u.Prompt, u.Cached, u.Tools = cmp.Or(u.Prompt, before.Prompt), cmp.Or(u.Cached, before.Cached),
+			cmp.Or(u.Tools, before.Tools)
 		u.Candidates, u.Thoughts = cmp.Or(u.Candidates, before.Candidates), cmp.Or(u.Thoughts, before.Thoughts)
 	}
 }
@@ -78,7 +79,10 @@ func (u *usage) tokens() *llm.Usage {
 		return nil
 	}
 	read := min(u.Cached, u.Prompt)
-	return &llm.Usage{Input: u.Prompt - read + u.Tools, CacheRead: read, Output: u.Candidates + u.Thoughts, Reasoning: u.Thoughts}
+	return &llm.Usage{
+		Input: u.Prompt - read + u.Tools, CacheRead: read, Output: u.Candidates + u.Thoughts,
+		Reasoning: u.Thoughts,
+	}
 }
 
 // decoder turns a reply into deltas and a message.
@@ -245,7 +249,8 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 	switch c.Finish {
 	case "", "FINISH_REASON_UNSPECIFIED":
 		return nil
-	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS", "MISSING_THOUGHT_SIGNATURE":
+	case "MALFORMED_FUNCTION_CALL", "UNEXPECTED_TOOL_CALL", "MALFORMED_RESPONSE", "TOO_MANY_TOOL_CALLS",
+		"MISSING_THOUGHT_SIGNATURE":
 		return d.reply.Broken("the model wrote a call that cannot be read ("+c.Finish+")", []byte(c.Message))
 	}
 	d.reason = c.Finish

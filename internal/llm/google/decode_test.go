@@ -22,12 +22,18 @@ type wire struct{ body []byte }
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(w.body)), Header: http.Header{}, Request: r}, nil
+	return &http.Response{
+		StatusCode: 200, Body: io.NopCloser(bytes.NewReader(w.body)), Header: http.Header{},
+		Request: r,
+	}, nil
 }
 
 func run(t testing.TB, body string) (m *llm.Message, ready []llm.ToolCall, err error) {
 	t.Helper()
-	p := New(Config{BaseURL: "http://wire", HTTP: &http.Client{Transport: wire{[]byte(body)}}, Retry: llm.RetryPolicy{Max: -1}})
+	p := New(Config{
+		BaseURL: "http://wire", HTTP: &http.Client{Transport: wire{[]byte(body)}},
+		Retry: llm.RetryPolicy{Max: -1},
+	})
 	mod, err := p.Model(context.Background(), "gemini-3-flash-preview")
 	if err != nil {
 		t.Fatal(err)
@@ -49,11 +55,13 @@ func sse(chunks ...string) string {
 }
 
 func parts(list string) string {
-	return `{"candidates":[{"content":{"role":"model","parts":[` + list + `]},"index":0}],"modelVersion":"m-1","responseId":"r1"}`
+	return `{"candidates":[{"content":{"role":"model","parts":[` + list +
+		`]},"index":0}],"modelVersion":"m-1","responseId":"r1"}`
 }
 
 func finish(reason string) string {
-	return `{"candidates":[{"finishReason":"` + reason + `","index":0}],"usageMetadata":{"promptTokenCount":30,"cachedContentTokenCount":10,"candidatesTokenCount":5,"thoughtsTokenCount":7,"toolUsePromptTokenCount":3}}`
+	return `{"candidates":[{"finishReason":"` + reason +
+		`","index":0}],"usageMetadata":{"promptTokenCount":30,"cachedContentTokenCount":10,"candidatesTokenCount":5,"thoughtsTokenCount":7,"toolUsePromptTokenCount":3}}`
 }
 
 const host = "google@wire"
@@ -79,9 +87,14 @@ func TestRepliesAreDecoded(t *testing.T) {
 			llm.StopEndTurn,
 		},
 		"parallel calls, the first one signed": {
-			sse(parts(`{"functionCall":{"id":"a","name":"Read","args":{"x": 1}},"thoughtSignature":"s1"},{"functionCall":{"id":"b","name":"Bash"}}`), finish("STOP")),
+			sse(
+				parts(
+					`{"functionCall":{"id":"a","name":"Read","args":{"x": 1}},"thoughtSignature":"s1"},{"functionCall":{"id":"b","name":"Bash"}}`), finish("STOP")),
 			[]llm.Part{
-				llm.ToolCall{ID: "a" + idMark(host), Name: "Read", Input: json.RawMessage(`{"x":1}`), Opaque: opaque(`{"thoughtSignature":"s1"}`)},
+				llm.ToolCall{
+					ID: "a" + idMark(host), Name: "Read", Input: json.RawMessage(`{"x":1}`),
+					Opaque: opaque(`{"thoughtSignature":"s1"}`),
+				},
 				llm.ToolCall{ID: "b" + idMark(host), Name: "Bash", Input: json.RawMessage(`{}`)},
 			},
 			llm.StopToolUse,
@@ -96,17 +109,32 @@ func TestRepliesAreDecoded(t *testing.T) {
 			[]llm.Part{llm.Text{Text: "One.", Opaque: opaque(`{"thoughtSignature":"s"}`)}, llm.Text{Text: "Two."}},
 			llm.StopEndTurn,
 		},
-		"a stop for safety":        {sse(parts(`{"text":"Well"}`), finish("SAFETY")), []llm.Part{llm.Text{Text: "Well"}}, llm.StopRefusal},
-		"a blocked prompt":         {sse(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`), nil, llm.StopRefusal},
-		"the output limit":         {sse(parts(`{"text":"Wel"}`), finish("MAX_TOKENS")), []llm.Part{llm.Text{Text: "Wel"}}, llm.StopMaxTokens},
-		"a list instead of events": {"[" + parts(`{"text":"Hi"}`) + ",\n" + finish("STOP") + "]", []llm.Part{llm.Text{Text: "Hi"}}, llm.StopEndTurn},
+		"a stop for safety": {
+			sse(parts(`{"text":"Well"}`), finish("SAFETY")),
+			[]llm.Part{llm.Text{Text: "Well"}},
+			llm.StopRefusal,
+		},
+		"a blocked prompt": {sse(`{"promptFeedback":{"blockReason":"PROHIBITED_CONTENT"}}`), nil, llm.StopRefusal},
+		"the output limit": {
+			sse(parts(`{"text":"Wel"}`), finish("MAX_TOKENS")),
+			[]llm.Part{llm.Text{Text: "Wel"}},
+			llm.StopMaxTokens,
+		},
+		"a list instead of events": {
+			"[" + parts(`{"text":"Hi"}`) + ",\n" + finish("STOP") + "]",
+			[]llm.Part{llm.Text{Text: "Hi"}},
+			llm.StopEndTurn,
+		},
 		"code that the server ran, a picture, and their signatures": {
-			sse(parts(`{"text":"Let me compute."}`), parts(`{"executableCode":{"language":"PYTHON","code":"print(1)"},"thoughtSignature":"s1"},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`),
+			sse(parts(`{"text":"Let me compute."}`), parts(
+				`{"executableCode":{"language":"PYTHON","code":"print(1)"},"thoughtSignature":"s1"},{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`),
 				parts(`{"text":"It is 1."},{"inlineData":{"mimeType":"image/png","data":"AQI="}}`), finish("STOP")),
 			[]llm.Part{
 				llm.Text{Text: "Let me compute."},
-				llm.Opaque{Provider: host, JSON: json.RawMessage(`{"executableCode":{"language":"PYTHON","code":"print(1)"},"thoughtSignature":"s1"}`)},
-				llm.Opaque{Provider: host, JSON: json.RawMessage(`{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`)},
+				llm.Opaque{Provider: host, JSON: json.RawMessage(
+					`{"executableCode":{"language":"PYTHON","code":"print(1)"},"thoughtSignature":"s1"}`)},
+				llm.Opaque{Provider: host, JSON: json.RawMessage(
+					`{"codeExecutionResult":{"outcome":"OUTCOME_OK","output":"1\n"}}`)},
 				llm.Text{Text: "It is 1."},
 				llm.Opaque{Provider: host, JSON: json.RawMessage(`{"inlineData":{"mimeType":"image/png","data":"AQI="}}`)},
 			},
@@ -123,7 +151,8 @@ func TestRepliesAreDecoded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(row.want, m.Parts, cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || m.Stop != row.stop {
+		if diff := cmp.Diff(row.want, m.Parts, cmp.Comparer(
+			func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || m.Stop != row.stop {
 			t.Errorf("%s: stop %s\n%s", name, m.Stop, diff)
 		}
 		if len(ready) != len(m.Calls()) {
@@ -146,10 +175,13 @@ func TestBrokenRepliesAreErrors(t *testing.T) {
 	for body, want := range map[string]llm.ErrorKind{
 		sse(parts(`{"text":"x"}`)):                            llm.KindNetwork,
 		sse(parts(`{"functionCall":{"name":"R","args":{}}}`)): llm.KindNetwork,
-		sse(`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print("}]}`):                              llm.KindProtocol,
-		sse(parts(`{"text":"x"}`), `{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`):                                  llm.KindOverloaded,
-		sse(`{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}`): llm.KindTooLarge,
-		`[{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}]`:                                                  llm.KindRateLimit,
+		sse(
+			`{"candidates":[{"finishReason":"MALFORMED_FUNCTION_CALL","finishMessage":"Malformed function call: print("}]}`): llm.KindProtocol,
+		sse(parts(`{"text":"x"}`),
+			`{"error":{"code":503,"message":"The model is overloaded.","status":"UNAVAILABLE"}}`): llm.KindOverloaded,
+		sse(
+			`{"error":{"code":400,"message":"The input token count (2) exceeds the maximum number of tokens allowed (1).","status":"INVALID_ARGUMENT"}}`): llm.KindTooLarge,
+		`[{"error":{"code":429,"message":"Resource has been exhausted","status":"RESOURCE_EXHAUSTED"}}]`: llm.KindRateLimit,
 		sse(`nonsense`): llm.KindProtocol,
 	} {
 		m, _, err := run(t, body)
@@ -163,14 +195,18 @@ func TestARefusalSaysWhenToTryAgain(t *testing.T) {
 	const body = `[{"error":{"code":429,"message":"You exceeded your current quota, please check your plan and billing details.","status":"RESOURCE_EXHAUSTED","details":[
 		{"@type":"type.googleapis.com/google.rpc.QuotaFailure","violations":[{"quotaId":"GenerateRequestsPerMinutePerProjectPerModel-FreeTier"}]},
 		{"@type":"type.googleapis.com/google.rpc.RetryInfo","retryDelay":"38.5s"}]}}]`
-	p := New(Config{BaseURL: "http://wire", Retry: llm.RetryPolicy{Max: -1}, HTTP: &http.Client{Transport: status{429, body}}})
+	p := New(Config{
+		BaseURL: "http://wire", Retry: llm.RetryPolicy{Max: -1},
+		HTTP: &http.Client{Transport: status{429, body}},
+	})
 	m, err := p.Model(t.Context(), "gemini-2.5-flash")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, err = range m.Stream(t.Context(), &llm.Request{Messages: []llm.Message{llm.UserText("x")}}) {
 	}
-	if e := llm.AsError(err); e == nil || e.Kind != llm.KindRateLimit || e.RetryAfter.Seconds() != 38.5 || strings.Contains(e.Message, "{") {
+	if e := llm.AsError(err); e == nil || e.Kind != llm.KindRateLimit || e.RetryAfter.Seconds() != 38.5 ||
+		strings.Contains(e.Message, "{") {
 		t.Errorf("%+v", e)
 	}
 }
@@ -182,7 +218,10 @@ type status struct {
 
 func (s status) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: s.code, Body: io.NopCloser(strings.NewReader(s.body)), Header: http.Header{}, Request: r}, nil
+	return &http.Response{
+		StatusCode: s.code, Body: io.NopCloser(strings.NewReader(s.body)), Header: http.Header{},
+		Request: r,
+	}, nil
 }
 
 // checkSound tests what holds for any reply: a ready call has an object, and is in the message or the partial reply.
@@ -208,7 +247,8 @@ func checkSound(t *testing.T, m *llm.Message, ready []llm.ToolCall, err error) {
 
 func FuzzDecode(f *testing.F) {
 	f.Add(sse(parts(`{"text":"Hm.","thought":true},{"text":"x","thoughtSignature":"s"}`), finish("STOP")))
-	f.Add(sse(parts(`{"functionCall":{"name":"R","args":{"a":[1]}}},{"functionCall":{"name":"R","args":"{"}}`), finish("MAX_TOKENS")))
+	f.Add(sse(parts(`{"functionCall":{"name":"R","args":{"a":[1]}}},{"functionCall":{"name":"R","args":"{"}}`),
+		finish("MAX_TOKENS")))
 	f.Add("[" + parts(`{"text":"Hi"}`) + "," + finish("STOP") + "]")
 	f.Add(sse(`{"promptFeedback":{"blockReason":"SAFETY"},"candidates":null}`))
 	f.Fuzz(func(t *testing.T, body string) {
@@ -297,7 +337,8 @@ func checkRecorded(t *testing.T, path, body string) {
 			gotCalls = append(gotCalls, p.Name+" "+string(p.Input))
 		}
 	}
-	if diff := cmp.Diff([]any{text, thoughts, calls}, []any{gotText, gotThoughts, gotCalls}); diff != "" || len(ready) != len(calls) || m.Usage.Estimated {
+	if diff := cmp.Diff([]any{text, thoughts, calls}, []any{gotText, gotThoughts, gotCalls}); diff != "" ||
+		len(ready) != len(calls) || m.Usage.Estimated {
 		t.Errorf("%s: %s", path, diff)
 	}
 	events := strings.SplitAfter(body, "\r\n\r\n")
@@ -311,8 +352,11 @@ func checkRecorded(t *testing.T, path, body string) {
 }
 
 func TestCountsThatOnlyAnEarlierChunkHasAreKept(t *testing.T) {
-	m, _, err := run(t, sse(`{"candidates":[{"content":{"parts":[{"text":"x"}]}}],"usageMetadata":{"promptTokenCount":30,"thoughtsTokenCount":7,"totalTokenCount":37}}`,
-		`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"candidatesTokenCount":5,"promptTokenCount":30}}`))
+	m, _,
+		err := run(t,
+		sse(
+			`{"candidates":[{"content":{"parts":[{"text":"x"}]}}],"usageMetadata":{"promptTokenCount":30,"thoughtsTokenCount":7,"totalTokenCount":37}}`,
+			`{"candidates":[{"finishReason":"STOP"}],"usageMetadata":{"candidatesTokenCount":5,"promptTokenCount":30}}`))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -325,7 +369,9 @@ func TestPartsThatLatheDoesNotInterpretGoBack(t *testing.T) {
 	m := newModel(t, "gemini-2.5-pro", Config{BaseURL: "http://wire"})
 	part := json.RawMessage(`{"executableCode":{"code":"1"},"thoughtSignature":"s"}`)
 	body := string(m.body(&llm.Request{Messages: []llm.Message{llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{
-		llm.Opaque{Provider: host, JSON: part}, llm.Opaque{Provider: "other", JSON: json.RawMessage(`{"leak":{}}`)}, llm.Text{Text: "y"},
+		llm.Opaque{Provider: host, JSON: part},
+		llm.Opaque{Provider: "other", JSON: json.RawMessage(`{"leak":{}}`)},
+		llm.Text{Text: "y"},
 	}}, llm.UserText("z")}}).Bytes())
 	if !strings.Contains(body, `"parts":[`+string(part)+`,{"text":"y"}]`) || strings.Contains(body, "leak") {
 		t.Error(body)

@@ -201,7 +201,8 @@ func (m *model) reply(msg *llm.Message) []byte {
 				b = appendText(next(b), p.Text, s)
 			}
 		case llm.Reasoning:
-			if s := m.seal(p.Opaque); m.info.Owns(p.Provider) && p.Data == "" && p.Signature == "" && (p.Text != "" || s.Signature != "") {
+			if s := m.seal(p.Opaque); m.info.Owns(p.Provider) && p.Data == "" && p.Signature == "" &&
+				(p.Text != "" || s.Signature != "") {
 				b = llm.AppendQuoted(append(next(b), `{"text":`...), p.Text)
 				b = append(appendSignature(append(b, `,"thought":true`...), s.Signature), '}')
 			}

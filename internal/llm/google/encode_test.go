@@ -16,13 +16,20 @@ var update = flag.Bool("update", false, "write the golden files anew")
 
 // everything is a request that uses every field and every kind of part.
 func everything() *llm.Request {
-	read := llm.ToolCall{ID: "own1" + idMark(host), Name: "Read", Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`), Opaque: opaque(`{"thoughtSignature":"sig1"}`)}
+	read := llm.ToolCall{
+		ID: "own1" + idMark(host), Name: "Read",
+		Input: json.RawMessage(`{"file_path": "/a <b> & é", "n": 1.50}`), Opaque: opaque(`{"thoughtSignature":"sig1"}`),
+	}
 	shot := llm.ToolCall{ID: "toolu_" + strings.Repeat("x", 40), Name: "Open", Input: json.RawMessage(`{}`)}
 	broken := llm.ToolCall{ID: "call_broken", Name: "1-bad name", Input: json.RawMessage(`{}`), Raw: `{"command": "ec`}
 	return &llm.Request{
 		System: []llm.Part{llm.Text{Text: "Be careful."}, llm.Text{Text: "Be brief."}},
 		Messages: []llm.Message{
-			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look at"}, llm.Media{MIME: "image/png", Data: []byte("png")}, llm.Media{MIME: "application/zip", Data: []byte("zip"), Name: "a.zip"}}},
+			{Role: llm.User, Parts: []llm.Part{
+				llm.Text{Text: "Look at"},
+				llm.Media{MIME: "image/png", Data: []byte("png")},
+				llm.Media{MIME: "application/zip", Data: []byte("zip"), Name: "a.zip"},
+			}},
 			{Role: llm.Assistant, Parts: []llm.Part{
 				llm.Reasoning{Text: "Hm.", Provider: host, Opaque: opaque(`{"thoughtSignature":"sig0"}`)},
 				llm.Reasoning{Text: "signed elsewhere", Signature: "s", Provider: "anthropic@x"},
@@ -31,26 +38,42 @@ func everything() *llm.Request {
 			}},
 			{Role: llm.User, Parts: []llm.Part{
 				llm.TextResult(read, "package a", false),
-				llm.ToolResult{CallID: shot.ID, Name: "Open", Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}}},
+				llm.ToolResult{
+					CallID: shot.ID, Name: "Open",
+					Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}},
+				},
 				llm.TextResult(broken, "not JSON", true),
 				llm.Text{Text: "Go on."},
 			}},
 			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "only foreign thoughts", Provider: "x"}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "foreign", Name: "Read", Input: json.RawMessage(`{}`), Opaque: &llm.Opaque{Provider: "openai@x", JSON: json.RawMessage(`{"id":"no"}`)}}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{
+				ID: "foreign", Name: "Read", Input: json.RawMessage(`{}`),
+				Opaque: &llm.Opaque{Provider: "openai@x", JSON: json.RawMessage(`{"id":"no"}`)},
+			}}},
 			{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "foreign", Name: "Read"}}},
 			llm.UserText("Two\n\"lines\""),
 		},
 		Tools: []llm.ToolSpec{
-			{Name: "Read", Description: "Reads <a> file.", Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`)},
+			{
+				Name: "Read", Description: "Reads <a> file.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`),
+			},
 			{Name: "Now"},
-			{Name: "Odd", Schema: json.RawMessage(`{"type":"object","additionalProperties":false,"properties":{"n":{"type":["integer","null"]}}}`)},
+			{
+				Name: "Odd",
+				Schema: json.RawMessage(
+					`{"type":"object","additionalProperties":false,"properties":{"n":{"type":["integer","null"]}}}`),
+			},
 		},
 		MaxTokens: 5000, Effort: "high", ToolChoice: "Read", Stop: []string{"END"},
 	}
 }
 
 func TestRequestBodies(t *testing.T) {
-	for name, model := range map[string]string{"level": "gemini-3.1-pro-preview", "budget": "gemini-2.5-pro", "plain": "gemini-2.0-flash"} {
+	for name, model := range map[string]string{
+		"level": "gemini-3.1-pro-preview", "budget": "gemini-2.5-pro",
+		"plain": "gemini-2.0-flash",
+	} {
 		m := newModel(t, model, Config{BaseURL: "http://wire"})
 		got := m.body(everything()).Bytes()
 		var out bytes.Buffer
@@ -106,7 +129,10 @@ func TestEffortIsABudgetOrALevelByFamily(t *testing.T) {
 		}
 	}
 	for _, id := range []string{"gemini-2.0-flash", "gemma-3-27b-it", "gemini-2.5-flash-image"} {
-		if body := string(newModel(t, id, Config{}).body(&llm.Request{Effort: "high", Messages: []llm.Message{llm.UserText("x")}}).Bytes()); strings.Contains(body, "thinking") {
+		if body := string(newModel(t, id, Config{}).body(&llm.Request{
+			Effort:   "high",
+			Messages: []llm.Message{llm.UserText("x")},
+		}).Bytes()); strings.Contains(body, "thinking") {
 			t.Errorf("%s: %s", id, body)
 		}
 	}
@@ -114,7 +140,10 @@ func TestEffortIsABudgetOrALevelByFamily(t *testing.T) {
 
 func TestTheTemperatureIsSent(t *testing.T) {
 	cold := 0.0
-	body := string(newModel(t, "gemini-2.5-flash", Config{}).body(&llm.Request{Temperature: &cold, Messages: []llm.Message{llm.UserText("x")}}).Bytes())
+	body := string(newModel(t, "gemini-2.5-flash", Config{}).body(&llm.Request{
+		Temperature: &cold,
+		Messages:    []llm.Message{llm.UserText("x")},
+	}).Bytes())
 	if !strings.Contains(body, `"temperature":0,`) {
 		t.Error(body)
 	}

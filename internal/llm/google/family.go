@@ -39,7 +39,8 @@ func families() []family {
 func familyOf(id string) family {
 	id = strings.ToLower(id[strings.LastIndexByte(id, '/')+1:])
 	for _, f := range families() {
-		if strings.HasPrefix(id, f.prefix) && !strings.Contains(id, "-tts") && !strings.Contains(id, "-live") && !strings.Contains(id, "native-audio") {
+		if strings.HasPrefix(id, f.prefix) && !strings.Contains(id, "-tts") && !strings.Contains(id, "-live") &&
+			!strings.Contains(id, "native-audio") {
 			return f
 		}
 	}

@@ -3,7 +3,8 @@
 //
 // A [Provider] is one server; its models keep the promises of package llm. Facts of the wire:
 //
-//   - A reply is a stream of chunks; each has parts: pieces of text, pieces of thought, whole calls. It is complete with
+//   - A reply is a stream of chunks; each has parts: pieces of text, pieces of thought, whole calls. It is complete
+//     with
 //     a finishReason.
 //   - Calls may have no id. They get one, which is not sent: results belong to calls by their order. An id that the
 //     server made goes back with the call and its result; in the conversation it carries a mark of its host.
@@ -63,8 +64,9 @@ func New(c Config) *Provider {
 	p := &Provider{name: orElse(c.Name, wireName), models: modelsURL(base), header: c.header(), retry: c.Retry}
 	p.host = llm.HostID(p.name, base)
 	p.caller = llm.Caller{
-		Provider: p.name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout, Prepare: c.Prepare,
-		KeyVar: orElse(c.KeyVar, own.Variable("apiKey")), URLVar: orElse(c.URLVar, own.Variable("apiBase")),
+		Provider: p.name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
+		Prepare: c.Prepare,
+		KeyVar:  orElse(c.KeyVar, own.Variable("apiKey")), URLVar: orElse(c.URLVar, own.Variable("apiBase")),
 	}
 	return p
 }
@@ -153,7 +155,10 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
-				return &decoder{reply: reply, yield: yield, req: req, host: m.info.Host, model: m.info.ID, ids: llm.CallIDs{Request: req, Prefix: "call"}}
+				return &decoder{
+					reply: reply, yield: yield, req: req, host: m.info.Host, model: m.info.ID,
+					ids: llm.CallIDs{Request: req, Prefix: "call"},
+				}
 			})
 		}, yield)
 	}

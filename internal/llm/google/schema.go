@@ -67,7 +67,8 @@ func (r *rewriter) schema(s map[string]any, depth int) map[string]any {
 		switch {
 		case slices.Contains(kept, key):
 			out[key] = v
-		case key == "type", key == "enum", key == "const", key == "properties", key == "items", key == "required", key == "anyOf", key == "format":
+		case key == "type", key == "enum", key == "const", key == "properties", key == "items", key == "required",
+			key == "anyOf", key == "format":
 		default:
 			r.changed = true
 		}
@@ -224,7 +225,10 @@ func (r *rewriter) format(s, out map[string]any) {
 	if !ok {
 		return
 	}
-	allowed := map[any][]string{"string": {"enum", "date-time"}, "integer": {"int32", "int64"}, "number": {"float", "double"}}
+	allowed := map[any][]string{
+		"string": {"enum", "date-time"}, "integer": {"int32", "int64"},
+		"number": {"float", "double"},
+	}
 	if slices.Contains(allowed[out["type"]], f) {
 		out["format"] = f
 		return

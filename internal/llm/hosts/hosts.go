@@ -61,7 +61,8 @@ type Login struct {
 // variables and models. Only tests change it.
 var Table = []Host{
 	{
-		Name: "anthropic", Wire: "anthropic", Base: "https://api.anthropic.com", Model: llm.DefaultModel, Small: llm.DefaultSmallModel,
+		Name: "anthropic", Wire: "anthropic", Base: "https://api.anthropic.com", Model: llm.DefaultModel,
+		Small: llm.DefaultSmallModel,
 		Vars: []Var{
 			{"ANTHROPIC_API_KEY", "apiKey"},
 			{"ANTHROPIC_AUTH_TOKEN", "authToken"},
@@ -85,41 +86,100 @@ var Table = []Host{
 			Server: "Another server that speaks OpenAI's API (Ollama, vLLM, a gateway)", ServerBase: "http://localhost:11434/v1",
 		},
 	},
-	{Name: "openrouter", Wire: "openai", Base: "https://openrouter.ai/api/v1", Vars: key("OPENROUTER_API_KEY"), Model: "anthropic/claude-sonnet-4.6", Small: "anthropic/claude-haiku-4.5"},
 	{
-		Name: "google", Wire: "google", Base: "https://generativelanguage.googleapis.com/v1beta", Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite",
+		Name: "openrouter", Wire: "openai", Base: "https://openrouter.ai/api/v1", Vars: key("OPENROUTER_API_KEY"),
+		Model: "anthropic/claude-sonnet-4.6", Small: "anthropic/claude-haiku-4.5",
+	},
+	{
+		Name: "google", Wire: "google", Base: "https://generativelanguage.googleapis.com/v1beta",
+		Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite",
 		Vars: []Var{{"GEMINI_API_KEY", "apiKey"}, {"GOOGLE_API_KEY", "apiKey"}, {"GOOGLE_GEMINI_BASE_URL", "apiBase"}},
 	},
-	{Name: "gemini", Wire: "openai", Named: true, Base: "https://generativelanguage.googleapis.com/v1beta/openai", Vars: key("GEMINI_API_KEY"), Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite"},
-	{Name: "groq", Wire: "openai", Base: "https://api.groq.com/openai/v1", Vars: key("GROQ_API_KEY"), Model: "openai/gpt-oss-120b", Small: "openai/gpt-oss-20b"},
-	{Name: "xai", Wire: "openai", Base: "https://api.x.ai/v1", Vars: key("XAI_API_KEY"), Model: "grok-4.3", Small: "grok-4-1-fast"},
-	{Name: "deepseek", Wire: "openai", Base: "https://api.deepseek.com", Vars: key("DEEPSEEK_API_KEY"), Model: "deepseek-v4-pro", Small: "deepseek-v4-flash"},
-	{Name: "mistral", Wire: "openai", Base: "https://api.mistral.ai/v1", Vars: key("MISTRAL_API_KEY"), Model: "mistral-medium-latest", Small: "mistral-small-latest"},
-	{Name: "together", Wire: "openai", Base: "https://api.together.xyz/v1", Vars: key("TOGETHER_API_KEY"), Model: "moonshotai/Kimi-K2.6"},
-	{Name: "fireworks", Wire: "openai", Base: "https://api.fireworks.ai/inference/v1", Vars: key("FIREWORKS_API_KEY"), Model: "accounts/fireworks/models/kimi-k2p6"},
-	{Name: "cerebras", Wire: "openai", Base: "https://api.cerebras.ai/v1", Vars: key("CEREBRAS_API_KEY"), Model: "zai-glm-4.7", Small: "gpt-oss-120b"},
-	{Name: "vercel", Wire: "openai", Base: "https://ai-gateway.vercel.sh/v1", Vars: key("AI_GATEWAY_API_KEY"), Model: "anthropic/claude-sonnet-4.5", Small: "anthropic/claude-haiku-4.5"},
-	{Name: "github-models", Wire: "openai", Base: "https://models.github.ai/inference/chat/completions", Vars: key("GITHUB_TOKEN"), Model: "openai/gpt-4.1", Small: "openai/gpt-4.1-mini", Named: true},
-	{Name: "github-copilot", Wire: "openai", Device: true, Base: "https://api.githubcopilot.com", Model: "gpt-5.2", Small: "gpt-5-mini"},
 	{
-		Name: "bedrock", Wire: "bedrock", Switch: "CLAUDE_CODE_USE_BEDROCK", Model: "claude-sonnet-4-6", Small: "claude-haiku-4-5",
-		Vars: []Var{{"AWS_BEARER_TOKEN_BEDROCK", "apiKey"}, {"ANTHROPIC_BEDROCK_BASE_URL", "apiBase"}},
+		Name: "gemini", Wire: "openai", Named: true, Base: "https://generativelanguage.googleapis.com/v1beta/openai",
+		Vars: key("GEMINI_API_KEY"), Model: "gemini-3.1-pro-preview", Small: "gemini-3.1-flash-lite",
 	},
 	{
-		Name: "vertex", Wire: "vertex", Switch: "CLAUDE_CODE_USE_VERTEX", Model: "claude-sonnet-4-6", Small: "claude-haiku-4-5",
-		Vars: []Var{{"ANTHROPIC_VERTEX_BASE_URL", "apiBase"}},
+		Name: "groq", Wire: "openai", Base: "https://api.groq.com/openai/v1", Vars: key("GROQ_API_KEY"),
+		Model: "openai/gpt-oss-120b", Small: "openai/gpt-oss-20b",
+	},
+	{
+		Name: "xai", Wire: "openai", Base: "https://api.x.ai/v1", Vars: key("XAI_API_KEY"), Model: "grok-4.3",
+		Small: "grok-4-1-fast",
+	},
+	{
+		Name: "deepseek", Wire: "openai", Base: "https://api.deepseek.com", Vars: key("DEEPSEEK_API_KEY"),
+		Model: "deepseek-v4-pro", Small: "deepseek-v4-flash",
+	},
+	{
+		Name: "mistral", Wire: "openai", Base: "https://api.mistral.ai/v1", Vars: key("MISTRAL_API_KEY"),
+		Model: "mistral-medium-latest", Small: "mistral-small-latest",
+	},
+	{
+		Name: "together", Wire: "openai", Base: "https://api.together.xyz/v1", Vars: key("TOGETHER_API_KEY"),
+		Model: "moonshotai/Kimi-K2.6",
+	},
+	{
+		Name: "fireworks", Wire: "openai", Base: "https://api.fireworks.ai/inference/v1", Vars: key("FIREWORKS_API_KEY"),
+		Model: "accounts/fireworks/models/kimi-k2p6",
+	},
+	{
+		Name: "cerebras", Wire: "openai", Base: "https://api.cerebras.ai/v1", Vars: key("CEREBRAS_API_KEY"),
+		Model: "zai-glm-4.7", Small: "gpt-oss-120b",
+	},
+	{
+		Name: "vercel", Wire: "openai", Base: "https://ai-gateway.vercel.sh/v1", Vars: key("AI_GATEWAY_API_KEY"),
+		Model: "anthropic/claude-sonnet-4.5", Small: "anthropic/claude-haiku-4.5",
+	},
+	{
+		Name: "github-models", Wire: "openai", Base: "https://models.github.ai/inference/chat/completions",
+		Vars: key("GITHUB_TOKEN"), Model: "openai/gpt-4.1", Small: "openai/gpt-4.1-mini", Named: true,
+	},
+	{
+		Name: "github-copilot", Wire: "openai", Device: true, Base: "https://api.githubcopilot.com", Model: "gpt-5.2",
+		Small: "gpt-5-mini",
+	},
+	{
+		Name: "bedrock", Wire: "bedrock", Switch: "CLAUDE_CODE_USE_BEDROCK", Model: "claude-sonnet-4-6",
+		Small: "claude-haiku-4-5",
+		Vars:  []Var{{"AWS_BEARER_TOKEN_BEDROCK", "apiKey"}, {"ANTHROPIC_BEDROCK_BASE_URL", "apiBase"}},
+	},
+	{
+		Name: "vertex", Wire: "vertex", Switch: "CLAUDE_CODE_USE_VERTEX", Model: "claude-sonnet-4-6",
+		Small: "claude-haiku-4-5",
+		Vars:  []Var{{"ANTHROPIC_VERTEX_BASE_URL", "apiBase"}},
 	},
 	{
 		Name: "azure", Wire: "openai", KeyHeader: "Api-Key", Named: true,
-		Vars: []Var{{"AZURE_OPENAI_API_KEY", "apiKey"}, {"AZURE_OPENAI_ENDPOINT", "apiBase"}, {"AZURE_OPENAI_API_VERSION", "apiVersion"}},
+		Vars: []Var{
+			{"AZURE_OPENAI_API_KEY", "apiKey"},
+			{"AZURE_OPENAI_ENDPOINT", "apiBase"},
+			{"AZURE_OPENAI_API_VERSION", "apiVersion"},
+		},
 	},
-	{Name: "moonshotai", Wire: "openai", Base: "https://api.moonshot.ai/v1", Vars: key("MOONSHOT_API_KEY"), Model: "kimi-k2.6"},
-	{Name: "zai", Wire: "openai", Base: "https://api.z.ai/api/paas/v4", Vars: []Var{{"ZAI_API_KEY", "apiKey"}, {"ZHIPU_API_KEY", "apiKey"}}, Model: "glm-5.1", Small: "glm-4.7"},
-	{Name: "huggingface", Wire: "openai", Base: "https://router.huggingface.co/v1", Vars: key("HF_TOKEN"), Model: "moonshotai/Kimi-K2.5", Named: true},
-	{Name: "litellm", Wire: "openai", Base: "http://localhost:4000/v1", Vars: []Var{{"LITELLM_API_KEY", "apiKey"}, {"LITELLM_BASE_URL", "apiBase"}}, Local: true},
+	{
+		Name: "moonshotai", Wire: "openai", Base: "https://api.moonshot.ai/v1", Vars: key("MOONSHOT_API_KEY"),
+		Model: "kimi-k2.6",
+	},
+	{Name: "zai", Wire: "openai", Base: "https://api.z.ai/api/paas/v4", Vars: []Var{
+		{"ZAI_API_KEY", "apiKey"},
+		{"ZHIPU_API_KEY", "apiKey"},
+	}, Model: "glm-5.1", Small: "glm-4.7"},
+	{
+		Name: "huggingface", Wire: "openai", Base: "https://router.huggingface.co/v1", Vars: key("HF_TOKEN"),
+		Model: "moonshotai/Kimi-K2.5", Named: true,
+	},
+	{Name: "litellm", Wire: "openai", Base: "http://localhost:4000/v1", Vars: []Var{
+		{"LITELLM_API_KEY", "apiKey"},
+		{"LITELLM_BASE_URL", "apiBase"},
+	}, Local: true},
 	{Name: "llamacpp", Wire: "openai", Base: "http://localhost:8080/v1", Local: true},
-	{Name: "vllm", Wire: "openai", Base: "http://localhost:8000/v1", Vars: []Var{{"VLLM_API_KEY", "apiKey"}, {"VLLM_BASE_URL", "apiBase"}}, Local: true},
-	{Name: "ollama", Wire: "openai", Base: "http://localhost:11434/v1", Local: true}, // found without configuration, also at OLLAMA_HOST
+	{Name: "vllm", Wire: "openai", Base: "http://localhost:8000/v1", Vars: []Var{
+		{"VLLM_API_KEY", "apiKey"},
+		{"VLLM_BASE_URL", "apiBase"},
+	}, Local: true},
+	// found without configuration, also at OLLAMA_HOST
+	{Name: "ollama", Wire: "openai", Base: "http://localhost:11434/v1", Local: true},
 	{Name: "lmstudio", Wire: "openai", Base: "http://localhost:1234/v1", Local: true},
 }
 

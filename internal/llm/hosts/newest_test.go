@@ -7,7 +7,8 @@ import (
 )
 
 func TestTheNewestModelOfALineIsProposedAndNoVariant(t *testing.T) {
-	for host, want := range map[string]string{"openai": "gpt-5.5", "anthropic": "", "groq": ""} { // a newer catalogue changes the first
+	// a newer catalogue changes the first
+	for host, want := range map[string]string{"openai": "gpt-5.5", "anthropic": "", "groq": ""} {
 		h, _ := hosts.Named(host)
 		if got := h.Newest(); got != want {
 			t.Errorf("%s: %q, want %q", host, got, want)

@@ -71,13 +71,15 @@ func (k *anthropicCheck) thinking() *refusal {
 	}
 	switch {
 	case !slices.Contains([]string{"enabled", "disabled", "adaptive"}, t.Type):
-		return refuse("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: 'disabled', 'enabled', 'adaptive'", t.Type)
+		return refuse("thinking: Input tag '%s' found using 'type' does not match any of the expected tags: 'disabled', "+
+			"'enabled', 'adaptive'", t.Type)
 	case t.Type == "disabled":
 		return nil
 	case t.Type == "enabled" && t.Budget < 1024:
 		return refuse("thinking.enabled.budget_tokens: Input should be greater than or equal to 1024")
 	case t.Type == "enabled" && q.MaxTokens != nil && *q.MaxTokens <= t.Budget:
-		return refuse("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
+		return refuse("`max_tokens` must be greater than `thinking.budget_tokens`. Please consult our documentation at " +
+			"https://docs.claude.com/en/docs/build-with-claude/extended-thinking#max-tokens-and-context-window-size")
 	case q.Temperature != nil && *q.Temperature != 1:
 		return refuse("`temperature` may only be set to 1 when thinking is enabled.")
 	case q.ToolChoice != nil && (q.ToolChoice.Type == "any" || q.ToolChoice.Type == "tool"):
@@ -130,7 +132,8 @@ func (k *anthropicCheck) tools() *refusal {
 	switch {
 	case c == nil:
 	case !slices.Contains([]string{"auto", "any", "tool", "none"}, c.Type):
-		return refuse("tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags: 'auto', 'any', 'tool', 'none'", c.Type)
+		return refuse("tool_choice: Input tag '%s' found using 'type' does not match any of the expected tags: 'auto', "+
+			"'any', 'tool', 'none'", c.Type)
 	case len(k.q.Tools) == 0:
 		return refuse("tool_choice: may only be specified while providing tools.")
 	case c.Type == "tool" && !seen[c.Name]:
@@ -161,11 +164,13 @@ func (k *anthropicCheck) messages() *refusal {
 	for i, m := range k.q.Messages {
 		switch {
 		case m.Role == "system":
-			return refuse(`messages: Unexpected role "system". The Messages API accepts a top-level ` + "`system`" + ` parameter, not "system" as an input message role.`)
+			return refuse(`messages: Unexpected role "system". The Messages API accepts a top-level ` + "`system`" +
+				` parameter, not "system" as an input message role.`)
 		case m.Role != "user" && m.Role != "assistant":
 			return refuse("messages.%d.role: Input should be 'user' or 'assistant'", i)
 		case len(m.blocks) == 0 && (i < last || m.Role == "user"):
-			return refuse("messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
+			return refuse(
+				"messages.%d: all messages must have non-empty content except for the optional final assistant message", i)
 		}
 		for j := range m.blocks {
 			if bad := k.block(i, j, m.Role, &m.blocks[j]); bad != nil {
@@ -223,7 +228,8 @@ func (k *anthropicCheck) block(i, j int, role string, b *anthropicBlock) *refusa
 		"code_execution_tool_result", "mcp_tool_use", "mcp_tool_result":
 		return nil
 	}
-	return refuse("messages.%d.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags", i, j, b.Type)
+	return refuse("messages.%d.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags", i,
+		j, b.Type)
 }
 
 func (k *anthropicCheck) text(i, j int, b *anthropicBlock) *refusal {
@@ -248,8 +254,10 @@ func (k *anthropicCheck) source(i, j int, b *anthropicBlock) *refusal {
 	if src.Type != "base64" {
 		return nil
 	}
-	if b.Type == "image" && !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"}, src.MediaType) {
-		return refuse("messages.%d.content.%d.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', 'image/gif' or 'image/webp'", i, j)
+	if b.Type == "image" && !slices.Contains([]string{"image/jpeg", "image/png", "image/gif", "image/webp"},
+		src.MediaType) {
+		return refuse("messages.%d.content.%d.image.source.base64.media_type: Input should be 'image/jpeg', 'image/png', "+
+			"'image/gif' or 'image/webp'", i, j)
 	}
 	if _, err := base64.StdEncoding.DecodeString(src.Data); err != nil || src.Data == "" {
 		return refuse("messages.%d.content.%d.%s.source.base64.data: invalid base64 data", i, j, b.Type)
@@ -295,11 +303,13 @@ func (k *anthropicCheck) toolResult(i, j int, b *anthropicBlock) *refusal {
 			}
 		case "tool_reference":
 			if !slices.ContainsFunc(k.q.Tools, func(t anthropicTool) bool { return t.Deferred && t.Name == in.ToolName }) {
-				return refuse("messages.%d.content.%d.tool_result.content.%d: Tool reference '%s' not found in available tools", i, j, n, in.ToolName)
+				return refuse("messages.%d.content.%d.tool_result.content.%d: Tool reference '%s' not found in available tools", i,
+					j, n, in.ToolName)
 			}
 		case "search_result":
 		default:
-			return refuse("messages.%d.content.%d.tool_result.content.%d: Input tag '%s' found using 'type' does not match any of the expected tags", i, j, n, in.Type)
+			return refuse("messages.%d.content.%d.tool_result.content.%d: Input tag '%s' found using 'type' does not match "+
+				"any of the expected tags", i, j, n, in.Type)
 		}
 	}
 	return nil
@@ -362,9 +372,11 @@ func pairResults(i int, m anthropicMessage, open map[string]bool) *refusal {
 		}
 		switch {
 		case !open[b.ToolUseID]:
-			return refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each `tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
+			return refuse("messages.%d.content.%d: unexpected `tool_use_id` found in `tool_result` blocks: %s. Each "+
+				"`tool_result` block must have a corresponding `tool_use` block in the previous message.", i, j, b.ToolUseID)
 		case seen[b.ToolUseID]:
-			return refuse("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` blocks with id: %s", i, j, b.ToolUseID)
+			return refuse("messages.%d.content.%d: each tool_use must have a single result. Found multiple `tool_result` "+
+				"blocks with id: %s", i, j, b.ToolUseID)
 		case text:
 			return unanswered(i-1, []string{b.ToolUseID})
 		}
@@ -384,7 +396,8 @@ func pairResults(i int, m anthropicMessage, open map[string]bool) *refusal {
 }
 
 func unanswered(i int, ids []string) *refusal {
-	return refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each `tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(ids, ", "))
+	return refuse("messages.%d: `tool_use` ids were found without `tool_result` blocks immediately after: %s. Each "+
+		"`tool_use` block must have a corresponding `tool_result` block in the next message.", i, strings.Join(ids, ", "))
 }
 
 // kept checks that the reasoning before the calls of the running tool loop was sent back.
@@ -398,7 +411,9 @@ func (k *anthropicCheck) kept(i int, m anthropicMessage) *refusal {
 		case b.Type == "thinking":
 			thought += *b.Thinking
 		case b.Type == "tool_use" && k.s.reasoningBefore(b.ID) != thought && k.s.reasoningBefore(b.ID) != "":
-			return refuse("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When `thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost set of `tool_use` and `tool_result` blocks).", i, m.blocks[0].Type)
+			return refuse("messages.%d.content.0.type: Expected `thinking` or `redacted_thinking`, but found `%s`. When "+
+				"`thinking` is enabled, a final `assistant` message must start with a thinking block (preceeding the lastmost "+
+				"set of `tool_use` and `tool_result` blocks).", i, m.blocks[0].Type)
 		}
 	}
 	return nil

@@ -2,7 +2,8 @@ package llmtest
 
 import "testing"
 
-// Bench measures decode, which reads a reply of so many bytes in so many events, also by the processor time that it takes.
+// Bench measures decode, which reads a reply of so many bytes in so many events, also by the processor time that it
+// takes.
 func Bench(b *testing.B, size, events int, decode func()) {
 	b.Helper()
 	b.SetBytes(int64(size))

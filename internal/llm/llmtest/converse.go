@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// converseWire implements Amazon Bedrock's ConverseStream and Converse. Facts: the Bedrock API reference. Signatures are not
-// checked: any Authorization header is a key.
+// converseWire implements Amazon Bedrock's ConverseStream and Converse. Facts: the Bedrock API reference. Signatures
+// are not checked: any Authorization header is a key.
 type converseWire struct{}
 
 func (converseWire) about() (name, ids string) { return "converse", "tooluse_" }
@@ -172,7 +172,10 @@ func (converseWire) stream(a *answer) *stream {
 	c.part = -1
 	c.add("messageStop", map[string]any{"stopReason": a.converseStop()})
 	if !a.shape["usage_absent"] {
-		c.add("metadata", map[string]any{"usage": converseUsage(a.reply.usage(a.call, a.blocks)), "metrics": map[string]any{"latencyMs": 5}})
+		c.add("metadata", map[string]any{
+			"usage":   converseUsage(a.reply.usage(a.call, a.blocks)),
+			"metrics": map[string]any{"latencyMs": 5},
+		})
 	}
 	return c
 }
@@ -205,7 +208,8 @@ func converseUsage(u llm.Usage) map[string]any {
 	}
 	if u.CacheWrite1h > 0 {
 		v["cacheDetails"] = []any{
-			map[string]any{"ttl": "1h", "inputTokens": u.CacheWrite1h}, map[string]any{"ttl": "5m", "inputTokens": u.CacheWrite - u.CacheWrite1h},
+			map[string]any{"ttl": "1h", "inputTokens": u.CacheWrite1h},
+			map[string]any{"ttl": "5m", "inputTokens": u.CacheWrite - u.CacheWrite1h},
 		}
 	}
 	return v
@@ -225,9 +229,16 @@ func (converseWire) whole(a *answer) []byte {
 	for _, b := range a.blocks {
 		switch b.kind {
 		case "tool":
-			content = append(content, map[string]any{"toolUse": map[string]any{"toolUseId": b.id, "name": b.name, "input": inputObject(b.text)}})
+			content = append(content, map[string]any{"toolUse": map[string]any{
+				"toolUseId": b.id, "name": b.name,
+				"input": inputObject(b.text),
+			}})
 		case "thinking":
-			content = append(content, map[string]any{"reasoningContent": map[string]any{"reasoningText": map[string]any{"text": b.text, "signature": Sign(b.text)}}})
+			content = append(content,
+				map[string]any{"reasoningContent": map[string]any{"reasoningText": map[string]any{
+					"text":      b.text,
+					"signature": Sign(b.text),
+				}}})
 		case "redacted":
 			content = append(content, map[string]any{"reasoningContent": map[string]any{"redactedContent": b.text}})
 		default:
@@ -235,7 +246,8 @@ func (converseWire) whole(a *answer) []byte {
 		}
 	}
 	out := map[string]any{
-		"output": map[string]any{"message": map[string]any{"role": "assistant", "content": content}}, "stopReason": a.converseStop(),
+		"output":     map[string]any{"message": map[string]any{"role": "assistant", "content": content}},
+		"stopReason": a.converseStop(),
 	}
 	if !a.shape["usage_absent"] {
 		out["usage"] = converseUsage(a.reply.usage(a.call, a.blocks))
@@ -248,7 +260,8 @@ func (converseWire) whole(a *answer) []byte {
 
 func (converseWire) failure(f *refusal, request string) (event string, body map[string]any) {
 	kind := map[int]string{
-		400: "validationException", 403: "accessDeniedException", 404: "resourceNotFoundException", 429: "throttlingException",
+		400: "validationException", 403: "accessDeniedException", 404: "resourceNotFoundException",
+		429: "throttlingException",
 		500: "internalServerException", 503: "serviceUnavailableException", 529: "serviceUnavailableException",
 	}[f.status]
 	if f.kind != "" {
@@ -267,7 +280,11 @@ const exceptionMark = "!"
 func AWSFrame(name string, payload []byte) []byte {
 	headers := [][2]string{{":event-type", name}, {":content-type", "application/json"}, {":message-type", "event"}}
 	if kind, ok := strings.CutPrefix(name, exceptionMark); ok {
-		headers = [][2]string{{":exception-type", kind}, {":content-type", "application/json"}, {":message-type", "exception"}}
+		headers = [][2]string{
+			{":exception-type", kind},
+			{":content-type", "application/json"},
+			{":message-type", "exception"},
+		}
 	}
 	var h []byte
 	for _, kv := range headers {

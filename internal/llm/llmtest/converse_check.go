@@ -14,7 +14,8 @@ type converseCheck struct {
 }
 
 var converseKeys = []string{
-	"messages", "system", "inferenceConfig", "toolConfig", "additionalModelRequestFields", "additionalModelResponseFieldPaths",
+	"messages", "system", "inferenceConfig", "toolConfig", "additionalModelRequestFields",
+	"additionalModelResponseFieldPaths",
 	"guardrailConfig", "performanceConfig", "promptVariables", "requestMetadata", "outputConfig", "serviceTier",
 }
 
@@ -41,7 +42,8 @@ func (k *converseCheck) top() *refusal {
 	case len(q.Messages) == 0:
 		return refuse("The messages field is required.")
 	case q.Config.MaxTokens != nil && *q.Config.MaxTokens < 1:
-		return refuse("Value '%d' at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value greater than or equal to 1", *q.Config.MaxTokens)
+		return refuse("Value '%d' at 'inferenceConfig.maxTokens' failed to satisfy constraint: Member must have value "+
+			"greater than or equal to 1", *q.Config.MaxTokens)
 	}
 	return nil
 }
@@ -57,15 +59,18 @@ func (k *converseCheck) tools() *refusal {
 		return nil
 	}
 	if len(t.Tools) == 0 {
-		return refuse("Value at 'toolConfig.tools' failed to satisfy constraint: Member must have length greater than or equal to 1")
+		return refuse("Value at 'toolConfig.tools' failed to satisfy constraint: Member must have length greater than or " +
+			"equal to 1")
 	}
 	for _, one := range t.Tools {
 		switch {
 		case one.Mark != nil:
 		case one.Spec == nil || !plainName(one.Spec.Name, 64):
-			return refuse("Value at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+")
+			return refuse("Value at 'toolConfig.tools.1.member.toolSpec.name' failed to satisfy constraint: Member must " +
+				"satisfy regular expression pattern: [a-zA-Z0-9_-]+")
 		case one.Spec.Description == "":
-			return refuse("Value at 'toolConfig.tools.1.member.toolSpec.description' failed to satisfy constraint: Member must have length greater than or equal to 1")
+			return refuse("Value at 'toolConfig.tools.1.member.toolSpec.description' failed to satisfy constraint: Member " +
+				"must have length greater than or equal to 1")
 		case !strings.Contains(string(one.Spec.Schema.JSON), `"object"`):
 			return refuse("The value at toolConfig.tools.0.toolSpec.inputSchema.json.type must be one of the following: object.")
 		}
@@ -83,11 +88,14 @@ func (k *converseCheck) messages() *refusal {
 	for i, m := range k.q.Messages {
 		switch {
 		case m.Role != "user" && m.Role != "assistant":
-			return refuse("Value '%s' at 'messages.%d.member.role' failed to satisfy constraint: Member must satisfy enum value set: [user, assistant]", m.Role, i+1)
+			return refuse("Value '%s' at 'messages.%d.member.role' failed to satisfy constraint: Member must satisfy enum "+
+				"value set: [user, assistant]", m.Role, i+1)
 		case i == 0 && m.Role != "user":
-			return refuse("A conversation must start with a user message. Try again with a conversation that starts with a user message.")
+			return refuse("A conversation must start with a user message. Try again with a conversation that starts with a " +
+				"user message.")
 		case m.Role == last:
-			return refuse("A conversation must alternate between user and assistant roles. Make sure the conversation alternates between user and assistant roles and try again.")
+			return refuse("A conversation must alternate between user and assistant roles. Make sure the conversation " +
+				"alternates between user and assistant roles and try again.")
 		case len(m.Content) == 0:
 			return refuse("The content field in the Message object at messages.%d is empty.", i)
 		}
@@ -104,7 +112,8 @@ func (k *converseCheck) content(i int, role string, blocks []converseBlock, inRe
 	for j, b := range blocks {
 		switch {
 		case b.Text != nil && strings.TrimSpace(*b.Text) == "":
-			return refuse("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the text field, and try again.", i, j)
+			return refuse("The text field in the ContentBlock object at messages.%d.content.%d is blank. Add text to the "+
+				"text field, and try again.", i, j)
 		case b.Text != nil:
 			text = true
 		case b.Tool != nil:
@@ -128,11 +137,14 @@ func (k *converseCheck) content(i int, role string, blocks []converseBlock, inRe
 			}
 		case b.Document != nil:
 			document = true
-			if b.Document.Name == "" || strings.ContainsAny(b.Document.Name, "._/\\,") || strings.Contains(b.Document.Name, "  ") {
-				return refuse("The document file name can only contain alphanumeric characters, whitespace characters, hyphens, parentheses, and square brackets. The name can't contain more than one consecutive whitespace character.")
+			if b.Document.Name == "" || strings.ContainsAny(b.Document.Name, "._/\\,") || strings.Contains(b.Document.Name,
+				"  ") {
+				return refuse("The document file name can only contain alphanumeric characters, whitespace characters, hyphens, " +
+					"parentheses, and square brackets. The name can't contain more than one consecutive whitespace character.")
 			}
 		case b.Mark == nil:
-			return refuse("The ContentBlock object at messages.%d.content.%d must set one of the following keys: text, image, toolUse, toolResult, document.", i, j)
+			return refuse("The ContentBlock object at messages.%d.content.%d must set one of the following keys: text, "+
+				"image, toolUse, toolResult, document.", i, j)
 		}
 	}
 	if document && !text && !inResult {
@@ -144,9 +156,11 @@ func (k *converseCheck) content(i int, role string, blocks []converseBlock, inRe
 func (k *converseCheck) callBlock(i int, role string, b converseBlock) *refusal {
 	switch {
 	case role != "assistant" || !plainName(b.Tool.ID, 64) || !plainName(b.Tool.Name, 64):
-		return refuse("Value at 'messages.%d.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", i+1)
+		return refuse("Value at 'messages.%d.member.content.1.member.toolUse.toolUseId' failed to satisfy constraint: "+
+			"Member must satisfy regular expression pattern: [a-zA-Z0-9_-]+", i+1)
 	case !strings.HasPrefix(strings.TrimSpace(string(b.Tool.Input)), "{"):
-		return refuse("The format of the value at messages.%d.content.0.toolUse.input is invalid. Provide a json object for the field and try again.", i)
+		return refuse("The format of the value at messages.%d.content.0.toolUse.input is invalid. Provide a json object "+
+			"for the field and try again.", i)
 	}
 	return nil
 }
@@ -164,7 +178,8 @@ func (k *converseCheck) reasoning(role string, b converseBlock) *refusal {
 	return nil
 }
 
-// pairs checks that the calls of a message are answered by the next one, and that the reasoning before a call came back.
+// pairs checks that the calls of a message are answered by the next one, and that the reasoning before a call came
+// back.
 func (k *converseCheck) pairs() *refusal {
 	open := map[string]bool{}
 	for i, m := range k.q.Messages {
@@ -182,7 +197,8 @@ func (k *converseCheck) pairs() *refusal {
 					return refuse("The reasoning before a call must be passed back.")
 				}
 			case b.Result != nil && !open[b.Result.ID]:
-				return refuse("The number of toolResult blocks at messages.%d.content exceeds the number of toolUse blocks of previous turn.", i)
+				return refuse("The number of toolResult blocks at messages.%d.content exceeds the number of toolUse blocks of "+
+					"previous turn.", i)
 			case b.Result != nil:
 				delete(open, b.Result.ID)
 			}
@@ -224,7 +240,8 @@ func (k *converseCheck) marks() *refusal {
 	case n > 4:
 		return refuse("A maximum of 4 blocks with cache_control may be provided. Found %d.", n)
 	case n > 0 && !claude && !strings.Contains(k.q.model, "nova"):
-		return refuse("You invoked an unsupported model or your request did not allow prompt caching. See the documentation for more information.")
+		return refuse("You invoked an unsupported model or your request did not allow prompt caching. See the " +
+			"documentation for more information.")
 	}
 	return nil
 }

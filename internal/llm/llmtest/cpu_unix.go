@@ -7,7 +7,8 @@ import (
 	"time"
 )
 
-// CPU is the processor time that this process has used: unlike the time on the clock, it hardly depends on what else runs.
+// CPU is the processor time that this process has used: unlike the time on the clock, it hardly depends on what else
+// runs.
 func CPU() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)

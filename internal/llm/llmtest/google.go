@@ -187,8 +187,9 @@ func (a *answer) googleChunk(finish string, parts []any) map[string]any {
 
 func googleUsage(u llm.Usage) map[string]any {
 	return map[string]any{
-		"promptTokenCount": u.Prompt(), "cachedContentTokenCount": u.CacheRead, "candidatesTokenCount": u.Output - u.Reasoning,
-		"thoughtsTokenCount": u.Reasoning, "totalTokenCount": u.Prompt() + u.Output,
+		"promptTokenCount": u.Prompt(), "cachedContentTokenCount": u.CacheRead,
+		"candidatesTokenCount": u.Output - u.Reasoning,
+		"thoughtsTokenCount":   u.Reasoning, "totalTokenCount": u.Prompt() + u.Output,
 	}
 }
 
@@ -279,7 +280,8 @@ func (googleWire) whole(a *answer) []byte {
 
 func (googleWire) failure(f *refusal, _ string) (event string, body map[string]any) {
 	status := map[int]string{
-		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND", 429: "RESOURCE_EXHAUSTED",
+		400: "INVALID_ARGUMENT", 401: "UNAUTHENTICATED", 403: "PERMISSION_DENIED", 404: "NOT_FOUND",
+		429: "RESOURCE_EXHAUSTED",
 		500: "INTERNAL", 503: "UNAVAILABLE", 504: "DEADLINE_EXCEEDED",
 	}[f.status]
 	if f.kind != "" {

@@ -14,12 +14,15 @@ type googleCheck struct {
 }
 
 var googleKeys = []string{
-	"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent", "labels",
+	"contents", "systemInstruction", "tools", "toolConfig", "safetySettings", "generationConfig", "cachedContent",
+	"labels",
 }
 
 var googleSchemaKeys = []string{
-	"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties", "required", "minProperties",
-	"maxProperties", "minLength", "maxLength", "pattern", "example", "anyOf", "propertyOrdering", "default", "items", "minimum", "maximum",
+	"type", "format", "title", "description", "nullable", "enum", "maxItems", "minItems", "properties", "required",
+	"minProperties",
+	"maxProperties", "minLength", "maxLength", "pattern", "example", "anyOf", "propertyOrdering", "default", "items",
+	"minimum", "maximum",
 }
 
 func (k *googleCheck) run() *refusal {
@@ -77,7 +80,8 @@ func (k *googleCheck) tools() *refusal {
 	for _, t := range k.q.Tools {
 		for i, f := range t.Functions {
 			if !googleName(f.Name) {
-				return refuse("* GenerateContentRequest.tools[0].function_declarations[%d].name: Invalid function name. Must start with a letter or an underscore.", i)
+				return refuse("* GenerateContentRequest.tools[0].function_declarations[%d].name: Invalid function name. Must "+
+					"start with a letter or an underscore.", i)
 			}
 			if len(f.Parameters) == 0 {
 				continue
@@ -102,7 +106,8 @@ func googleSchema(raw json.RawMessage) *refusal {
 	}
 	for name := range s {
 		if !slices.Contains(googleSchemaKeys, name) {
-			return refuse("Invalid JSON payload received. Unknown name %q at 'tools[0].function_declarations[0].parameters': Cannot find field.", name)
+			return refuse("Invalid JSON payload received. Unknown name %q at 'tools[0].function_declarations[0].parameters': "+
+				"Cannot find field.", name)
 		}
 	}
 	var kind string
@@ -113,7 +118,8 @@ func googleSchema(raw json.RawMessage) *refusal {
 	_ = json.Unmarshal(s["properties"], &props) // absent: none
 	var required, enum []string
 	switch {
-	case s["required"] != nil && json.Unmarshal(s["required"], &required) != nil, s["enum"] != nil && json.Unmarshal(s["enum"], &enum) != nil:
+	case s["required"] != nil && json.Unmarshal(s["required"], &required) != nil,
+		s["enum"] != nil && json.Unmarshal(s["enum"], &enum) != nil:
 		return refuse("Invalid value (TYPE_STRING)")
 	case enum != nil && kind != "string":
 		return refuse("enum: only allowed for STRING type")
@@ -173,14 +179,16 @@ func (k *googleCheck) part(i, j int, c *googleContent, p *googlePart) *refusal {
 		return k.callPart(i, j, c, p)
 	case p.Response != nil:
 		if c.Role != "user" || !googleName(p.Response.Name) || len(p.Response.Response) == 0 {
-			return refuse("* GenerateContentRequest.contents[%d].parts[%d].function_response: name and response are required in a user turn", i, j)
+			return refuse("* GenerateContentRequest.contents[%d].parts[%d].function_response: name and response are required "+
+				"in a user turn", i, j)
 		}
 	case p.Inline != nil:
 		if p.Inline.MIME == "" || p.Inline.Data == "" {
 			return refuse("Unable to process input image. Please retry.")
 		}
 	case p.Text == nil && p.File == nil, p.Text != nil && *p.Text == "" && p.Signature == "":
-		return refuse("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one initialized field", i, j)
+		return refuse("* GenerateContentRequest.contents[%d].parts[%d].data: required oneof field 'data' must have one "+
+			"initialized field", i, j)
 	}
 	if p.Signature != "" && !strings.HasPrefix(p.Signature, signaturePrefix) {
 		return refuse("Thought signature is not valid")
@@ -209,7 +217,8 @@ func (k *googleCheck) callPart(i, j int, c *googleContent, p *googlePart) *refus
 		return refuse("Invalid value at 'contents[%d].parts[%d].function_call.args'", i, j)
 	case k.running(i) && want != p.Signature && want != "",
 		k.running(i) && first && p.Signature == "" && strings.HasPrefix(k.q.model, "gemini-3"):
-		return refuse("Function call is missing a thought_signature in functionCall parts. This is required for tools to work correctly. Function call `default_api:%s`, position %d.", p.Call.Name, i)
+		return refuse("Function call is missing a thought_signature in functionCall parts. This is required for tools to "+
+			"work correctly. Function call `default_api:%s`, position %d.", p.Call.Name, i)
 	case p.Signature != "" && p.Signature != want && p.Signature != "skip_thought_signature_validator":
 		return refuse("Thought signature is not valid")
 	case k.s.opts.ReasoningBack && k.running(i) && !strings.Contains(c.thoughts(), k.s.reasoningBefore(p.Call.ID)):
@@ -243,7 +252,8 @@ func (k *googleCheck) pairs() *refusal {
 			}
 		}
 		if len(answers) != len(open) {
-			return refuse("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+			return refuse("Please ensure that the number of function response parts is equal to the number of function call " +
+				"parts of the function call turn.")
 		}
 		for j, a := range answers {
 			if a.Name != open[j].Name || a.ID != open[j].ID {
@@ -253,7 +263,8 @@ func (k *googleCheck) pairs() *refusal {
 		open = calls
 	}
 	if len(open) > 0 {
-		return refuse("Please ensure that the number of function response parts is equal to the number of function call parts of the function call turn.")
+		return refuse("Please ensure that the number of function response parts is equal to the number of function call " +
+			"parts of the function call turn.")
 	}
 	return nil
 }

@@ -24,18 +24,24 @@ func TestGoogleWireRefusesWhatTheAPIRefuses(t *testing.T) {
 		"valid role":                                    googleBody(``, `{"role":"assistant","parts":[{"text":"x"}]}`),
 		"parts must not be empty":                       googleBody(``, `{"role":"user","parts":[]}`),
 		"required oneof field":                          googleBody(``, `{"role":"user","parts":[{"text":""}]}`),
-		"Unable to process input image":                 googleBody(``, `{"role":"user","parts":[{"inlineData":{"mimeType":"image/png"}}]}`),
-		"number of function response parts":             googleBody(``, user+","+signed),
-		"immediately after a function call turn":        googleBody(``, user+","+signed+`,{"role":"user","parts":[{"functionResponse":{"name":"Bash","response":{"output":""}}}]}`),
-		"only set only one of thinking":                 googleBody(`,"generationConfig":{"thinkingConfig":{"thinkingBudget":1,"thinkingLevel":"low"}}`, user),
-		"missing a thought_signature":                   googleBody(``, user+","+calls+`,{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":""}}}]}`),
-		"signature is not valid":                        googleBody(``, `{"role":"model","parts":[{"text":"x","thoughtSignature":"forged"}]},`+user),
-		`Unknown name "additionalProperties"`:           tool(`{"type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}}}`),
-		"should be non-empty":                           tool(`{"type":"object","properties":{}}`),
-		"not repeating":                                 tool(`{"type":["object","null"]}`),
-		"items: missing":                                tool(`{"type":"object","properties":{"a":{"type":"array"}}}`),
-		"allowed for STRING":                            tool(`{"type":"object","properties":{"a":{"type":"integer","enum":["1"]}}}`),
-		"property is not defined":                       tool(`{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`),
+		"Unable to process input image": googleBody(``,
+			`{"role":"user","parts":[{"inlineData":{"mimeType":"image/png"}}]}`),
+		"number of function response parts": googleBody(``, user+","+signed),
+		"immediately after a function call turn": googleBody(``, user+","+signed+
+			`,{"role":"user","parts":[{"functionResponse":{"name":"Bash","response":{"output":""}}}]}`),
+		"only set only one of thinking": googleBody(
+			`,"generationConfig":{"thinkingConfig":{"thinkingBudget":1,"thinkingLevel":"low"}}`, user),
+		"missing a thought_signature": googleBody(``, user+","+calls+
+			`,{"role":"user","parts":[{"functionResponse":{"name":"Read","response":{"output":""}}}]}`),
+		"signature is not valid": googleBody(``,
+			`{"role":"model","parts":[{"text":"x","thoughtSignature":"forged"}]},`+user),
+		`Unknown name "additionalProperties"`: tool(
+			`{"type":"object","additionalProperties":false,"properties":{"a":{"type":"string"}}}`),
+		"should be non-empty":     tool(`{"type":"object","properties":{}}`),
+		"not repeating":           tool(`{"type":["object","null"]}`),
+		"items: missing":          tool(`{"type":"object","properties":{"a":{"type":"array"}}}`),
+		"allowed for STRING":      tool(`{"type":"object","properties":{"a":{"type":"integer","enum":["1"]}}}`),
+		"property is not defined": tool(`{"type":"object","properties":{"a":{"type":"string"}},"required":["b"]}`),
 	} {
 		resp := ask(t, srv, "/v1beta/models/gemini-3-pro-preview:streamGenerateContent?alt=sse", body)
 		if got := text(t, resp); resp.StatusCode != 400 || !strings.Contains(strings.ReplaceAll(got, `\"`, `"`), want) {

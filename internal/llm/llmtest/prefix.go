@@ -55,7 +55,8 @@ func SamePrefix(earlier, later []byte) error {
 // unmarked returns a JSON text without its cache marks, which are small flat objects.
 func unmarked(b []byte) []byte {
 	b = slices.Clone(b)
-	for _, point := range []string{`{"cachePoint":{"type":"default"}}`, `{"cachePoint":{"type":"default","ttl":"1h"}}`} { // Bedrock's
+	// Bedrock's
+	for _, point := range []string{`{"cachePoint":{"type":"default"}}`, `{"cachePoint":{"type":"default","ttl":"1h"}}`} {
 		b = bytes.ReplaceAll(bytes.ReplaceAll(b, []byte(","+point), nil), []byte(point), nil)
 	}
 	mark := []byte(`"cache_control":{`)

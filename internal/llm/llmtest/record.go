@@ -15,28 +15,29 @@ import (
 
 // Request records one request and its response.
 type Request struct {
-	N       int         `json:"n"`    // from 1, in order of arrival
-	Time    time.Time   `json:"time"` // when the body was read
-	Conn    int         `json:"conn"` // number of the connection, from 1
-	Method  string      `json:"method"`
-	Path    string      `json:"path"`
-	Header  http.Header `json:"header"`           // secrets replaced by "[redacted]"
-	Body    []byte      `json:"-"`                // decompressed; of a message on a WebSocket, the request that HTTP would carry, with its whole input
-	Bytes   int         `json:"bytes"`            // length of Body, or of Message
-	Socket  int         `json:"socket,omitempty"` // number of the message on its WebSocket, from 1; 0: HTTP
-	Message []byte      `json:"-"`                // on a WebSocket: as it came
-	Wire    string      `json:"wire,omitempty"`
-	Model   string      `json:"model,omitempty"`
-	Stream  bool        `json:"stream,omitempty"`
-	Tools   int         `json:"tools,omitempty"`   // number of tools offered
-	Turn    int         `json:"turn"`              // assistant messages in it
-	Reply   int         `json:"reply"`             // index of the reply in the script; negative: Final, NoTools or none
-	Status  int         `json:"status,omitempty"`  // 0 while it is being answered, or cut before the headers
-	Fault   string      `json:"fault,omitempty"`   // the kind of fault applied
-	Refused string      `json:"refused,omitempty"` // why strict mode refused it
-	Sent    int         `json:"sent"`              // bytes of the response's body
-	Gone    bool        `json:"gone,omitempty"`    // the client left early
-	Ended   time.Time   `json:"ended,omitzero"`    // when the last byte was written; zero while it is being answered
+	N      int         `json:"n"`    // from 1, in order of arrival
+	Time   time.Time   `json:"time"` // when the body was read
+	Conn   int         `json:"conn"` // number of the connection, from 1
+	Method string      `json:"method"`
+	Path   string      `json:"path"`
+	Header http.Header `json:"header"` // secrets replaced by "[redacted]"
+	// decompressed; of a message on a WebSocket, the request that HTTP would carry, with its whole input
+	Body    []byte    `json:"-"`
+	Bytes   int       `json:"bytes"`            // length of Body, or of Message
+	Socket  int       `json:"socket,omitempty"` // number of the message on its WebSocket, from 1; 0: HTTP
+	Message []byte    `json:"-"`                // on a WebSocket: as it came
+	Wire    string    `json:"wire,omitempty"`
+	Model   string    `json:"model,omitempty"`
+	Stream  bool      `json:"stream,omitempty"`
+	Tools   int       `json:"tools,omitempty"`   // number of tools offered
+	Turn    int       `json:"turn"`              // assistant messages in it
+	Reply   int       `json:"reply"`             // index of the reply in the script; negative: Final, NoTools or none
+	Status  int       `json:"status,omitempty"`  // 0 while it is being answered, or cut before the headers
+	Fault   string    `json:"fault,omitempty"`   // the kind of fault applied
+	Refused string    `json:"refused,omitempty"` // why strict mode refused it
+	Sent    int       `json:"sent"`              // bytes of the response's body
+	Gone    bool      `json:"gone,omitempty"`    // the client left early
+	Ended   time.Time `json:"ended,omitzero"`    // when the last byte was written; zero while it is being answered
 }
 
 // log keeps the requests and notifies waiters.

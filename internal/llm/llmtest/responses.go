@@ -125,7 +125,10 @@ func (it *responsesItem) ofModel() bool {
 }
 
 func (q *responsesRequest) call(size int) *call {
-	c := &call{model: q.Model, stream: q.Stream, size: size, schema: q.Text.Format.Schema, usage: true, system: q.Instructions}
+	c := &call{
+		model: q.Model, stream: q.Stream, size: size, schema: q.Text.Format.Schema, usage: true,
+		system: q.Instructions,
+	}
 	for _, t := range q.Tools {
 		c.tools = append(c.tools, tool{t.Name, t.Parameters})
 	}
@@ -192,19 +195,28 @@ func (c *responsesStream) block(b block) {
 	end := a.responsesItem(b, len(c.output))
 	switch b.kind {
 	case "text":
-		start := map[string]any{"id": end["id"], "type": "message", "status": "in_progress", "role": "assistant", "content": []any{}}
+		start := map[string]any{
+			"id": end["id"], "type": "message", "status": "in_progress", "role": "assistant",
+			"content": []any{},
+		}
 		c.item(start, end, func(index int) {
 			at := map[string]any{"output_index": index, "content_index": 0, "item_id": end["id"]}
 			c.pieces("response.output_text.delta", at, b.text)
 		})
 	case "thinking":
-		start := map[string]any{"id": end["id"], "type": "reasoning", "summary": []any{}, "encrypted_content": Sign("early " + b.text)}
+		start := map[string]any{
+			"id": end["id"], "type": "reasoning", "summary": []any{},
+			"encrypted_content": Sign("early " + b.text),
+		}
 		c.item(start, end, func(index int) {
 			at := map[string]any{"output_index": index, "summary_index": 0, "item_id": end["id"]}
 			c.pieces("response.reasoning_summary_text.delta", at, b.text)
 		})
 	case "tool":
-		start := map[string]any{"id": end["id"], "type": "function_call", "status": "in_progress", "call_id": b.id, "name": b.name, "arguments": ""}
+		start := map[string]any{
+			"id": end["id"], "type": "function_call", "status": "in_progress", "call_id": b.id,
+			"name": b.name, "arguments": "",
+		}
 		c.item(start, end, func(index int) {
 			at := map[string]any{"output_index": index, "item_id": end["id"]}
 			if !a.shape["arguments_at_end"] {
@@ -236,7 +248,10 @@ func (a *answer) responsesItem(b block, index int) map[string]any {
 			"summary": []any{map[string]any{"type": "summary_text", "text": b.text}},
 		}
 	case "tool":
-		return map[string]any{"id": id("fc_"), "type": "function_call", "status": "completed", "call_id": b.id, "name": b.name, "arguments": b.text}
+		return map[string]any{
+			"id": id("fc_"), "type": "function_call", "status": "completed", "call_id": b.id,
+			"name": b.name, "arguments": b.text,
+		}
 	}
 	return map[string]any{
 		"id": id("msg_"), "type": "message", "status": "completed", "role": "assistant",
@@ -308,5 +323,8 @@ func (responsesWire) failure(f *refusal, request string) (event string, body map
 			code = "server_is_overloaded"
 		}
 	}
-	return "error", map[string]any{"type": "error", "code": code, "message": f.message, "param": nil, "sequence_number": 99}
+	return "error", map[string]any{
+		"type": "error", "code": code, "message": f.message, "param": nil,
+		"sequence_number": 99,
+	}
 }

@@ -14,9 +14,12 @@ type responsesCheck struct {
 }
 
 var responsesKeys = []string{
-	"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options", "store", "include",
-	"max_output_tokens", "max_tool_calls", "reasoning", "text", "temperature", "top_p", "top_logprobs", "truncation", "metadata", "user",
-	"previous_response_id", "conversation", "background", "service_tier", "prompt", "prompt_cache_key", "prompt_cache_retention",
+	"model", "input", "instructions", "tools", "tool_choice", "parallel_tool_calls", "stream", "stream_options", "store",
+	"include",
+	"max_output_tokens", "max_tool_calls", "reasoning", "text", "temperature", "top_p", "top_logprobs", "truncation",
+	"metadata", "user",
+	"previous_response_id", "conversation", "background", "service_tier", "prompt", "prompt_cache_key",
+	"prompt_cache_retention",
 	"safety_identifier", "context_management",
 }
 
@@ -46,11 +49,15 @@ func (k *responsesCheck) top() *refusal {
 	case len(q.Input) == 0:
 		return refuse("One of \"input\" or \"previous_response_id\" or 'prompt' or 'conversation' must be provided.")
 	case q.MaxOutput != nil && *q.MaxOutput < 16:
-		return refuse("Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.", *q.MaxOutput)
+		return refuse(
+			"Invalid 'max_output_tokens': integer below minimum value. Expected a value >= 16, but got %d instead.",
+			*q.MaxOutput)
 	case keys["tool_choice"] != nil && len(q.Tools) == 0:
 		return refuse("Tool choice must be 'none' or 'auto' when no tools are specified.")
-	case r != nil && r.Effort != nil && !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"}, *r.Effort):
-		return refuse("Invalid value: '%s'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', and 'xhigh'.", *r.Effort)
+	case r != nil && r.Effort != nil && !slices.Contains([]string{"none", "minimal", "low", "medium", "high", "xhigh"},
+		*r.Effort):
+		return refuse("Invalid value: '%s'. Supported values are: 'none', 'minimal', 'low', 'medium', 'high', and 'xhigh'.",
+			*r.Effort)
 	case slices.Contains(q.Include, "reasoning.encrypted_content") && !reasons(q.Model):
 		return refuse("Encrypted content is not supported with this model.")
 	case r != nil && strings.HasPrefix(q.Model, "gpt-4"):
@@ -66,11 +73,14 @@ func (k *responsesCheck) tools() *refusal {
 		case t.Type != "function":
 			continue // a tool of the server
 		case !plainName(t.Name, 64):
-			return refuse("Invalid 'tools[%d].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
+			return refuse("Invalid 'tools[%d].name': string does not match pattern. Expected a string that matches the "+
+				"pattern '^[a-zA-Z0-9_-]+$'.", i)
 		case json.Unmarshal(t.Parameters, &schema) != nil || schema["type"] != "object":
-			return refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: \"%v\"'.", t.Name, schema["type"])
+			return refuse("Invalid schema for function '%s': schema must be a JSON Schema of 'type: \"object\"', got 'type: "+
+				"\"%v\"'.", t.Name, schema["type"])
 		case (t.Strict == nil || *t.Strict) && schema["additionalProperties"] != false:
-			return refuse("Invalid schema for function '%s': In context=(), 'additionalProperties' is required to be supplied and to be false.", t.Name)
+			return refuse("Invalid schema for function '%s': In context=(), 'additionalProperties' is required to be "+
+				"supplied and to be false.", t.Name)
 		}
 	}
 	return nil
@@ -90,7 +100,8 @@ func (k *responsesCheck) items() *refusal {
 		case "reasoning":
 			bad = k.reasoning(i, it)
 		default:
-			bad = refuse("Invalid value: '%s'. Supported values are: 'message', 'function_call', 'function_call_output', 'reasoning', and others.", it.Type)
+			bad = refuse("Invalid value: '%s'. Supported values are: 'message', 'function_call', 'function_call_output', "+
+				"'reasoning', and others.", it.Type)
 		}
 		if bad != nil {
 			return bad
@@ -132,11 +143,13 @@ func (k *responsesCheck) call(i int, it *responsesItem) *refusal {
 	case it.CallID == "" || len(it.CallID) > 64:
 		return refuse("Invalid 'input[%d].call_id': expected a string of 1 to 64 characters.", i)
 	case !plainName(it.Name, 64):
-		return refuse("Invalid 'input[%d].name': string does not match pattern. Expected a string that matches the pattern '^[a-zA-Z0-9_-]+$'.", i)
+		return refuse("Invalid 'input[%d].name': string does not match pattern. Expected a string that matches the "+
+			"pattern '^[a-zA-Z0-9_-]+$'.", i)
 	case len(it.Arguments) == 0 || it.Arguments[0] != '"':
 		return refuse("Invalid type for 'input[%d].arguments': expected a string, but got an object instead.", i)
 	}
-	if want := k.s.reasoningBefore(it.CallID); k.s.opts.ReasoningBack && want != "" && k.running(i) && !k.encryptedBefore(i, Sign(want)) {
+	if want := k.s.reasoningBefore(it.CallID); k.s.opts.ReasoningBack && want != "" && k.running(i) && !k.encryptedBefore(
+		i, Sign(want)) {
 		return refuse("Item '%s' of type 'function_call' was provided without its required 'reasoning' item.", it.CallID)
 	}
 	return nil
@@ -174,7 +187,10 @@ func (k *responsesCheck) reasoning(i int, it *responsesItem) *refusal {
 		return refuse("Missing required parameter: 'input[%d].summary'.", i)
 	}
 	if !strings.HasPrefix(it.Encrypted, signaturePrefix) || strings.HasPrefix(it.Encrypted, Sign("")) {
-		return &refusal{status: 400, kind: "invalid_request_error", message: "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed."}
+		return &refusal{
+			status: 400, kind: "invalid_request_error",
+			message: "The encrypted content could not be verified. Reason: Encrypted content could not be decrypted or parsed.",
+		}
 	}
 	if i+1 >= len(k.q.Input) || !k.q.Input[i+1].ofModel() {
 		return refuse("Item 'rs' of type 'reasoning' was provided without its required following item.")

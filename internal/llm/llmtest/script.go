@@ -71,7 +71,8 @@ type Part struct {
 	Input     json.RawMessage `json:"input,omitempty"`     // of a call
 	Raw       string          `json:"raw,omitempty"`       // of a call: the input's text verbatim, valid or not
 	ID        string          `json:"id,omitempty"`        // of a call; "": a new one
-	Fill      int             `json:"fill,omitempty"`      // this many bytes of generated text after Text, Thinking or in the input's "fill"
+	// this many bytes of generated text after Text, Thinking or in the input's "fill"
+	Fill int `json:"fill,omitempty"`
 }
 
 // When limits a reply to some requests; all set fields must match. A reply with a When is not counted by
@@ -89,7 +90,8 @@ type When struct {
 // Capture takes a value from the request by a regular expression: its first group, or the whole match.
 // A request that does not match is refused.
 type Capture struct {
-	From  string `json:"from,omitempty"` // result (the default: results at the end), results (all), user (last), users (all), system
+	// result (the default: results at the end), results (all), user (last), users (all), system
+	From  string `json:"from,omitempty"`
 	Match string `json:"match"`
 }
 
@@ -292,7 +294,8 @@ type At struct {
 //	"part x 30%"   after that share of the bytes of the part's events; also with a number of bytes
 //	"after part x" behind the last event of the part
 func ParseAt(s string) (At, error) {
-	bad := fmt.Errorf("cannot read the place %q: use start, 30%%, a number of bytes, event N, part N [30%%|BYTES], after part N", s)
+	bad := fmt.Errorf("cannot read the place %q: use start, 30%%, a number of bytes, event N, part N [30%%|BYTES], "+
+		"after part N", s)
 	var at At
 	words := strings.Fields(s)
 	if len(words) > 0 && words[0] == "after" {

@@ -196,7 +196,10 @@ func TestRepliesAreChosenByConditions(t *testing.T) {
 func TestValuesAreCapturedAndQuoted(t *testing.T) {
 	r := Reply{
 		Capture: map[string]Capture{"FILE": {Match: `wrote (\S+)`}, "WHO": {From: "users", Match: `for \w+`}},
-		Parts:   []Part{Text("${FILE} ${WHO} ${HOME} $FILE ${open"), Tool("Write", map[string]string{"a": "${FILE}", "b": "${DIR}"})},
+		Parts: []Part{
+			Text("${FILE} ${WHO} ${HOME} $FILE ${open"),
+			Tool("Write", map[string]string{"a": "${FILE}", "b": "${DIR}"}),
+		},
 	}
 	s := &Script{Vars: map[string]string{"DIR": "x"}, Replies: []Reply{r}}
 	c := &call{users: []string{"do it for Bob", "go"}, results: []string{`wrote C:\a"b ok`}, fresh: 1}
@@ -219,7 +222,8 @@ func TestValuesAreCapturedAndQuoted(t *testing.T) {
 }
 
 func TestPartsThatDoAreTranslatedToTheToolsOffered(t *testing.T) {
-	edit := tool{"str_replace", json.RawMessage(`{"type":"object","properties":{"filePath":{},"oldString":{},"newString":{},"all":{"type":"boolean"}},"required":["all"]}`)}
+	edit := tool{"str_replace", json.RawMessage(
+		`{"type":"object","properties":{"filePath":{},"oldString":{},"newString":{},"all":{"type":"boolean"}},"required":["all"]}`)}
 	name, in, err := translate("edit", []byte(`{"path":"/a","old":"x","new":"y"}`), []tool{edit})
 	if err != nil || name != "str_replace" || in != `{"all":false,"filePath":"/a","newString":"y","oldString":"x"}` {
 		t.Errorf("%s %s %v", name, in, err)
@@ -229,7 +233,8 @@ func TestPartsThatDoAreTranslatedToTheToolsOffered(t *testing.T) {
 	if err != nil || name != "shell" || in != `{"cmd":"cat '/it'\\''s'"}` {
 		t.Errorf("%s %s %v", name, in, err)
 	}
-	if _, _, err = translate("read", []byte(`{}`), []tool{edit}); err == nil || !strings.Contains(err.Error(), "str_replace") {
+	if _, _, err = translate("read", []byte(`{}`), []tool{edit}); err == nil || !strings.Contains(err.Error(),
+		"str_replace") {
 		t.Errorf("no tool fits: %v", err)
 	}
 }
@@ -275,7 +280,8 @@ func TestSamePrefixSeesChanges(t *testing.T) {
 
 func TestDurationsHaveTwoForms(t *testing.T) {
 	var v struct{ A, B Duration }
-	if err := json.Unmarshal([]byte(`{"A":1500,"B":"1.5s"}`), &v); err != nil || v.A != v.B || time.Duration(v.A) != 1500*time.Millisecond {
+	if err := json.Unmarshal([]byte(`{"A":1500,"B":"1.5s"}`), &v); err != nil || v.A != v.B ||
+		time.Duration(v.A) != 1500*time.Millisecond {
 		t.Errorf("%v, %v", v, err)
 	}
 }

@@ -278,7 +278,10 @@ func (s *Server) answerBy(w wire, count bool, r *http.Request, body []byte, rerr
 		rec.Wire, rec.Model, rec.Stream, rec.Tools, rec.Turn = name, c.model, c.stream, len(c.tools), c.turn
 	})
 	if count {
-		return &performance{status: http.StatusOK, header: jsonHeader(rec.N), body: marshal(map[string]any{"input_tokens": tokens(c.size)})}
+		return &performance{
+			status: http.StatusOK, header: jsonHeader(rec.N),
+			body: marshal(map[string]any{"input_tokens": tokens(c.size)}),
+		}
 	}
 	return s.perform(w, c, rec, fail)
 }

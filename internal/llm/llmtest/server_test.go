@@ -68,7 +68,8 @@ func text(t *testing.T, resp *http.Response) string {
 const hello = `[{"role":"user","content":"hello"}]`
 
 func TestReplyIsChosenByTheNumberOfAssistantMessages(t *testing.T) {
-	srv := start(t, Replies(Say(Text("one"), Tool("Read", map[string]any{"file_path": "${WORKDIR}/a"})), Say(Text("two"))), Options{Vars: map[string]string{"WORKDIR": `/w"x`}})
+	srv := start(t, Replies(Say(Text("one"), Tool("Read", map[string]any{"file_path": "${WORKDIR}/a"})),
+		Say(Text("two"))), Options{Vars: map[string]string{"WORKDIR": `/w"x`}})
 	for range 2 {
 		got := text(t, ask(t, srv, "/v1/messages", messages("", hello)))
 		if !strings.Contains(got, `"text":"one"`) || !strings.Contains(got, `{\"file_path\":\"/w\\\"x/a\"}`) {
@@ -91,11 +92,17 @@ func TestReplyIsChosenByTheNumberOfAssistantMessages(t *testing.T) {
 func TestFaultsStrikeOneAfterTheOther(t *testing.T) {
 	r := Say(Text(Fill(400)))
 	r.Chunk = 20
-	r.Faults = []Fault{{Kind: "status", Status: 529, Times: 2, RetryAfter: "1"}, {Kind: "reset", At: "50%"}, {Kind: "close", At: "-3"}, {Kind: "end", At: "event -1"}}
+	r.Faults = []Fault{
+		{Kind: "status", Status: 529, Times: 2, RetryAfter: "1"},
+		{Kind: "reset", At: "50%"},
+		{Kind: "close", At: "-3"},
+		{Kind: "end", At: "event -1"},
+	}
 	srv := start(t, Replies(r), Options{})
 	for range 2 {
 		resp := ask(t, srv, "/v1/messages", messages("", hello))
-		if resp.StatusCode != 529 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(text(t, resp), "overloaded_error") {
+		if resp.StatusCode != 529 || resp.Header.Get("Retry-After") != "1" || !strings.Contains(text(t, resp),
+			"overloaded_error") {
 			t.Fatalf("status %d", resp.StatusCode)
 		}
 	}
@@ -122,7 +129,8 @@ func TestStallLastsUntilTheClientLeaves(t *testing.T) {
 	r.Faults = []Fault{{Kind: "stall", At: "event 3"}}
 	srv := start(t, Replies(r), Options{})
 	ctx, cancel := context.WithCancel(t.Context())
-	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL()+"/v1/messages", strings.NewReader(messages("", hello)))
+	req, _ := http.NewRequestWithContext(ctx, http.MethodPost, srv.URL()+"/v1/messages",
+		strings.NewReader(messages("", hello)))
 	req.Header.Set("X-Api-Key", "k")
 	req.Header.Set("Anthropic-Version", "2023-06-01")
 	resp, err := http.DefaultClient.Do(req)

@@ -47,7 +47,8 @@ func (s *Server) serveSocket(w http.ResponseWriter, r *http.Request) {
 	}
 	defer func() { _ = conn.Close() }()
 	k := &socket{s: s, r: r, conn: conn, in: rw.Reader}
-	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Request-Id: req_socket\r\nSec-WebSocket-Accept: " +
+	head := "HTTP/1.1 101 Switching Protocols\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nX-Request-Id: " +
+		"req_socket\r\nSec-WebSocket-Accept: " +
 		socketAccept(r.Header.Get("Sec-WebSocket-Key")) + "\r\n\r\n"
 	s.mu.Lock()
 	s.sockets[k] = true // before the client knows of it

@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// The server's side of a WebSocket (RFC 6455), written anew so that a client's library has another reading of the standard as its
-// peer, and so that a script can cut a frame at any byte.
+// The server's side of a WebSocket (RFC 6455), written anew so that a client's library has another reading of the
+// standard as its peer, and so that a script can cut a frame at any byte.
 
 // Opcodes of frames, and what ends a connection.
 const (

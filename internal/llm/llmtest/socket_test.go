@@ -36,7 +36,8 @@ func say(t *testing.T, ws *websocket.Conn, message string) (last map[string]any,
 
 func dial(t *testing.T, srv *Server, key string) (*websocket.Conn, *http.Response, error) {
 	t.Helper()
-	ws, resp, err := websocket.Dial(t.Context(), srv.URL()+"/v1/responses", &websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}})
+	ws, resp, err := websocket.Dial(t.Context(), srv.URL()+"/v1/responses",
+		&websocket.DialOptions{HTTPHeader: http.Header{"Authorization": {"Bearer " + key}}})
 	if err == nil {
 		ws.SetReadLimit(1 << 20)
 		t.Cleanup(func() { _ = ws.CloseNow() })
@@ -64,13 +65,15 @@ func TestASocketKnowsItsLatestResponseOnly(t *testing.T) {
 		return s
 	}
 	first, kinds := say(t, ws, asked+"}")
-	if kinds != "response.created response.output_item.added response.output_text.delta response.output_item.done response.completed" {
+	if kinds != "response.created response.output_item.added response.output_text.delta response.output_item.done "+
+		"response.completed" {
 		t.Error(kinds)
 	}
 	second, _ := say(t, ws, goesOn+`,"previous_response_id":"`+id(first)+`"}`)
 	rs := srv.Requests()
 	want := `{"model":"gpt-4o","stream":true,"store":false,"input":[{"role":"user","content":"a"},{"content":[{"annotations":[],"text":"One.","type":"output_text"}],"id":"msg_0000_1_a","role":"assistant","status":"completed","type":"message"},{"role":"user","content":"b"}]}`
-	if rs[1].Turn != 1 || string(rs[1].Body) != want || string(rs[1].Message) != goesOn+`,"previous_response_id":"`+id(first)+`"}` {
+	if rs[1].Turn != 1 || string(rs[1].Body) != want || string(rs[1].Message) != goesOn+`,"previous_response_id":"`+
+		id(first)+`"}` {
 		t.Errorf("the second request: %s", rs[1].Body)
 	}
 	lost := func(message, code string) {
@@ -103,7 +106,8 @@ func TestASocketForgetsAResponseThatBrokeOff(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, kinds := say(t, ws, asked+"}"); !strings.HasPrefix(kinds, "response.created") || !strings.HasSuffix(kinds, "error") {
+	if _, kinds := say(t, ws, asked+"}"); !strings.HasPrefix(kinds, "response.created") || !strings.HasSuffix(kinds,
+		"error") {
 		t.Error(kinds)
 	}
 	e, _ := say(t, ws, goesOn+`,"previous_response_id":"resp_0000_1"}`)
@@ -128,14 +132,19 @@ func TestASocketTakesNoMoreThanARequest(t *testing.T) {
 
 func TestASocketReadsTheFramesOfAClientOnly(t *testing.T) {
 	srv := start(t, Replies(Say(Text("x"))), Options{NoKey: true})
-	for name, frame := range map[string]string{"not masked": "\x81\x02{}", "binary": "\x82\x80abcd", "a reserved bit": "\xc1\x80abcd"} {
+	for name, frame := range map[string]string{
+		"not masked": "\x81\x02{}", "binary": "\x82\x80abcd",
+		"a reserved bit": "\xc1\x80abcd",
+	} {
 		c, err := net.Dial("tcp", strings.TrimPrefix(srv.URL(), "http://"))
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, _ = io.WriteString(c, "GET /v1/responses HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"+frame)
+		_, _ = io.WriteString(c, "GET /v1/responses HTTP/1.1\r\nHost: x\r\nUpgrade: websocket\r\nConnection: "+
+			"Upgrade\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"+frame)
 		b, err := io.ReadAll(c)
-		if text := string(b); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") || !strings.Contains(text, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") || !strings.HasSuffix(text, "\r\n\r\n") {
+		if text := string(b); err != nil && !errors.Is(err, net.ErrClosed) && !strings.Contains(err.Error(), "reset") ||
+			!strings.Contains(text, "s3pPLMBiTxaQ9kYGzzhZRbK+xOo=") || !strings.HasSuffix(text, "\r\n\r\n") {
 			t.Errorf("%s: %q %v", name, b, err)
 		}
 		_ = c.Close()

@@ -7,10 +7,10 @@ import (
 	"strings"
 )
 
-// socketWire is the Responses API over a WebSocket: messages response.create take the place of requests, and may name the response
-// before them in place of its input; events are messages. Only the latest complete response of a connection can be named, and a
-// failed one is forgotten, as the server keeps no responses (store is false). Facts: developers.openai.com, guide "WebSocket mode";
-// the form of errors as OpenAI's own client reads it.
+// socketWire is the Responses API over a WebSocket: messages response.create take the place of requests, and may name
+// the response before them in place of its input; events are messages. Only the latest complete response of a
+// connection can be named, and a failed one is forgotten, as the server keeps no responses (store is false). Facts:
+// developers.openai.com, guide "WebSocket mode"; the form of errors as OpenAI's own client reads it.
 type socketWire struct {
 	responsesWire
 	input  []json.RawMessage // of the request, in full
@@ -162,7 +162,10 @@ func (p *performance) onSocket() {
 		body["headers"] = headers
 		p.body = marshal(body)
 	} else if p.status >= 300 {
-		p.body = marshal(map[string]any{"type": "error", "status": p.status, "error": map[string]any{"message": string(p.body)}})
+		p.body = marshal(map[string]any{
+			"type": "error", "status": p.status,
+			"error": map[string]any{"message": string(p.body)},
+		})
 	}
 	frame := socketFrame(opText, p.body)
 	if p.body = nil; p.pinged {

@@ -48,7 +48,8 @@ func (s *stream) add(name string, v map[string]any) {
 		s.append([]byte(": keep-alive\n\n"))
 	}
 	if s.shape["unknown_events"] && s.n%2 == 1 {
-		s.append([]byte("event: x_brand_new\nid: 7\nretry: 10\ndata: {\"type\":\"x_brand_new\",\"index\":0,\"object\":\"x.brand.new\"}\n\n"))
+		s.append([]byte("event: x_brand_new\nid: 7\nretry: 10\ndata: " +
+			"{\"type\":\"x_brand_new\",\"index\":0,\"object\":\"x.brand.new\"}\n\n"))
 	}
 }
 

@@ -118,7 +118,8 @@ func (p *textReader) part(word, rest string) (Part, error) {
 		}
 		return Part{Tool: name, Input: json.RawMessage(input)}, nil
 	}
-	return Part{}, errors.New("is not known: use script, var, reply, final, no_tools, fault, when, capture, say, think, redacted, fill, call, do, raw")
+	return Part{}, errors.New("is not known: use script, var, reply, final, no_tools, fault, when, capture, say, " +
+		"think, redacted, fill, call, do, raw")
 }
 
 // value returns the rest of a line, or for "<<END" the following lines up to END.

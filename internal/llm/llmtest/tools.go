@@ -105,7 +105,8 @@ func asCommand(do string, in map[string]any) string {
 	case "glob":
 		return "find " + arg("path", ".") + " -name " + arg("pattern", "*")
 	}
-	return "perl -0pi -e 'BEGIN{$o=shift;$n=shift} s/\\Q$o\\E/$n/' " + arg("old", "") + " " + arg("new", "") + " " + arg("path", ".")
+	return "perl -0pi -e 'BEGIN{$o=shift;$n=shift} s/\\Q$o\\E/$n/' " + arg("old", "") + " " + arg("new", "") + " " +
+		arg("path", ".")
 }
 
 // sample returns a JSON value that a schema allows, considering types, enumerations and required fields.

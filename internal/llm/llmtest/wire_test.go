@@ -42,38 +42,58 @@ func TestAnthropicWireRefusesWhatTheAPIRefuses(t *testing.T) {
 		"must be non-empty":                 anthropicBody(`{"role":"user","content":[{"type":"text","text":""}]}`),
 		"non-whitespace":                    anthropicBody(`{"role":"user","content":" \n"}`),
 		"trailing whitespace":               anthropicBody(user1 + `,{"role":"assistant","content":"well "}`),
-		"`tool_use` ids were found without `tool_result` blocks immediately after: a": anthropicBody(user1 + "," + call1 + "," + user1),
-		"messages.1: `tool_use` ids were found":                                       anthropicBody(user1 + "," + call1),
-		"unexpected `tool_use_id`":                                                    anthropicBody(user1 + "," + result1),
-		"messages.4.content.0: unexpected":                                            anthropicBody(user1 + "," + call1 + "," + result1 + `,{"role":"assistant","content":"b"},` + result1),
-		"single result":                                                               anthropicBody(user1 + "," + call1 + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"type":"tool_result","tool_use_id":"a"}]}`),
-		"ids must be unique":                                                          anthropicBody(user1 + "," + call1 + "," + result1 + "," + call1 + "," + result1),
-		"tool_use.id: String should match":                                            anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"tool_use","id":"a b","name":"R","input":{}}]},` + result1),
-		"tool_use.name":                                                               anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"","input":{}}]},` + result1),
-		"valid dictionary":                                                            anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"R","input":"{}"}]},` + result1),
-		"`tool_use` blocks can only be in `assistant`":                                anthropicBody(`{"role":"user","content":[{"type":"tool_use","id":"a","name":"R","input":{}}]}`),
-		"`image` blocks can only be in `user`":                                        anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"image"}]}`),
-		"does not match any of the expected tags":                                     anthropicBody(`{"role":"user","content":[{"type":"hologram"}]}`),
-		"image.source: Field required":                                                anthropicBody(`{"role":"user","content":[{"type":"image"}]}`),
-		"media_type":                                                                  anthropicBody(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"AA=="}}]}`),
-		"invalid base64":                                                              anthropicBody(`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"A"}}]}`),
-		"signature: Field required":                                                   anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"y"}]}`),
-		"Invalid `signature`":                                                         anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"` + Sign("z") + `"},{"type":"text","text":"y"}]}`),
-		"redacted_thinking.data":                                                      anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"redacted_thinking"},{"type":"text","text":"y"}]}`),
-		"cannot be `thinking`":                                                        anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`),
-		"A maximum of 4 blocks with cache_control":                                    anthropicBody(`{"role":"user","content":[` + marks + `{"type":"text","text":"x"}]}`),
-		"greater than `thinking.budget_tokens`":                                       with(`"thinking":{"type":"enabled","budget_tokens":2000}`),
-		"equal to 1024":                                                               with(`"thinking":{"type":"enabled","budget_tokens":10}`),
-		"thinking: Input tag 'deep'":                                                  with(`"thinking":{"type":"deep"}`),
-		"`temperature` may only":                                                      with(`"thinking":{"type":"adaptive"},"temperature":0`),
-		"forces tool use":                                                             with(`"thinking":{"type":"adaptive"},"tool_choice":{"type":"any"}`),
-		"tool_choice: Input tag":                                                      with(`"tool_choice":{"type":"perhaps"}`),
-		"Tool 'X' not found":                                                          with(`"tool_choice":{"type":"tool","name":"X"}`),
-		"system: text content blocks":                                                 with(`"system":[{"type":"text","text":""}]`),
-		"tools.0.custom.name":                                                         `{"model":"m","max_tokens":1,"messages":[` + user1 + `],"tools":[{"name":"a.b","input_schema":{"type":"object"}}]}`,
-		"tools.0.custom.input_schema.type":                                            `{"model":"m","max_tokens":1,"messages":[` + user1 + `],"tools":[{"name":"a","input_schema":{"type":"array"}}]}`,
-		"Tool names must be unique":                                                   `{"model":"m","max_tokens":1,"messages":[` + user1 + `],"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a","input_schema":{"type":"object"}}]}`,
-		"while providing tools":                                                       `{"model":"m","max_tokens":1,"messages":[` + user1 + `],"tool_choice":{"type":"auto"}}`,
+		"`tool_use` ids were found without `tool_result` blocks immediately after: a": anthropicBody(user1 + "," + call1 +
+			"," + user1),
+		"messages.1: `tool_use` ids were found": anthropicBody(user1 + "," + call1),
+		"unexpected `tool_use_id`":              anthropicBody(user1 + "," + result1),
+		"messages.4.content.0: unexpected": anthropicBody(user1 + "," + call1 + "," + result1 +
+			`,{"role":"assistant","content":"b"},` + result1),
+		"single result": anthropicBody(user1 + "," + call1 +
+			`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a"},{"type":"tool_result","tool_use_id":"a"}]}`),
+		"ids must be unique": anthropicBody(user1 + "," + call1 + "," + result1 + "," + call1 +
+			"," + result1),
+		"tool_use.id: String should match": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"tool_use","id":"a b","name":"R","input":{}}]},` + result1),
+		"tool_use.name": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"","input":{}}]},` + result1),
+		"valid dictionary": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"tool_use","id":"a","name":"R","input":"{}"}]},` + result1),
+		"`tool_use` blocks can only be in `assistant`": anthropicBody(
+			`{"role":"user","content":[{"type":"tool_use","id":"a","name":"R","input":{}}]}`),
+		"`image` blocks can only be in `user`": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"image"}]}`),
+		"does not match any of the expected tags": anthropicBody(`{"role":"user","content":[{"type":"hologram"}]}`),
+		"image.source: Field required":            anthropicBody(`{"role":"user","content":[{"type":"image"}]}`),
+		"media_type": anthropicBody(
+			`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/bmp","data":"AA=="}}]}`),
+		"invalid base64": anthropicBody(
+			`{"role":"user","content":[{"type":"image","source":{"type":"base64","media_type":"image/png","data":"A"}}]}`),
+		"signature: Field required": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"thinking","thinking":"x"},{"type":"text","text":"y"}]}`),
+		"Invalid `signature`": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"` + Sign("z") +
+			`"},{"type":"text","text":"y"}]}`),
+		"redacted_thinking.data": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"redacted_thinking"},{"type":"text","text":"y"}]}`),
+		"cannot be `thinking`": anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"s"}]}`),
+		"A maximum of 4 blocks with cache_control": anthropicBody(`{"role":"user","content":[` + marks +
+			`{"type":"text","text":"x"}]}`),
+		"greater than `thinking.budget_tokens`": with(`"thinking":{"type":"enabled","budget_tokens":2000}`),
+		"equal to 1024":                         with(`"thinking":{"type":"enabled","budget_tokens":10}`),
+		"thinking: Input tag 'deep'":            with(`"thinking":{"type":"deep"}`),
+		"`temperature` may only":                with(`"thinking":{"type":"adaptive"},"temperature":0`),
+		"forces tool use":                       with(`"thinking":{"type":"adaptive"},"tool_choice":{"type":"any"}`),
+		"tool_choice: Input tag":                with(`"tool_choice":{"type":"perhaps"}`),
+		"Tool 'X' not found":                    with(`"tool_choice":{"type":"tool","name":"X"}`),
+		"system: text content blocks":           with(`"system":[{"type":"text","text":""}]`),
+		"tools.0.custom.name": `{"model":"m","max_tokens":1,"messages":[` + user1 +
+			`],"tools":[{"name":"a.b","input_schema":{"type":"object"}}]}`,
+		"tools.0.custom.input_schema.type": `{"model":"m","max_tokens":1,"messages":[` + user1 +
+			`],"tools":[{"name":"a","input_schema":{"type":"array"}}]}`,
+		"Tool names must be unique": `{"model":"m","max_tokens":1,"messages":[` + user1 +
+			`],"tools":[{"name":"a","input_schema":{"type":"object"}},{"name":"a","input_schema":{"type":"object"}}]}`,
+		"while providing tools": `{"model":"m","max_tokens":1,"messages":[` + user1 + `],"tool_choice":{"type":"auto"}}`,
 	} {
 		wantRefusal(t, srv, "/v1/messages", body, want, "invalid_request_error")
 	}
@@ -101,9 +121,12 @@ func TestAnthropicWireTakesWhatTheAPITakes(t *testing.T) {
 	srv := start(t, Replies(Say(Text("ok")), Say(Text("ok")), Say(Text("ok"))), Options{})
 	for _, body := range []string{
 		anthropicBody(user1 + "," + user1),
-		anthropicBody(user1 + "," + call1 + `,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"","is_error":true},{"type":"text","text":"and"}]}`),
-		anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"` + Sign("x") + `"},{"type":"text","text":"y"}]},` + user1),
-		anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"redacted_thinking","data":"AA"},{"type":"text","text":"y"}]},` + user1),
+		anthropicBody(user1 + "," + call1 +
+			`,{"role":"user","content":[{"type":"tool_result","tool_use_id":"a","content":"","is_error":true},{"type":"text","text":"and"}]}`),
+		anthropicBody(user1 + `,{"role":"assistant","content":[{"type":"thinking","thinking":"x","signature":"` + Sign("x") +
+			`"},{"type":"text","text":"y"}]},` + user1),
+		anthropicBody(user1 +
+			`,{"role":"assistant","content":[{"type":"redacted_thinking","data":"AA"},{"type":"text","text":"y"}]},` + user1),
 		with(`"system":"","metadata":{"user_id":"u"},"output_config":{"effort":"high"},"thinking":{"type":"adaptive"}`),
 	} {
 		if resp := ask(t, srv, "/v1/messages", body); resp.StatusCode != 200 {
@@ -119,34 +142,40 @@ func chatBody(extra, list string) string {
 func TestChatWireRefusesWhatTheAPIRefuses(t *testing.T) {
 	srv := start(t, Replies(Say(Text("ok"))), Options{})
 	asks := func(id string) string {
-		return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id + `","type":"function","function":{"name":"Read","arguments":"{}"}}]}`
+		return `{"role":"assistant","content":null,"tool_calls":[{"id":"` + id +
+			`","type":"function","function":{"name":"Read","arguments":"{}"}}]}`
 	}
 	tool := `{"role":"tool","tool_call_id":"a","content":"x"}`
 	for want, body := range map[string]string{
-		"could not parse the JSON":             `{"model":`,
-		"provide a model":                      `{"messages":[` + user1 + `]}`,
-		"Unrecognized request argument":        chatBody(`,"foo":1`, user1),
-		"Invalid 'messages': empty array":      chatBody(``, ``),
-		"'stream_options'":                     `{"model":"m","stream_options":{"include_usage":true},"messages":[` + user1 + `]}`,
-		"'tool_choice' is only":                `{"model":"m","tool_choice":"auto","messages":[` + user1 + `]}`,
-		"'parallel_tool_calls' is only":        `{"model":"m","parallel_tool_calls":true,"messages":[` + user1 + `]}`,
-		"Invalid 'tools': empty":               `{"model":"m","tools":[],"messages":[` + user1 + `]}`,
-		"at the same time":                     chatBody(`,"max_tokens":1,"max_completion_tokens":1`, user1),
-		"Use 'max_completion_tokens'":          `{"model":"o3-mini","max_tokens":5,"messages":[` + user1 + `]}`,
-		"below minimum":                        chatBody(`,"max_tokens":0`, user1),
-		"Invalid value: 'huge'":                chatBody(`,"reasoning_effort":"huge"`, user1),
-		"supplied: reasoning_effort":           chatBody(`,"reasoning_effort":"low"`, user1),
-		"tools[0].function.name":               `{"model":"m","tools":[{"type":"function","function":{"name":"a b"}}],"messages":[` + user1 + `]}`,
-		"Invalid schema":                       `{"model":"m","tools":[{"type":"function","function":{"name":"a","parameters":{"type":"string"}}}],"messages":[` + user1 + `]}`,
-		"Invalid value: 'robot'":               chatBody(``, `{"role":"robot","content":"x"}`),
-		"expected a string, got null":          chatBody(``, `{"role":"user","content":null}`),
-		"content': empty array":                chatBody(``, `{"role":"user","content":[]}`),
-		"tool_calls': empty array":             chatBody(``, user1+`,{"role":"assistant","content":"x","tool_calls":[]}`),
-		"Image URLs are only allowed":          chatBody(``, user1+","+asks("a")+`,{"role":"tool","tool_call_id":"a","content":[{"type":"image_url","image_url":{"url":"data:"}}]}`),
-		"Supported values are: 'text'":         chatBody(``, `{"role":"user","content":[{"type":"hologram"}]}`),
-		"tool_calls[0].id":                     chatBody(``, user1+","+asks("")),
-		"maximum length 40":                    chatBody(``, user1+","+asks(strings.Repeat("a", 41))),
-		"expected a string, but got an object": chatBody(``, user1+`,{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":{}}}]},`+tool),
+		"could not parse the JSON":        `{"model":`,
+		"provide a model":                 `{"messages":[` + user1 + `]}`,
+		"Unrecognized request argument":   chatBody(`,"foo":1`, user1),
+		"Invalid 'messages': empty array": chatBody(``, ``),
+		"'stream_options'": `{"model":"m","stream_options":{"include_usage":true},"messages":[` + user1 +
+			`]}`,
+		"'tool_choice' is only":         `{"model":"m","tool_choice":"auto","messages":[` + user1 + `]}`,
+		"'parallel_tool_calls' is only": `{"model":"m","parallel_tool_calls":true,"messages":[` + user1 + `]}`,
+		"Invalid 'tools': empty":        `{"model":"m","tools":[],"messages":[` + user1 + `]}`,
+		"at the same time":              chatBody(`,"max_tokens":1,"max_completion_tokens":1`, user1),
+		"Use 'max_completion_tokens'":   `{"model":"o3-mini","max_tokens":5,"messages":[` + user1 + `]}`,
+		"below minimum":                 chatBody(`,"max_tokens":0`, user1),
+		"Invalid value: 'huge'":         chatBody(`,"reasoning_effort":"huge"`, user1),
+		"supplied: reasoning_effort":    chatBody(`,"reasoning_effort":"low"`, user1),
+		"tools[0].function.name":        `{"model":"m","tools":[{"type":"function","function":{"name":"a b"}}],"messages":[` + user1 + `]}`,
+		"Invalid schema":                `{"model":"m","tools":[{"type":"function","function":{"name":"a","parameters":{"type":"string"}}}],"messages":[` + user1 + `]}`,
+		"Invalid value: 'robot'":        chatBody(``, `{"role":"robot","content":"x"}`),
+		"expected a string, got null":   chatBody(``, `{"role":"user","content":null}`),
+		"content': empty array":         chatBody(``, `{"role":"user","content":[]}`),
+		"tool_calls': empty array":      chatBody(``, user1+`,{"role":"assistant","content":"x","tool_calls":[]}`),
+		"Image URLs are only allowed": chatBody(``, user1+","+asks("a")+
+			`,{"role":"tool","tool_call_id":"a","content":[{"type":"image_url","image_url":{"url":"data:"}}]}`),
+		"Supported values are: 'text'": chatBody(``, `{"role":"user","content":[{"type":"hologram"}]}`),
+		"tool_calls[0].id":             chatBody(``, user1+","+asks("")),
+		"maximum length 40":            chatBody(``, user1+","+asks(strings.Repeat("a", 41))),
+		"expected a string, but got an object": chatBody(``,
+			user1+
+				`,{"role":"assistant","tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":{}}}]},`+
+				tool),
 		"preceeding message with 'tool_calls'": chatBody(``, user1+","+tool),
 		"did not have response messages: a":    chatBody(``, user1+","+asks("a")+","+user1),
 		"response messages: b":                 chatBody(``, user1+","+asks("a")+","+tool+","+asks("b")),
@@ -183,13 +212,17 @@ func TestReasoningThatWasSentMustComeBack(t *testing.T) {
 	}
 	bare := strings.Replace(messages(think, "["+user1+","+call1+","+result1+"]"), `"max_tokens":100,`, "", 1)
 	wantRefusal(t, srv, "/v1/messages", bare, "Expected `thinking`", "invalid_request_error")
-	kept := strings.Replace(bare, `{"type":"tool_use"`, `{"type":"thinking","thinking":"hm","signature":"`+Sign("hm")+`"},{"type":"tool_use"`, 1)
+	kept := strings.Replace(bare, `{"type":"tool_use"`, `{"type":"thinking","thinking":"hm","signature":"`+Sign("hm")+
+		`"},{"type":"tool_use"`, 1)
 	if resp := ask(t, srv, "/v1/messages", kept); resp.StatusCode != 200 {
 		t.Error(text(t, resp))
 	}
-	chat := chatBody(``, user1+`,{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"x"}`)
+	chat := chatBody(``,
+		user1+
+			`,{"role":"assistant","content":null,"tool_calls":[{"id":"a","type":"function","function":{"name":"Read","arguments":"{}"}}]},{"role":"tool","tool_call_id":"a","content":"x"}`)
 	wantRefusal(t, srv, "/v1/chat/completions", chat, "`reasoning_content`", "invalid_request_error")
-	if resp := ask(t, srv, "/v1/chat/completions", strings.Replace(chat, `"content":null`, `"content":null,"reasoning_content":"hm"`, 1)); resp.StatusCode != 200 {
+	if resp := ask(t, srv, "/v1/chat/completions", strings.Replace(chat, `"content":null`,
+		`"content":null,"reasoning_content":"hm"`, 1)); resp.StatusCode != 200 {
 		t.Error(text(t, resp))
 	}
 }
@@ -240,7 +273,8 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 	if err := json.Unmarshal([]byte(text(t, ask(t, srv, "/v1/messages", body))), &m); err != nil {
 		t.Fatal(err)
 	}
-	if len(m.Content) != 3 || m.Content[0].Signature != Sign("hm") || m.Content[1].Text != "one" || m.Content[2].Input["a"] != 1 || m.Usage["input_tokens"] == nil {
+	if len(m.Content) != 3 || m.Content[0].Signature != Sign("hm") || m.Content[1].Text != "one" ||
+		m.Content[2].Input["a"] != 1 || m.Usage["input_tokens"] == nil {
 		t.Errorf("%+v", m)
 	}
 	var c struct {
@@ -258,14 +292,16 @@ func TestAnswersThatAreNoStream(t *testing.T) {
 		t.Fatal(err)
 	}
 	msg := c.Choices[0].Message
-	if c.Choices[0].FinishReason != "tool_calls" || msg.Content != "one" || msg.Reasoning != "hm" || string(msg.ToolCalls[0].Function.Arguments) != `"{\"a\":1}"` {
+	if c.Choices[0].FinishReason != "tool_calls" || msg.Content != "one" || msg.Reasoning != "hm" ||
+		string(msg.ToolCalls[0].Function.Arguments) != `"{\"a\":1}"` {
 		t.Errorf("%+v", c)
 	}
 }
 
 func TestSideRequestsAreAnswered(t *testing.T) {
 	srv := start(t, &Script{Replies: []Reply{Say(Tool("Read", nil))}, Models: []string{"m1", "m2"}}, Options{})
-	if got := text(t, ask(t, srv, "/v1/messages/count_tokens", `{"model":"m","messages":[`+user1+`]}`)); !strings.Contains(got, `"input_tokens":`) {
+	if got := text(t, ask(t, srv, "/v1/messages/count_tokens", `{"model":"m","messages":[`+user1+
+		`]}`)); !strings.Contains(got, `"input_tokens":`) {
 		t.Error(got)
 	}
 	title := `{"model":"m","max_tokens":9,"stream":true,"messages":[` + user1 + `]`
@@ -276,7 +312,10 @@ func TestSideRequestsAreAnswered(t *testing.T) {
 	if got := text(t, ask(t, srv, "/v1/messages", title+schema)); !strings.Contains(got, `{\"ok\":false}`) {
 		t.Error(got)
 	}
-	for path, want := range map[string]string{"/v1/models": `"m2"`, "/v1/models/m1": `"m1"`, "/health": `"ok"`, "/nowhere": "not_found"} {
+	for path, want := range map[string]string{
+		"/v1/models": `"m2"`, "/v1/models/m1": `"m1"`, "/health": `"ok"`,
+		"/nowhere": "not_found",
+	} {
 		resp, err := http.Get(srv.URL() + path)
 		if err != nil {
 			t.Fatal(err)
@@ -307,7 +346,8 @@ func TestRequestsMayBePackedAndMayBeTooBig(t *testing.T) {
 	if resp.StatusCode != 200 || string(srv.Requests()[0].Body) != anthropicBody(user1) {
 		t.Errorf("%s, recorded %s", resp.Status, srv.Requests()[0].Body)
 	}
-	if resp := ask(t, srv, "/v1/messages", anthropicBody(`{"role":"user","content":"`+strings.Repeat("x", 5000)+`"}`)); resp.StatusCode != 413 {
+	if resp := ask(t, srv, "/v1/messages", anthropicBody(`{"role":"user","content":"`+strings.Repeat("x", 5000)+
+		`"}`)); resp.StatusCode != 413 {
 		t.Error(resp.Status)
 	}
 }
@@ -320,7 +360,10 @@ func TestServerSpeaksTLS(t *testing.T) {
 	srv := start(t, Replies(r), Options{NoKey: true, Lenient: true, TLS: &tls.Config{Certificates: cert.TLS.Certificates}})
 	pool := x509.NewCertPool()
 	pool.AddCert(cert.Certificate())
-	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool, ServerName: "example.com"}}}
+	client := &http.Client{Transport: &http.Transport{TLSClientConfig: &tls.Config{
+		RootCAs:    pool,
+		ServerName: "example.com",
+	}}}
 	defer client.CloseIdleConnections()
 	for i, want := range []bool{false, true} {
 		resp, err := client.Post(srv.URL()+"/v1/messages", "application/json", strings.NewReader(`{"stream":true}`))
@@ -419,10 +462,12 @@ func TestFaultsAppearAsDescribed(t *testing.T) {
 		if resp := ask(t, srv, path, body); resp.StatusCode != 200 || !strings.HasPrefix(text(t, resp), "<html>") {
 			t.Error("no html")
 		}
-		if got := text(t, ask(t, srv, path, body)); !strings.Contains(got, "one") || strings.Contains(got, "two") || !strings.Contains(got, "scripted failure") {
+		if got := text(t, ask(t, srv, path, body)); !strings.Contains(got, "one") || strings.Contains(got, "two") ||
+			!strings.Contains(got, "scripted failure") {
 			t.Errorf("error: %s", got)
 		}
-		if resp := ask(t, srv, path, body); resp.StatusCode != 418 || resp.Header.Get("X-Odd") != "1" || text(t, resp) != "teapot" {
+		if resp := ask(t, srv, path, body); resp.StatusCode != 418 || resp.Header.Get("X-Odd") != "1" ||
+			text(t, resp) != "teapot" {
 			t.Errorf("status: %s", resp.Status)
 		}
 	}

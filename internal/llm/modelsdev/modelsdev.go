@@ -84,7 +84,8 @@ func Convert(source []byte) (catalogue []byte, missing []string, err error) {
 		return nil, nil, fmt.Errorf("this is no catalogue of models.dev: %w", err)
 	}
 	var b strings.Builder
-	b.WriteString("// Made from models.dev (MIT). id, name, context, output, $/M in, out, cache read, cache write, flags (i images, r reasoning), prices of long prompts (from tokens:in:out:cache read:cache write)\n")
+	b.WriteString("// Made from models.dev (MIT). id, name, context, output, $/M in, out, cache read, cache write, " +
+		"flags (i images, r reasoning), prices of long prompts (from tokens:in:out:cache read:cache write)\n")
 	for _, h := range hosts {
 		p, ok := all[h.id]
 		if !ok {

@@ -316,7 +316,8 @@ func (p *part) made(host string) llm.Part {
 	case itemPart:
 		return llm.Opaque{Provider: host, JSON: p.item}
 	case thoughtPart:
-		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: cmp.Or(detailsOpaque(host, p.details), itemOpaque(host, p.item))}
+		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: cmp.Or(detailsOpaque(host, p.details),
+			itemOpaque(host, p.item))}
 	}
 	c := llm.ToolCall{ID: p.id, Name: cmp.Or(p.name, noName), Opaque: extraOpaque(host, p.extra)}
 	if p.broken {

@@ -48,6 +48,7 @@ func mark(seg []byte) []byte {
 		return seg
 	}
 	out := append([]byte(nil), seg[:start]...)
-	out = append(append(append(out, `[{"type":"text","text":`...), seg[start:end+1]...), `,"cache_control":{"type":"ephemeral"}}]`...)
+	out = append(append(append(out, `[{"type":"text","text":`...), seg[start:end+1]...),
+		`,"cache_control":{"type":"ephemeral"}}]`...)
 	return append(out, seg[end+1:]...)
 }

@@ -21,7 +21,10 @@ type wire struct{ body []byte }
 
 func (w wire) RoundTrip(r *http.Request) (*http.Response, error) {
 	_, _ = io.Copy(io.Discard, r.Body)
-	return &http.Response{StatusCode: 200, Body: io.NopCloser(bytes.NewReader(w.body)), Header: http.Header{}, Request: r}, nil
+	return &http.Response{
+		StatusCode: 200, Body: io.NopCloser(bytes.NewReader(w.body)), Header: http.Header{},
+		Request: r,
+	}, nil
 }
 
 // sse makes a stream of data lines.
@@ -42,14 +45,21 @@ func calls(s string) string { return delta(`"tool_calls":[` + s + `]`) }
 
 const done = "[DONE]"
 
-func run(t testing.TB, body string, history ...llm.Message) (parts []llm.Part, m *llm.Message, ready []llm.ToolCall, err error) {
+func run(t testing.TB, body string, history ...llm.Message) (parts []llm.Part, m *llm.Message, ready []llm.ToolCall,
+	err error,
+) {
 	t.Helper()
 	return runAPI(t, false, body, history...)
 }
 
-func runAPI(t testing.TB, responses bool, body string, history ...llm.Message) (parts []llm.Part, m *llm.Message, ready []llm.ToolCall, err error) {
+func runAPI(t testing.TB, responses bool, body string, history ...llm.Message) (parts []llm.Part, m *llm.Message,
+	ready []llm.ToolCall, err error,
+) {
 	t.Helper()
-	p := New(Config{BaseURL: "http://wire", HTTP: &http.Client{Transport: wire{[]byte(body)}}, Retry: llm.RetryPolicy{Max: -1}, Responses: responses})
+	p := New(Config{
+		BaseURL: "http://wire", HTTP: &http.Client{Transport: wire{[]byte(body)}},
+		Retry: llm.RetryPolicy{Max: -1}, Responses: responses,
+	})
 	mod, err := p.Model(context.Background(), "m")
 	if err != nil {
 		t.Fatal(err)
@@ -86,7 +96,8 @@ func TestCallsAreToldApart(t *testing.T) {
 			calls(`{"index":0,"function":{"name":"b","arguments":"{\"x\":2}"}}`),
 		}, two},
 		"one index and different ids": {[]string{
-			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\""}}`), calls(`{"index":0,"id":"1","function":{"arguments":":1}"}}`),
+			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\""}}`),
+			calls(`{"index":0,"id":"1","function":{"arguments":":1}"}}`),
 			calls(`{"index":0,"id":"2","function":{"name":"b","arguments":"{\"x\":2}"}}`),
 		}, two},
 		"no index, no ids, pieces": {[]string{
@@ -99,7 +110,8 @@ func TestCallsAreToldApart(t *testing.T) {
 			calls(`{"index":1,"function":{"arguments":":1}"}},{"index":2,"function":{"arguments":"2}"}}`),
 		}, two},
 		"the name in every piece": {[]string{
-			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\""}}`), calls(`{"index":0,"function":{"name":"a","arguments":":1}"}}`),
+			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\""}}`),
+			calls(`{"index":0,"function":{"name":"a","arguments":":1}"}}`),
 			calls(`{"index":1,"id":"2","function":{"name":"b","arguments":"{\"x\":2}"}}`),
 		}, two},
 		"the name in pieces": {[]string{
@@ -111,12 +123,15 @@ func TestCallsAreToldApart(t *testing.T) {
 			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\":1}"}}`),
 		}, two},
 		"an object, twice": {[]string{
-			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":{"x":1}}}`), calls(`{"index":0,"id":"1","function":{"name":"a","arguments":{"x":1}}}`),
+			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":{"x":1}}}`),
+			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":{"x":1}}}`),
 			calls(`{"index":1,"id":"2","function":{"name":"b","arguments":{"x":2}}}`),
 		}, two},
 		"empty object before the real one": {[]string{
-			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":""}}`), calls(`{"index":0,"function":{"arguments":null}}`),
-			calls(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`), calls(`{"index":1,"id":"2","function":{"name":"b","arguments":"{\"x\":2}"}}`),
+			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":""}}`),
+			calls(`{"index":0,"function":{"arguments":null}}`),
+			calls(`{"index":0,"function":{"arguments":"{\"x\":1}"}}`),
+			calls(`{"index":1,"id":"2","function":{"name":"b","arguments":"{\"x\":2}"}}`),
 		}, two},
 		"text between": {[]string{
 			calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{\"x\":1}"}}`), delta(`"content":"\n\n"`),
@@ -157,8 +172,10 @@ func TestACallThatGoesOnAfterItsEndBreaksTheReply(t *testing.T) {
 
 func TestIDsAreUniqueInTheConversation(t *testing.T) {
 	old := llm.ToolCall{ID: "call_0", Name: "a", Input: []byte("{}")}
-	_, m, _, err := run(t, sse(calls(`{"index":0,"id":"call_0","function":{"name":"a","arguments":"{}"}}`), finish("tool_calls"), done),
-		llm.Message{Role: llm.Assistant, Parts: []llm.Part{old}}, llm.Message{Role: llm.User, Parts: []llm.Part{llm.TextResult(old, "x", false)}})
+	_, m, _, err := run(t, sse(calls(`{"index":0,"id":"call_0","function":{"name":"a","arguments":"{}"}}`),
+		finish("tool_calls"), done),
+		llm.Message{Role: llm.Assistant, Parts: []llm.Part{old}},
+		llm.Message{Role: llm.User, Parts: []llm.Part{llm.TextResult(old, "x", false)}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -174,41 +191,54 @@ func TestEndsOfReplies(t *testing.T) {
 		stop llm.StopReason // "" for an error
 		kind llm.ErrorKind
 	}{
-		"stop":                               {sse(text, finish("stop"), done), llm.StopEndTurn, ""},
-		"no [DONE]":                          {sse(text, finish("stop")), llm.StopEndTurn, ""},
-		"[DONE] without blank line":          {strings.TrimSpace(sse(text, finish("stop"), done)), llm.StopEndTurn, ""},
-		"[DONE] without finish_reason":       {sse(text, done), llm.StopEndTurn, ""},
-		"neither":                            {sse(text), "", llm.KindNetwork},
-		"only [DONE]":                        {sse(done), "", llm.KindNetwork},
-		"[DONE] inside a call":               {sse(open, done), "", llm.KindNetwork},
-		"empty":                              {sse(finish("stop"), done), llm.StopEndTurn, ""},
-		"length":                             {sse(text, finish("length"), done), llm.StopMaxTokens, ""},
-		"filter":                             {sse(text, finish("content_filter"), done), llm.StopRefusal, ""},
-		"refusal text":                       {sse(delta(`"refusal":"no"`), finish("stop"), done), llm.StopRefusal, ""},
-		"tool_calls without":                 {sse(text, finish("tool_calls"), done), llm.StopEndTurn, ""},
-		"unknown":                            {sse(text, finish("eos_token"), done), llm.StopEndTurn, ""},
-		"error as finish_reason":             {sse(text, finish("error")), "", llm.KindServer},
-		"no resources (DeepSeek)":            {sse(text, finish("insufficient_system_resource")), "", llm.KindOverloaded},
-		"error object":                       {sse(text, `{"error":{"message":"m","code":429}}`), "", llm.KindRateLimit},
-		"error in a choice (OpenRouter)":     {sse(text, `{"choices":[{"index":0,"error":{"code":502,"message":"m"},"delta":{}}]}`), "", llm.KindServer},
-		"error event":                        {"event: error\ndata: {\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"}}\n\n", "", llm.KindOverloaded},
-		"error event without object":         {"event: error\ndata: {\"message\":\"m\"}\n\n", "", llm.KindServer},
-		"invalid request inside 200":         {sse(`{"error":{"message":"m","type":"invalid_request_error"}}`), "", llm.KindInvalid},
-		"array":                              {sse(text, `[1,2]`), "", llm.KindProtocol},
-		"number":                             {sse(text, `7`), "", llm.KindProtocol},
-		"content of another kind":            {sse(delta(`"content":{"a":1}`)), "", llm.KindProtocol},
-		"arguments of another kind":          {sse(calls(`{"index":0,"function":{"name":"a","arguments":7}}`)), "", llm.KindProtocol},
-		"other choices":                      {sse(text, `{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, finish("stop"), done), llm.StopEndTurn, ""},
-		"finish_reason twice":                {sse(text, finish("stop"), finish("stop"), done), llm.StopEndTurn, ""},
-		"unfinished JSON at the end":         {sse(text, finish("stop")) + `data: {"choi`, llm.StopEndTurn, ""},
-		"unfinished JSON before the end":     {sse(text) + `data: {"choi`, "", llm.KindNetwork},
-		"whole, without choices":             {`{"object":"error","note":"m"}`, "", llm.KindProtocol},
-		"whole, an error":                    {`{"error":{"message":"m","type":"server_error"}}`, "", llm.KindServer},
-		"whole, without finish_reason":       {`{"choices":[{"index":0,"message":{"content":"hi"}}]}`, llm.StopEndTurn, ""},
-		"whole, cut":                         {`{"choices":[{"index":0,"message":{"content":"hi`, "", llm.KindNetwork},
-		"whole, broken":                      {`{"choices":[{"index":0,"message":{"content":"hi"}}]]}`, "", llm.KindProtocol},
-		"a field of the wrong kind":          {sse(`{"choices":"none"}`), "", llm.KindProtocol},
-		"reasoning as an object is left out": {sse(delta(`"reasoning":{"effort":"high"},"content":"hi"`), finish("stop"), done), llm.StopEndTurn, ""},
+		"stop":                         {sse(text, finish("stop"), done), llm.StopEndTurn, ""},
+		"no [DONE]":                    {sse(text, finish("stop")), llm.StopEndTurn, ""},
+		"[DONE] without blank line":    {strings.TrimSpace(sse(text, finish("stop"), done)), llm.StopEndTurn, ""},
+		"[DONE] without finish_reason": {sse(text, done), llm.StopEndTurn, ""},
+		"neither":                      {sse(text), "", llm.KindNetwork},
+		"only [DONE]":                  {sse(done), "", llm.KindNetwork},
+		"[DONE] inside a call":         {sse(open, done), "", llm.KindNetwork},
+		"empty":                        {sse(finish("stop"), done), llm.StopEndTurn, ""},
+		"length":                       {sse(text, finish("length"), done), llm.StopMaxTokens, ""},
+		"filter":                       {sse(text, finish("content_filter"), done), llm.StopRefusal, ""},
+		"refusal text":                 {sse(delta(`"refusal":"no"`), finish("stop"), done), llm.StopRefusal, ""},
+		"tool_calls without":           {sse(text, finish("tool_calls"), done), llm.StopEndTurn, ""},
+		"unknown":                      {sse(text, finish("eos_token"), done), llm.StopEndTurn, ""},
+		"error as finish_reason":       {sse(text, finish("error")), "", llm.KindServer},
+		"no resources (DeepSeek)":      {sse(text, finish("insufficient_system_resource")), "", llm.KindOverloaded},
+		"error object":                 {sse(text, `{"error":{"message":"m","code":429}}`), "", llm.KindRateLimit},
+		"error in a choice (OpenRouter)": {sse(text,
+			`{"choices":[{"index":0,"error":{"code":502,"message":"m"},"delta":{}}]}`), "", llm.KindServer},
+		"error event": {"event: error\ndata: " +
+			"{\"error\":{\"type\":\"overloaded_error\",\"message\":\"m\"}}\n\n", "", llm.KindOverloaded},
+		"error event without object": {"event: error\ndata: {\"message\":\"m\"}\n\n", "", llm.KindServer},
+		"invalid request inside 200": {
+			sse(`{"error":{"message":"m","type":"invalid_request_error"}}`), "",
+			llm.KindInvalid,
+		},
+		"array":                   {sse(text, `[1,2]`), "", llm.KindProtocol},
+		"number":                  {sse(text, `7`), "", llm.KindProtocol},
+		"content of another kind": {sse(delta(`"content":{"a":1}`)), "", llm.KindProtocol},
+		"arguments of another kind": {
+			sse(calls(`{"index":0,"function":{"name":"a","arguments":7}}`)), "",
+			llm.KindProtocol,
+		},
+		"other choices": {
+			sse(text,
+				`{"choices":[{"index":1,"delta":{"content":"no"},"finish_reason":"length"}]}`, finish("stop"), done),
+			llm.StopEndTurn, "",
+		},
+		"finish_reason twice":            {sse(text, finish("stop"), finish("stop"), done), llm.StopEndTurn, ""},
+		"unfinished JSON at the end":     {sse(text, finish("stop")) + `data: {"choi`, llm.StopEndTurn, ""},
+		"unfinished JSON before the end": {sse(text) + `data: {"choi`, "", llm.KindNetwork},
+		"whole, without choices":         {`{"object":"error","note":"m"}`, "", llm.KindProtocol},
+		"whole, an error":                {`{"error":{"message":"m","type":"server_error"}}`, "", llm.KindServer},
+		"whole, without finish_reason":   {`{"choices":[{"index":0,"message":{"content":"hi"}}]}`, llm.StopEndTurn, ""},
+		"whole, cut":                     {`{"choices":[{"index":0,"message":{"content":"hi`, "", llm.KindNetwork},
+		"whole, broken":                  {`{"choices":[{"index":0,"message":{"content":"hi"}}]]}`, "", llm.KindProtocol},
+		"a field of the wrong kind":      {sse(`{"choices":"none"}`), "", llm.KindProtocol},
+		"reasoning as an object is left out": {sse(delta(`"reasoning":{"effort":"high"},"content":"hi"`), finish("stop"),
+			done), llm.StopEndTurn, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, m, _, err := run(t, row.body)
@@ -227,13 +257,16 @@ func TestTextAndReasoningComeInTheirOrder(t *testing.T) {
 	parts, _, _, err := run(t, sse(
 		delta(`"content":"\n"`), delta(`"reasoning_content":"a","reasoning":"a"`), delta(`"reasoning":"b"`),
 		delta(`"reasoning_details":[{"type":"reasoning.text","text":"c"},{"type":"reasoning.summary","summary":"d"}]`),
-		delta(`"content":""`), delta(`"content":"\n\n"`), delta(`"content":"text"`), delta(`"content":" "`), delta(`"reasoning_content":"more"`),
-		delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"x"}]},{"type":"text","text":"y"}]`), finish("stop"), done))
+		delta(`"content":""`), delta(`"content":"\n\n"`), delta(`"content":"text"`), delta(`"content":" "`),
+		delta(`"reasoning_content":"more"`),
+		delta(`"content":[{"type":"thinking","thinking":[{"type":"text","text":"x"}]},{"type":"text","text":"y"}]`),
+		finish("stop"), done))
 	if err != nil {
 		t.Fatal(err)
 	}
 	const host = "openai@wire"
-	details := &llm.Opaque{Provider: host, JSON: []byte(`{"reasoning_details":[{"type":"reasoning.text","text":"c"},{"type":"reasoning.summary","summary":"d"}]}`)}
+	details := &llm.Opaque{Provider: host, JSON: []byte(
+		`{"reasoning_details":[{"type":"reasoning.text","text":"c"},{"type":"reasoning.summary","summary":"d"}]}`)}
 	want := []llm.Part{
 		llm.Reasoning{Text: "abcd", Provider: host, Opaque: details},
 		llm.Text{Text: "\n\n\ntext "},
@@ -267,15 +300,18 @@ func TestUsageOfDifferentServers(t *testing.T) {
 		}
 	}
 	for _, in := range []string{`"usage":null`, `"usage":{"prompt_tokens":0,"completion_tokens":0}`} {
-		if _, m, _, err := run(t, sse(delta(`"content":"hi"`), finish("stop"), `{"choices":[],`+in+`}`, done)); err != nil || !m.Usage.Estimated {
+		if _, m, _, err := run(t, sse(delta(`"content":"hi"`), finish("stop"), `{"choices":[],`+in+`}`, done)); err != nil ||
+			!m.Usage.Estimated {
 			t.Errorf("%s: %+v, %v", in, m, err)
 		}
 	}
 }
 
 func FuzzDecode(f *testing.F) {
-	f.Add(sse(delta(`"content":"hi"`), calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{}"}}`), finish("tool_calls"), done))
-	f.Add(sse(calls(`{"function":{"name":"a","arguments":{"x":1}}}`), calls(`{"index":3,"function":{"arguments":"{"}}`), finish("length")))
+	f.Add(sse(delta(`"content":"hi"`), calls(`{"index":0,"id":"1","function":{"name":"a","arguments":"{}"}}`),
+		finish("tool_calls"), done))
+	f.Add(sse(calls(`{"function":{"name":"a","arguments":{"x":1}}}`), calls(`{"index":3,"function":{"arguments":"{"}}`),
+		finish("length")))
 	f.Add(sse(delta(`"reasoning":"x","content":[{"type":"text","text":"y"}]`), `{"error":"x"}`))
 	f.Add(`{"choices":[{"message":{"content":"x","tool_calls":[{"function":{}}]},"finish_reason":"stop"}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
@@ -306,19 +342,24 @@ func checkSound(t *testing.T, parts []llm.Part, m *llm.Message, ready []llm.Tool
 	}
 }
 
-// BenchmarkDecode reads a reply of 2,000 pieces of text and 20 calls of 100 pieces each, in events as OpenAI sends them.
+// BenchmarkDecode reads a reply of 2,000 pieces of text and 20 calls of 100 pieces each, in events as OpenAI sends
+// them.
 func BenchmarkDecode(b *testing.B) {
 	var lines []string
 	add := func(delta string) {
-		lines = append(lines, fmt.Sprintf(`{"id":"chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012","object":"chat.completion.chunk","created":1780429944,"model":"gpt-4o-mini-2024-07-18",`+
-			`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{%s},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"%s"}`,
-			delta, "aBcDeFgHiJkLm"[:len(lines)%13]))
+		lines = append(lines,
+			fmt.Sprintf(
+				`{"id":"chatcmpl-AbCdEfGhIjKlMnOpQrStUvWxYz012","object":"chat.completion.chunk","created":1780429944,"model":"gpt-4o-mini-2024-07-18",`+
+					`"service_tier":"default","system_fingerprint":"fp_0123456789","choices":[{"index":0,"delta":{%s},"logprobs":null,"finish_reason":null}],"usage":null,"obfuscation":"%s"}`,
+				delta, "aBcDeFgHiJkLm"[:len(lines)%13]))
 	}
 	for i := range 2000 {
 		add(fmt.Sprintf(`"content":"word%d \u00e9 more "`, i))
 	}
 	for c := range 20 {
-		add(fmt.Sprintf(`"tool_calls":[{"index":%d,"id":"call_%d","type":"function","function":{"name":"Bash","arguments":"{\"command\":\""}}]`, c, c))
+		add(
+			fmt.Sprintf(
+				`"tool_calls":[{"index":%d,"id":"call_%d","type":"function","function":{"name":"Bash","arguments":"{\"command\":\""}}]`, c, c))
 		for range 98 {
 			add(fmt.Sprintf(`"tool_calls":[{"index":%d,"function":{"arguments":"echo 1; "}}]`, c))
 		}
@@ -343,8 +384,14 @@ func TestAFinishReasonIsNoEndWhileCallsFollow(t *testing.T) {
 	if _, m, _, err := run(t, sse(first, finish("tool_calls"), second)); err == nil {
 		t.Errorf("complete although a call came after the last finish_reason: %+v", m)
 	}
-	for base, whole := range map[string]bool{"https://openrouter.ai/api/v1": false, "https://api.z.ai/api/paas/v4": false, "http://wire": true} {
-		p := New(Config{BaseURL: base, HTTP: &http.Client{Transport: wire{[]byte(sse(first, finish("tool_calls")))}}, Retry: llm.RetryPolicy{Max: -1}})
+	for base, whole := range map[string]bool{
+		"https://openrouter.ai/api/v1": false, "https://api.z.ai/api/paas/v4": false,
+		"http://wire": true,
+	} {
+		p := New(Config{
+			BaseURL: base, HTTP: &http.Client{Transport: wire{[]byte(sse(first, finish("tool_calls")))}},
+			Retry: llm.RetryPolicy{Max: -1},
+		})
 		mod, err := p.Model(t.Context(), "m")
 		if err != nil {
 			t.Fatal(err)
@@ -359,14 +406,16 @@ func TestAFinishReasonIsNoEndWhileCallsFollow(t *testing.T) {
 }
 
 func TestIDAndModelMayComeLate(t *testing.T) {
-	_, m, _, err := run(t, sse(`{"choices":[{"index":0,"delta":{"content":"x"}}]}`, delta(`"content":"y"`), finish("stop"), done))
+	_, m, _, err := run(t, sse(`{"choices":[{"index":0,"delta":{"content":"x"}}]}`, delta(`"content":"y"`),
+		finish("stop"), done))
 	if err != nil || m.ID != "c1" || m.Model != "m-1" {
 		t.Errorf("%+v, %v", m, err)
 	}
 }
 
 func TestACallWithoutANameIsKeptAndNeverReady(t *testing.T) {
-	p, _, ready, err := run(t, sse(delta(`"tool_calls":[{"index":0,"id":"a","function":{"arguments":""}}]`), finish("tool_calls"), done))
+	p, _, ready, err := run(t, sse(delta(`"tool_calls":[{"index":0,"id":"a","function":{"arguments":""}}]`),
+		finish("tool_calls"), done))
 	if err != nil || len(ready) != 0 || len(p) != 1 {
 		t.Fatalf("%+v %v %v", p, ready, err)
 	}
@@ -384,7 +433,8 @@ func TestTheReportedCostIsReadInEveryForm(t *testing.T) {
 		`"cost":{"total":1}`:           "none",
 		`"x":1`:                        "none",
 	} {
-		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,`+usage+`}}`, done))
+		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"),
+			`{"choices":[],"usage":{"prompt_tokens":9,"completion_tokens":2,`+usage+`}}`, done))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -406,7 +456,8 @@ func TestReasoningBesideTheCompletionIsCounted(t *testing.T) {
 		`"completion_tokens":60,"total_tokens":160,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
 		`"completion_tokens":10,"total_tokens":110,"completion_tokens_details":{"reasoning_tokens":50}`: 60,
 	} {
-		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":100,`+usage+`}}`, done))
+		_, m, _, err := run(t, sse(delta(`"content":"x"`), finish("stop"), `{"choices":[],"usage":{"prompt_tokens":100,`+
+			usage+`}}`, done))
 		if err != nil || m.Usage.Output != want {
 			t.Errorf("%s: %+v, %v", usage, m, err)
 		}
@@ -419,8 +470,10 @@ func TestOlderAndRarerFormsAreRead(t *testing.T) {
 		want []llm.Part
 	}{
 		"a function_call in pieces": {
-			sse(`{"choices":[{"delta":{"role":"assistant","content":null,"function_call":{"name":"Read","arguments":""}}}]}`, `{"choices":[{"delta":{"function_call":{"arguments":"{\"x\""}}}]}`,
-				`{"choices":[{"delta":{"function_call":{"arguments":":1}"}}}]}`, `{"choices":[{"delta":{},"finish_reason":"function_call"}]}`, "[DONE]"),
+			sse(`{"choices":[{"delta":{"role":"assistant","content":null,"function_call":{"name":"Read","arguments":""}}}]}`,
+				`{"choices":[{"delta":{"function_call":{"arguments":"{\"x\""}}}]}`,
+				`{"choices":[{"delta":{"function_call":{"arguments":":1}"}}}]}`,
+				`{"choices":[{"delta":{},"finish_reason":"function_call"}]}`, "[DONE]"),
 			[]llm.Part{llm.ToolCall{Name: "Read", Input: json.RawMessage(`{"x":1}`)}},
 		},
 		"a function_call of a whole reply": {
@@ -443,7 +496,8 @@ func TestOlderAndRarerFormsAreRead(t *testing.T) {
 				parts[i] = c
 			}
 		}
-		if diff := cmp.Diff(row.want, parts, cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || len(ready) > 1 {
+		if diff := cmp.Diff(row.want, parts, cmp.Comparer(
+			func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || len(ready) > 1 {
 			t.Errorf("%s: %s", name, diff)
 		}
 	}
@@ -464,12 +518,15 @@ func TestACallOutsideOfAListAndCountsWithDecimalsAreRead(t *testing.T) {
 
 // Gemini signs a call and a text in extra_content, and refuses the next request without a call's signature.
 func TestGeminisSignaturesComeBackWithTheirParts(t *testing.T) {
-	const text, first, late = `{"google":{"thought_signature":"dGV4dA=="}}`, `{"google":{"thought_signature":"Y2FsbA=="}}`, `{"google":{"thought_signature":"bGF0ZQ=="}}`
+	const text, first, late = `{"google":{"thought_signature":"dGV4dA=="}}`,
+		`{"google":{"thought_signature":"Y2FsbA=="}}`, `{"google":{"thought_signature":"bGF0ZQ=="}}`
 	parts, m, ready, err := run(t, sse(
 		delta(`"role":"assistant","content":"Hi"`), delta(`"content":" there","extra_content":`+text),
 		delta(`"tool_calls":[{"index":0,"id":"a","function":{"name":"Read","arguments":"{}"},"extra_content":`+first+`}]`),
-		delta(`"tool_calls":[{"index":1,"id":"b","function":{"name":"Read","arguments":"{"}},{"index":2,"id":"c","function":{"name":"Read","arguments":"{}"}}]`),
-		delta(`"tool_calls":[{"index":1,"function":{"arguments":"}"},"extra_content":`+late+`}]`), finish("tool_calls"), done))
+		delta(
+			`"tool_calls":[{"index":1,"id":"b","function":{"name":"Read","arguments":"{"}},{"index":2,"id":"c","function":{"name":"Read","arguments":"{}"}}]`),
+		delta(`"tool_calls":[{"index":1,"function":{"arguments":"}"},"extra_content":`+late+`}]`), finish("tool_calls"),
+		done))
 	if err != nil || len(ready) != 3 || len(parts) != 4 {
 		t.Fatalf("%v %+v", err, parts)
 	}

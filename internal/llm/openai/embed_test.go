@@ -30,8 +30,10 @@ func TestEmbedReadsVectorsInAnyOrderAndRefusesWrongOnes(t *testing.T) {
 		t.Errorf("%v %+v %s", err, usage, d)
 	}
 	for _, answer = range []string{
-		``, `{}`, `[]`, `null`, `{"data":[{"index":0,"embedding":[1]}]}`, `{"data":[{"index":0,"embedding":[1]},{"index":7,"embedding":[1]}]}`,
-		`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, `{"data":[{"index":0,"embedding":"AAAA"}]}`, `{"data":[{"ind`, `<html>`,
+		``, `{}`, `[]`, `null`, `{"data":[{"index":0,"embedding":[1]}]}`,
+		`{"data":[{"index":0,"embedding":[1]},{"index":7,"embedding":[1]}]}`,
+		`{"data":[{"index":0,"embedding":[1]},{"index":1,"embedding":[1,2]}]}`, `{"data":[{"index":0,"embedding":"AAAA"}]}`,
+		`{"data":[{"ind`, `<html>`,
 		`{"data":[{"index":-1,"embedding":[1]},{"index":1,"embedding":[1]}]}`,
 	} {
 		if got, _, err := p.Embed(t.Context(), "m", []string{"a", "b"}); err == nil {
@@ -39,7 +41,8 @@ func TestEmbedReadsVectorsInAnyOrderAndRefusesWrongOnes(t *testing.T) {
 		}
 	}
 	answer, status = `{"error":{"message":"no such model","type":"invalid_request_error"}}`, http.StatusNotFound
-	if _, _, err := p.Embed(t.Context(), "m", []string{"a"}); err == nil || !strings.Contains(err.Error(), "no such model") {
+	if _, _, err := p.Embed(t.Context(), "m", []string{"a"}); err == nil || !strings.Contains(err.Error(),
+		"no such model") {
 		t.Error(err)
 	}
 }

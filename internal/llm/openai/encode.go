@@ -46,7 +46,9 @@ func (m *model) body(req *llm.Request) *llm.Body {
 }
 
 // appendMessages encodes messages as members of a list, which is empty so far or not, and returns the first encoding.
-func (m *model) appendMessages(b *llm.Body, msgs []llm.Message, encode func(*llm.Message) []byte, empty bool) (first []byte) {
+func (m *model) appendMessages(b *llm.Body, msgs []llm.Message, encode func(*llm.Message) []byte, empty bool) (
+	first []byte,
+) {
 	m.enc.messages.Encode(msgs, encode, func(_ int, seg []byte) {
 		if len(seg) == 0 {
 			return
@@ -182,7 +184,8 @@ func (m *model) system(req *llm.Request) []byte {
 	}
 	b := append([]byte(`{"role":"`), role...)
 	if m.traits.CacheMarks {
-		return append(llm.AppendQuoted(append(b, `","content":[{"type":"text","text":`...), text), `,"cache_control":{"type":"ephemeral"}}]}`...)
+		return append(llm.AppendQuoted(append(b, `","content":[{"type":"text","text":`...), text),
+			`,"cache_control":{"type":"ephemeral"}}]}`...)
 	}
 	return append(llm.AppendQuoted(append(b, `","content":`...), text), '}')
 }

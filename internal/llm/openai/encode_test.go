@@ -33,21 +33,55 @@ func everything(host string) *llm.Request {
 	return &llm.Request{
 		System: []llm.Part{llm.Text{Text: "Be careful."}, llm.Text{Text: "Be brief."}},
 		Messages: []llm.Message{
-			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look at"}, llm.Media{MIME: "image/png", Data: []byte("png")}, llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "a.pdf"}, llm.Text{Text: "please."}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Provider: host}, llm.Reasoning{Text: "signed", Signature: "s"}, llm.Reasoning{Text: "Sealed.", Provider: host, Opaque: &llm.Opaque{Provider: host, JSON: json.RawMessage(`{"type":"reasoning","summary":[],"encrypted_content":"e"}`)}}, llm.Text{Text: "Both.", Opaque: &llm.Opaque{Provider: host + "x", JSON: json.RawMessage(`{"phase":"commentary"}`)}}, read, shot, broken}},
+			{Role: llm.User, Parts: []llm.Part{
+				llm.Text{Text: "Look at"},
+				llm.Media{MIME: "image/png", Data: []byte("png")},
+				llm.Media{MIME: "application/pdf", Data: []byte("pdf"), Name: "a.pdf"},
+				llm.Text{Text: "please."},
+			}},
+			{Role: llm.Assistant, Parts: []llm.Part{
+				llm.Reasoning{Text: "Hm.", Provider: host},
+				llm.Reasoning{
+					Text:      "signed",
+					Signature: "s",
+				},
+				llm.Reasoning{Text: "Sealed.", Provider: host, Opaque: &llm.Opaque{
+					Provider: host,
+					JSON:     json.RawMessage(`{"type":"reasoning","summary":[],"encrypted_content":"e"}`),
+				}},
+				llm.Text{Text: "Both.", Opaque: &llm.Opaque{
+					Provider: host + "x",
+					JSON:     json.RawMessage(`{"phase":"commentary"}`),
+				}},
+				read, shot, broken,
+			}},
 			{Role: llm.User, Parts: []llm.Part{
 				llm.TextResult(read, "package a", false),
-				llm.ToolResult{CallID: shot.ID, Name: "Open", Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}}},
+				llm.ToolResult{
+					CallID: shot.ID, Name: "Open",
+					Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("shot")}},
+				},
 				llm.TextResult(broken, "not JSON", true),
 				llm.Text{Text: "Go on."},
 			}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "only thoughts", Provider: host, Opaque: &llm.Opaque{Provider: host, JSON: json.RawMessage(`{"type":"reasoning","summary":[],"encrypted_content":"alone"}`)}}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{}`)}, llm.Reasoning{Text: "Why not.", Provider: host}, llm.Text{Text: "Fine."}}},
+			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{
+				Text: "only thoughts", Provider: host,
+				Opaque: &llm.Opaque{Provider: host, JSON: json.RawMessage(
+					`{"type":"reasoning","summary":[],"encrypted_content":"alone"}`)},
+			}}},
+			{Role: llm.Assistant, Parts: []llm.Part{
+				llm.Opaque{Provider: "anthropic", JSON: json.RawMessage(`{}`)},
+				llm.Reasoning{Text: "Why not.", Provider: host},
+				llm.Text{Text: "Fine."},
+			}},
 			{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "none", Name: "x"}}},
 			llm.UserText("Two\n\"lines\""),
 		},
 		Tools: []llm.ToolSpec{
-			{Name: "Read", Description: "Reads <a> file.", Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`)},
+			{
+				Name: "Read", Description: "Reads <a> file.",
+				Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}}}`),
+			},
 			{Name: "Now"},
 		},
 		MaxTokens: 5000, Effort: "high", ToolChoice: "any", Stop: []string{"END"},
@@ -157,10 +191,16 @@ func TestModelsThatOnlyResponsesTakesGoThere(t *testing.T) {
 		{"https://openrouter.ai/api/v1", "", "openai/gpt-5-codex", "https://openrouter.ai/api/v1/chat/completions"},
 		{"https://res.openai.azure.com", "", "my-gpt-5-codex", "https://res.openai.azure.com/openai/v1/responses"},
 		{"https://res.openai.azure.com", "", "gpt-5-codex", "https://res.openai.azure.com/openai/v1/responses"},
-		{"https://res.openai.azure.com", "2025-04-01-preview", "gpt-5-pro", "https://res.openai.azure.com/openai/responses?api-version=2025-04-01-preview"},
+		{
+			"https://res.openai.azure.com", "2025-04-01-preview", "gpt-5-pro",
+			"https://res.openai.azure.com/openai/responses?api-version=2025-04-01-preview",
+		},
 		{"https://res.openai.azure.com", "", "team-gpt-5-mini", "https://res.openai.azure.com/openai/v1/chat/completions"},
 		{"https://res.openai.azure.com", "", "ours", "https://res.openai.azure.com/openai/v1/chat/completions"},
-		{"https://res.openai.azure.com", "2024-10-21", "gpt-4o", "https://res.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21"},
+		{
+			"https://res.openai.azure.com", "2024-10-21", "gpt-4o",
+			"https://res.openai.azure.com/openai/deployments/gpt-4o/chat/completions?api-version=2024-10-21",
+		},
 	} {
 		if m := newModel(t, Config{BaseURL: row.base, APIVersion: row.version}, row.model); m.endpoint != row.want {
 			t.Errorf("%s %s: %s, want %s", row.base, row.model, m.endpoint, row.want)
@@ -187,14 +227,39 @@ func TestHostsAndFamiliesGetWhatTheyAskFor(t *testing.T) {
 		has         []string
 		not         []string
 	}{
-		{"https://api.mistral.ai/v1", "mistral-medium-latest", "", []string{`"role":"assistant","content":"Noted."},{"role":"user"`}, []string{"stream_options"}},
-		{"https://api.moonshot.ai/v1", "kimi-k2.6", "off", []string{`"content":null,"reasoning_content":""`, `"thinking":{"type":"disabled"}`}, nil},
+		{
+			"https://api.mistral.ai/v1", "mistral-medium-latest", "",
+			[]string{`"role":"assistant","content":"Noted."},{"role":"user"`},
+			[]string{"stream_options"},
+		},
+		{"https://api.moonshot.ai/v1", "kimi-k2.6", "off", []string{
+			`"content":null,"reasoning_content":""`,
+			`"thinking":{"type":"disabled"}`,
+		}, nil},
 		{"https://api.together.xyz/v1", "moonshotai/Kimi-K2.6", "", []string{`"content":null,"reasoning_content":""`}, nil},
-		{"https://api.z.ai/api/paas/v4", "glm-4.7", "high", []string{`"thinking":{"type":"enabled"}`}, []string{"reasoning_effort"}},
-		{"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "off", []string{`"reasoning":{"enabled":false}`, `"cache_control":{"type":"ephemeral"}`}, []string{"reasoning_effort"}},
-		{"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "high", []string{`"reasoning":{"effort":"high"}`}, nil},
-		{"https://openrouter.ai/api/v1", "openai/gpt-5.1", "off", []string{`"reasoning":{"effort":"none"}`}, []string{"cache_control"}},
-		{"https://res.openai.azure.com", "team-gpt-5-mini", "high", []string{`"max_completion_tokens"`, `"reasoning_effort":"high"`, `"model":"team-gpt-5-mini"`}, []string{`"max_tokens"`}},
+		{
+			"https://api.z.ai/api/paas/v4", "glm-4.7", "high",
+			[]string{`"thinking":{"type":"enabled"}`},
+			[]string{"reasoning_effort"},
+		},
+		{"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "off", []string{
+			`"reasoning":{"enabled":false}`,
+			`"cache_control":{"type":"ephemeral"}`,
+		}, []string{"reasoning_effort"}},
+		{
+			"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "high",
+			[]string{`"reasoning":{"effort":"high"}`},
+			nil,
+		},
+		{
+			"https://openrouter.ai/api/v1", "openai/gpt-5.1", "off",
+			[]string{`"reasoning":{"effort":"none"}`},
+			[]string{"cache_control"},
+		},
+		{"https://res.openai.azure.com", "team-gpt-5-mini", "high", []string{
+			`"max_completion_tokens"`,
+			`"reasoning_effort":"high"`, `"model":"team-gpt-5-mini"`,
+		}, []string{`"max_tokens"`}},
 		{"https://res.openai.azure.com", "ours", "", nil, []string{`"max_tokens"`}},
 		{"http://localhost:1", "any", "", []string{`"name":"Read_a_file_"`}, []string{"max_tokens"}},
 	} {
@@ -242,7 +307,10 @@ func TestThoughtsGoBackByTheFamilyOfTheModel(t *testing.T) {
 
 func TestNamesOfToolsInTheHistoryAreMadeValid(t *testing.T) {
 	req := &llm.Request{Messages: []llm.Message{
-		llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "a", Name: "mcp tool.read!", Input: json.RawMessage(`{}`)}}},
+		llm.UserText("x"), {Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{
+			ID: "a", Name: "mcp tool.read!",
+			Input: json.RawMessage(`{}`),
+		}}},
 	}}
 	for _, m := range []*model{newModel(t, Config{}, "gpt-4o"), newModel(t, Config{Responses: true}, "gpt-5.1")} {
 		build := m.body
@@ -264,12 +332,19 @@ func TestDeploymentsGetWhatTheirModelTakes(t *testing.T) {
 		{"Prod-GPT-4o", `"max_completion_tokens":900,"temperature":0.5`, `"max_tokens"`},
 	} {
 		m := newModel(t, Config{BaseURL: "https://res.openai.azure.com", APIVersion: "2024-10-21"}, row.deployment)
-		body := string(m.body(&llm.Request{MaxTokens: 900, Effort: "high", Temperature: &cold, Messages: []llm.Message{llm.UserText("x")}}).Bytes())
-		if !strings.Contains(body, row.has) || strings.Contains(body, row.not) || !strings.Contains(m.endpoint, "/deployments/"+row.deployment+"/") {
+		body := string(m.body(&llm.Request{
+			MaxTokens: 900, Effort: "high", Temperature: &cold,
+			Messages: []llm.Message{llm.UserText("x")},
+		}).Bytes())
+		if !strings.Contains(body, row.has) || strings.Contains(body, row.not) || !strings.Contains(m.endpoint,
+			"/deployments/"+row.deployment+"/") {
 			t.Errorf("%s\n%s", m.endpoint, body)
 		}
 	}
-	m := newModel(t, Config{BaseURL: "https://res.openai.azure.com"}, "ours").Described(llm.ModelInfo{ID: "ours", Known: true, Thinking: llm.ThinkingAdaptive, Efforts: []llm.Effort{"low", "high"}}).(*model)
+	m := newModel(t, Config{BaseURL: "https://res.openai.azure.com"}, "ours").Described(llm.ModelInfo{
+		ID:    "ours",
+		Known: true, Thinking: llm.ThinkingAdaptive, Efforts: []llm.Effort{"low", "high"},
+	}).(*model)
 	if body := string(m.body(&llm.Request{Effort: "high"}).Bytes()); !strings.Contains(body, `"reasoning_effort":"high"`) {
 		t.Errorf("the effort of a described deployment is dropped: %s", body)
 	}
@@ -278,11 +353,15 @@ func TestDeploymentsGetWhatTheirModelTakes(t *testing.T) {
 func TestALongDescriptionIsCutForAzure(t *testing.T) {
 	m := newModel(t, Config{BaseURL: "https://res.openai.azure.com"}, "gpt-4o")
 	long := strings.Repeat("é", 700)
-	body := string(m.body(&llm.Request{Messages: []llm.Message{llm.UserText("x")}, Tools: []llm.ToolSpec{{Name: "T", Description: long}}}).Bytes())
+	body := string(m.body(&llm.Request{
+		Messages: []llm.Message{llm.UserText("x")},
+		Tools:    []llm.ToolSpec{{Name: "T", Description: long}},
+	}).Bytes())
 	var q struct {
 		Tools []struct{ Function struct{ Description string } }
 	}
-	if err := json.Unmarshal([]byte(body), &q); err != nil || len(q.Tools[0].Function.Description) > 1024 || len(q.Tools[0].Function.Description) < 1000 {
+	if err := json.Unmarshal([]byte(body), &q); err != nil || len(q.Tools[0].Function.Description) > 1024 ||
+		len(q.Tools[0].Function.Description) < 1000 {
 		t.Errorf("%v: %s", err, body)
 	}
 }
@@ -308,8 +387,14 @@ func TestModelNeedsAName(t *testing.T) {
 }
 
 func TestHeaders(t *testing.T) {
-	p := New(Config{APIKey: "k", Organization: "o", Project: "p", Headers: map[string]string{"api-key": "az", "Accept": "x"}})
-	want := map[string]string{"Authorization": "Bearer k", "Openai-Organization": "o", "Openai-Project": "p", "Api-Key": "az", "Accept": "x", "Content-Type": "application/json"}
+	p := New(Config{APIKey: "k", Organization: "o", Project: "p", Headers: map[string]string{
+		"api-key": "az",
+		"Accept":  "x",
+	}})
+	want := map[string]string{
+		"Authorization": "Bearer k", "Openai-Organization": "o", "Openai-Project": "p",
+		"Api-Key": "az", "Accept": "x", "Content-Type": "application/json",
+	}
 	for k, v := range want {
 		if got := p.header.Get(k); got != v {
 			t.Errorf("%s is %q, want %q", k, got, v)
@@ -360,7 +445,8 @@ func TestTheTemperatureIsSentWhereTheModelTakesOne(t *testing.T) {
 
 func TestCallIDsFitTheServer(t *testing.T) {
 	plain, short := newModel(t, Config{}, "gpt-4o"), newModel(t, Config{Traits: &Traits{ShortIDs: true}}, "m")
-	for _, id := range []string{"", "call_1", "toolu_01AVRkzbigpMbNJ3zjnuQ6ZE", strings.Repeat("x", 41), "fc_" + strings.Repeat("y", 60)} {
+	for _, id := range []string{"", "call_1", "toolu_01AVRkzbigpMbNJ3zjnuQ6ZE", strings.Repeat("x", 41), "fc_" +
+		strings.Repeat("y", 60)} {
 		a, b := plain.callID(id), short.callID(id)
 		if a == "" || len(a) > 40 || id != "" && len(id) <= 40 && a != id {
 			t.Errorf("%q became %q", id, a)
@@ -382,7 +468,10 @@ func TestMediaThatAModelDoesNotTakeIsNamed(t *testing.T) {
 	if m.info.Images {
 		t.Skip("the catalogue says that this model takes images")
 	}
-	b := m.body(&llm.Request{Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("x"), Name: "a.png"}}}}}).Bytes()
+	b := m.body(&llm.Request{Messages: []llm.Message{{
+		Role:  llm.User,
+		Parts: []llm.Part{llm.Media{MIME: "image/png", Data: []byte("x"), Name: "a.png"}},
+	}}}).Bytes()
 	if !strings.Contains(string(b), "a.png (image/png) left out") || strings.Contains(string(b), "base64") {
 		t.Errorf("%s", b)
 	}
@@ -392,10 +481,16 @@ func BenchmarkBody(b *testing.B) {
 	for _, steps := range []int{10, 1000} {
 		b.Run(map[int]string{10: "10 steps", 1000: "1000 steps"}[steps], func(b *testing.B) {
 			m := newModel(b, Config{}, "gpt-5.1")
-			req := &llm.Request{System: []llm.Part{llm.Text{Text: strings.Repeat("x", 8000)}}, Tools: everything("").Tools, Messages: []llm.Message{llm.UserText("go")}}
+			req := &llm.Request{
+				System: []llm.Part{llm.Text{Text: strings.Repeat("x", 8000)}}, Tools: everything("").Tools,
+				Messages: []llm.Message{llm.UserText("go")},
+			}
 			step := func() {
 				c := llm.ToolCall{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"file_path":"/a"}`)}
-				req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Looking."}, c}},
+				req.Messages = append(req.Messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{
+					llm.Text{Text: "Looking."},
+					c,
+				}},
 					llm.Message{Role: llm.User, Parts: []llm.Part{llm.TextResult(c, strings.Repeat("line\n", 400), false)}})
 			}
 			for range steps {
@@ -420,7 +515,10 @@ func TestGrokGetsTheEffortsThatItTakes(t *testing.T) {
 		{"grok-4", "high", ""},
 	} {
 		m := newModel(t, Config{ProviderName: "xai", BaseURL: "https://api.x.ai/v1"}, row.model)
-		body := string(m.body(&llm.Request{Effort: llm.Effort(row.effort), Messages: []llm.Message{llm.UserText("x")}}).Bytes())
+		body := string(m.body(&llm.Request{
+			Effort:   llm.Effort(row.effort),
+			Messages: []llm.Message{llm.UserText("x")},
+		}).Bytes())
 		if row.want != "" && !strings.Contains(body, row.want) || row.want == "" && strings.Contains(body, "effort") {
 			t.Errorf("%s %s: %s", row.model, row.effort, body)
 		}

@@ -41,7 +41,10 @@ func (in *incoming) begin(id, model string) {
 
 // make makes the message of a complete reply. Without a reported usage it is estimated.
 func (in *incoming) make(req *llm.Request, u *llm.Usage, stop llm.StopReason) {
-	in.message = llm.Message{ID: in.id, Role: llm.Assistant, Parts: in.complete(), Model: in.model, Stop: stop, Sources: in.sources}
+	in.message = llm.Message{
+		ID: in.id, Role: llm.Assistant, Parts: in.complete(), Model: in.model, Stop: stop,
+		Sources: in.sources,
+	}
 	if u == nil {
 		u = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(in.message), Estimated: true}
 	}

@@ -19,11 +19,13 @@
 //     call. A call that the output limit cut is dropped from the message.
 //
 // Responses has items with a beginning and an end: a call is ready at the end of its item, and a reply is complete with
-// response.completed or response.incomplete. The server keeps no conversation; reasoning is sent back encrypted. With Config.WebSocket the
-// steps of a conversation go over a WebSocket (sockets.go: which one; socket_conn.go: one connection; socket_turn.go: one request).
+// response.completed or response.incomplete. The server keeps no conversation; reasoning is sent back encrypted. With
+// Config.WebSocket the steps of a conversation go over a WebSocket (sockets.go: which one; socket_conn.go: one
+// connection; socket_turn.go: one request).
 //
 // Sources: OpenAI's API reference (Chat Completions, Responses, streaming), DeepSeek's thinking mode guide,
-// OpenRouter's streaming and reasoning pages, OpenAI's guide to the WebSocket mode; the form of its errors as OpenAI's Codex reads it.
+// OpenRouter's streaming and reasoning pages, OpenAI's guide to the WebSocket mode; the form of its errors as OpenAI's
+// Codex reads it.
 package openai
 
 import (
@@ -61,11 +63,11 @@ type Config struct {
 	Responses    bool          // speak the Responses API instead of Chat Completions
 	APIVersion   string        // Azure's api-version; models are then deployments in the address
 
-	// WebSocket sends requests of the Responses API over WebSockets, on which a request has only the input that is new; what they do not
-	// take goes over HTTP.
+	// WebSocket sends requests of the Responses API over WebSockets, on which a request has only the input that is new;
+	// what they do not take goes over HTTP.
 	WebSocket bool
-	// WebSocketBreaks is the number of connections in a row that may break off before requests go over HTTP for some minutes; 0: 3,
-	// negative: any number.
+	// WebSocketBreaks is the number of connections in a row that may break off before requests go over HTTP for some
+	// minutes; 0: 3, negative: any number.
 	WebSocketBreaks int
 }
 
@@ -228,7 +230,10 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 
 // decoder returns the decoder of a reply in the model's API.
 func (m *model) decoder(reply *llm.Reply, req *llm.Request, yield func(llm.Delta) bool) llm.Decoder {
-	in := incoming{reply: reply, req: req, model: m.info.ID, assembly: assembly{yield: yield, host: m.info.Host, ids: llm.CallIDs{Request: req, Prefix: "call"}}}
+	in := incoming{reply: reply, req: req, model: m.info.ID, assembly: assembly{
+		yield: yield, host: m.info.Host,
+		ids: llm.CallIDs{Request: req, Prefix: "call"},
+	}}
 	if m.responses {
 		return &responseDecoder{incoming: in}
 	}

@@ -33,8 +33,9 @@ func TestResponsesPassTheSuite(t *testing.T) {
 func TestResponsesOverWebSocketsPassTheSuite(t *testing.T) {
 	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
 		p := New(Config{
-			BaseURL: baseURL, APIKey: o.Key, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock, Responses: true, WebSocket: true, WebSocketBreaks: -1,
-			StallTimeout: o.StallTimeout, HeadTimeout: o.StallTimeout, Prepare: o.Prepare,
+			BaseURL: baseURL, APIKey: o.Key, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock, Responses: true, WebSocket: true,
+			WebSocketBreaks: -1,
+			StallTimeout:    o.StallTimeout, HeadTimeout: o.StallTimeout, Prepare: o.Prepare,
 		})
 		m, err := p.Model(t.Context(), "gpt-5.1")
 		if err != nil {
@@ -53,7 +54,8 @@ func TestProviderPassesTheSuite(t *testing.T) {
 	suite.Run(t, func(t testing.TB, baseURL string, o suite.Options) llm.Model {
 		p := New(Config{
 			BaseURL: baseURL, APIKey: o.Key, HTTP: o.HTTP, Retry: o.Retry, Clock: o.Clock,
-			StallTimeout: o.StallTimeout, HeadTimeout: o.StallTimeout, Traits: &Traits{Reasoning: KeepWithCalls}, Prepare: o.Prepare,
+			StallTimeout: o.StallTimeout, HeadTimeout: o.StallTimeout, Traits: &Traits{Reasoning: KeepWithCalls},
+			Prepare: o.Prepare,
 		})
 		m, err := p.Model(t.Context(), "local-model")
 		if err != nil {

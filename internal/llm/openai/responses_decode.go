@@ -191,8 +191,8 @@ func (d *responseDecoder) added(index int, raw json.RawMessage) error {
 	return nil
 }
 
-// customMark ends the ids of calls of custom tools, whose results have a form of their own, so that a result alone tells
-// which form it has.
+// customMark ends the ids of calls of custom tools, whose results have a form of their own, so that a result alone
+// tells which form it has.
 const customMark = "_custom"
 
 // customInput notes the whole input of a custom call, for a reply that lacks the item's end.

@@ -88,7 +88,8 @@ func (m *model) responsesSettings(req *llm.Request) []byte {
 	return b
 }
 
-// appendResponsesTool writes a tool. Without strict the server would rewrite its schema and make every property required.
+// appendResponsesTool writes a tool. Without strict the server would rewrite its schema and make every property
+// required.
 func appendResponsesTool(b []byte, t *llm.ToolSpec) []byte {
 	if t.Server != nil {
 		return append(b, t.Server...)
@@ -128,7 +129,8 @@ func (m *model) outputItems(msg *llm.Message) []byte {
 				continue
 			}
 			b, thoughts = append(b, thoughts...), nil
-			b = llm.AppendQuoted(append(b, `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...), p.Text)
+			b = llm.AppendQuoted(append(b, `,{"type":"message","role":"assistant","content":[{"type":"output_text","text":`...),
+				p.Text)
 			b = append(m.members(append(b, "}]"...), p.Opaque), '}')
 		case llm.Opaque:
 			if m.info.Owns(p.Provider) && llm.IsObject(p.JSON) {

@@ -97,7 +97,8 @@ func (u *responseUsage) tokens() *llm.Usage {
 	read := min(u.InputDetails.Cached, u.Input)
 	write := min(max(u.InputDetails.Write, 0), u.Input-read)
 	return &llm.Usage{
-		Input: u.Input - read - write, Output: u.Output, CacheRead: read, CacheWrite: write, Reasoning: u.OutputDetails.Reasoning,
-		CostUSD: (&usage{Cost: u.Cost, OwnKey: u.OwnKey, CostDetails: u.CostDetails}).cost(),
+		Input: u.Input - read - write, Output: u.Output, CacheRead: read, CacheWrite: write,
+		Reasoning: u.OutputDetails.Reasoning,
+		CostUSD:   (&usage{Cost: u.Cost, OwnKey: u.OwnKey, CostDetails: u.CostDetails}).cost(),
 	}
 }

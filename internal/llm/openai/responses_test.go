@@ -48,12 +48,14 @@ func TestResponsesAreDecoded(t *testing.T) {
 		stop llm.StopReason
 	}{
 		"text in pieces": {
-			sse(began, added(0, `"type":"message"`), piece("output_text", 0, "Hel"), piece("output_text", 0, "lo"), itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hello"}]`), ended("")),
+			sse(began, added(0, `"type":"message"`), piece("output_text", 0, "Hel"), piece("output_text", 0, "lo"),
+				itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hello"}]`), ended("")),
 			[]llm.Part{text("Hello")},
 			llm.StopEndTurn,
 		},
 		"items without their pieces": {
-			sse(began, itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hi"}]`), itemEnd(1, callA1), ended("")),
+			sse(began, itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hi"}]`), itemEnd(1, callA1),
+				ended("")),
 			[]llm.Part{text("Hi"), read},
 			llm.StopToolUse,
 		},
@@ -73,33 +75,47 @@ func TestResponsesAreDecoded(t *testing.T) {
 			llm.StopToolUse,
 		},
 		"pieces of two items in turn": {
-			sse(began, added(0, `"type":"message"`), piece("output_text", 0, "Hel"), added(1, callA), piece("function_call_arguments", 1, `{"x":1}`), piece("output_text", 0, "lo"),
+			sse(began, added(0, `"type":"message"`), piece("output_text", 0, "Hel"), added(1, callA),
+				piece("function_call_arguments", 1, `{"x":1}`), piece("output_text", 0, "lo"),
 				itemEnd(1, callA1), itemEnd(0, `"type":"message","content":[{"type":"output_text","text":"Hello"}]`), ended("")),
 			[]llm.Part{text("Hello"), read},
 			llm.StopToolUse,
 		},
 		"a tool of the server": {
-			sse(began, added(0, `"type":"web_search_call","id":"ws_1"`), itemEnd(0, `"type":"web_search_call","id":"ws_1"`), added(1, `"type":"message"`), piece("output_text", 1, "Found."), ended("")),
-			[]llm.Part{llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"type":"web_search_call","id":"ws_1"}`)}, text("Found.")},
+			sse(began, added(0, `"type":"web_search_call","id":"ws_1"`), itemEnd(0, `"type":"web_search_call","id":"ws_1"`),
+				added(1, `"type":"message"`), piece("output_text", 1, "Found."), ended("")),
+			[]llm.Part{llm.Opaque{
+				Provider: "openai@wire/responses",
+				JSON:     json.RawMessage(`{"type":"web_search_call","id":"ws_1"}`),
+			}, text("Found.")},
 			llm.StopEndTurn,
 		},
 		"tools of the server in a reply that is no stream": {
 			`{"id":"r1","model":"m-1","status":"completed","incomplete_details":null,"output":[{"type":"code_interpreter_call","id":"ci_1","code":"1+1","outputs":null},{"type":"mcp_list_tools","id":"m1","tools":[]},{"type":"message","content":[{"type":"output_text","text":"Two.","annotations":[],"logprobs":[]}]}]}`,
 			[]llm.Part{
-				llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"type":"code_interpreter_call","id":"ci_1","code":"1+1","outputs":null}`)},
-				llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"type":"mcp_list_tools","id":"m1","tools":[]}`)},
+				llm.Opaque{
+					Provider: "openai@wire/responses",
+					JSON:     json.RawMessage(`{"type":"code_interpreter_call","id":"ci_1","code":"1+1","outputs":null}`),
+				},
+				llm.Opaque{
+					Provider: "openai@wire/responses",
+					JSON:     json.RawMessage(`{"type":"mcp_list_tools","id":"m1","tools":[]}`),
+				},
 				text("Two."),
 			},
 			llm.StopEndTurn,
 		},
 		"a tool of the server that never ended": {
-			sse(began, added(0, `"type":"image_generation_call","id":"ig_1"`), added(1, `"type":"message"`), piece("output_text", 1, "Sorry."), ended("")),
+			sse(began, added(0, `"type":"image_generation_call","id":"ig_1"`), added(1, `"type":"message"`),
+				piece("output_text", 1, "Sorry."), ended("")),
 			[]llm.Part{text("Sorry.")},
 			llm.StopEndTurn,
 		},
 		"a custom tool": {
-			sse(began, added(0, `"type":"custom_tool_call","id":"ctc_1","call_id":"a","name":"Patch","input":""`), `{"type":"response.custom_tool_call_input.delta","output_index":0,"delta":"*** Begin"}`,
-				itemEnd(0, `"type":"custom_tool_call","id":"ctc_1","call_id":"a","name":"Patch","input":"*** Begin\n\"x\""`), ended("")),
+			sse(began, added(0, `"type":"custom_tool_call","id":"ctc_1","call_id":"a","name":"Patch","input":""`),
+				`{"type":"response.custom_tool_call_input.delta","output_index":0,"delta":"*** Begin"}`,
+				itemEnd(0, `"type":"custom_tool_call","id":"ctc_1","call_id":"a","name":"Patch","input":"*** Begin\n\"x\""`),
+				ended("")),
 			[]llm.Part{llm.ToolCall{ID: "a_custom", Name: "Patch", Input: json.RawMessage(`{"input":"*** Begin\n\"x\""}`)}},
 			llm.StopToolUse,
 		},
@@ -109,12 +125,14 @@ func TestResponsesAreDecoded(t *testing.T) {
 			llm.StopToolUse,
 		},
 		"a refusal": {
-			sse(began, added(0, `"type":"message"`), piece("refusal", 0, "No."), itemEnd(0, `"type":"message","content":[{"type":"refusal","refusal":"No."}]`), ended("")),
+			sse(began, added(0, `"type":"message"`), piece("refusal", 0, "No."),
+				itemEnd(0, `"type":"message","content":[{"type":"refusal","refusal":"No."}]`), ended("")),
 			[]llm.Part{text("No.")},
 			llm.StopRefusal,
 		},
 		"the output limit in a call": {
-			sse(began, itemEnd(0, callA1), added(1, `"type":"function_call","call_id":"b","name":"Bash"`), piece("function_call_arguments", 1, `{"comm`),
+			sse(began, itemEnd(0, callA1), added(1, `"type":"function_call","call_id":"b","name":"Bash"`),
+				piece("function_call_arguments", 1, `{"comm`),
 				itemEnd(1, `"type":"function_call","status":"incomplete","call_id":"b","name":"Bash","arguments":"{\"comm"`),
 				`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`),
 			[]llm.Part{read},
@@ -123,12 +141,19 @@ func TestResponsesAreDecoded(t *testing.T) {
 		"several pieces of a summary": {
 			sse(began, added(0, `"type":"reasoning","id":"rs_1","summary":[]`), piece("reasoning_summary_text", 0, "One."),
 				`{"type":"response.reasoning_summary_text.delta","output_index":0,"summary_index":1,"delta":"Two."}`,
-				itemEnd(0, `"type":"reasoning","id":"rs_1","status":null,"summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}],"encrypted_content":"e"`),
+				itemEnd(0,
+					`"type":"reasoning","id":"rs_1","status":null,"summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}],"encrypted_content":"e"`),
 				itemEnd(1, `"type":"message","phase":"commentary","content":[{"type":"output_text","text":"Hm."}]`), ended("")),
 			[]llm.Part{
-				llm.Reasoning{Text: "One.\n\nTwo.", Provider: "openai@wire/responses", Opaque: &llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(
-					`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}],"encrypted_content":"e"}`)}},
-				llm.Text{Text: "Hm.", Opaque: &llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(`{"phase":"commentary"}`)}},
+				llm.Reasoning{
+					Text: "One.\n\nTwo.", Provider: "openai@wire/responses",
+					Opaque: &llm.Opaque{Provider: "openai@wire/responses", JSON: json.RawMessage(
+						`{"type":"reasoning","id":"rs_1","summary":[{"type":"summary_text","text":"One."},{"type":"summary_text","text":"Two."}],"encrypted_content":"e"}`)},
+				},
+				llm.Text{Text: "Hm.", Opaque: &llm.Opaque{
+					Provider: "openai@wire/responses",
+					JSON:     json.RawMessage(`{"phase":"commentary"}`),
+				}},
 			},
 			llm.StopEndTurn,
 		},
@@ -138,10 +163,12 @@ func TestResponsesAreDecoded(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 			continue
 		}
-		if diff := cmp.Diff(row.want, parts, cmp.Comparer(func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || m.Stop != row.stop {
+		if diff := cmp.Diff(row.want, parts, cmp.Comparer(
+			func(a, b json.RawMessage) bool { return string(a) == string(b) })); diff != "" || m.Stop != row.stop {
 			t.Errorf("%s: stop %s\n%s", name, m.Stop, diff)
 		}
-		if want := slices.ContainsFunc(row.want, func(p llm.Part) bool { _, ok := p.(llm.ToolCall); return ok }); (len(ready) == 1) != want {
+		want := slices.ContainsFunc(row.want, func(p llm.Part) bool { _, ok := p.(llm.ToolCall); return ok })
+		if (len(ready) == 1) != want {
 			t.Errorf("%s: ready %+v", name, ready)
 		}
 	}
@@ -149,17 +176,21 @@ func TestResponsesAreDecoded(t *testing.T) {
 
 func TestBrokenResponsesAreErrors(t *testing.T) {
 	for body, want := range map[string]llm.ErrorKind{
-		sse(began, added(0, callA), piece("function_call_arguments", 0, `{"y":`), itemEnd(0, callA1), ended("")): llm.KindProtocol,
-		sse(began, piece("output_text", 0, "x"), itemEnd(0, callA1), ended("")):                                  llm.KindProtocol,
-		sse(began, piece("output_text", -1, "x"), ended("")):                                                     llm.KindProtocol,
-		sse(began, piece("output_text", 1<<40, "x"), ended("")):                                                  llm.KindProtocol,
-		sse(began, itemEnd(0, callA1)):                                                                           llm.KindNetwork,
-		sse(began, itemEnd(0, callA1), "[DONE]"):                                                                 llm.KindNetwork,
-		sse(began, `{"type":"response.completed"}`):                                                              llm.KindProtocol,
+		sse(began, added(0, callA), piece("function_call_arguments", 0, `{"y":`), itemEnd(0, callA1),
+			ended("")): llm.KindProtocol,
+		sse(began, piece("output_text", 0, "x"), itemEnd(0, callA1), ended("")): llm.KindProtocol,
+		sse(began, piece("output_text", -1, "x"), ended("")):                    llm.KindProtocol,
+		sse(began, piece("output_text", 1<<40, "x"), ended("")):                 llm.KindProtocol,
+		sse(began, itemEnd(0, callA1)):                                          llm.KindNetwork,
+		sse(began, itemEnd(0, callA1), "[DONE]"):                                llm.KindNetwork,
+		sse(began, `{"type":"response.completed"}`):                             llm.KindProtocol,
 		`{"id":"r1"}`: llm.KindProtocol,
-		sse(began, `{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"}}}`):    llm.KindRateLimit,
-		sse(began, `{"type":"error","code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}`):        llm.KindTooLarge,
-		sse(began, `{"type":"error","error":{"type":"invalid_request_error","code":"invalid_prompt","message":"flagged"},"sequence_number":2}`): llm.KindInvalid,
+		sse(began,
+			`{"type":"response.failed","response":{"status":"failed","error":{"code":"rate_limit_exceeded","message":"slow down"}}}`): llm.KindRateLimit,
+		sse(began,
+			`{"type":"error","code":"context_length_exceeded","message":"Your input exceeds the context window of this model."}`): llm.KindTooLarge,
+		sse(began,
+			`{"type":"error","error":{"type":"invalid_request_error","code":"invalid_prompt","message":"flagged"},"sequence_number":2}`): llm.KindInvalid,
 	} {
 		_, m, ready, err := runAPI(t, true, body)
 		if e := llm.AsError(err); e == nil || e.Kind != want || m != nil {
@@ -173,8 +204,10 @@ func TestBrokenResponsesAreErrors(t *testing.T) {
 
 func FuzzResponses(f *testing.F) {
 	f.Add(sse(began, added(0, callA), piece("function_call_arguments", 0, `{"x":1}`), itemEnd(0, callA1), ended("")))
-	f.Add(sse(began, itemEnd(1, callA1), itemEnd(0, callA1), added(2, `"type":"reasoning"`), piece("reasoning_text", 2, "x"), ended(`,"usage":{"input_tokens":1}`)))
-	f.Add(sse(began, piece("output_text", 3, "x"), added(0, callA), piece("function_call_arguments", 0, `{"x`), `{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`))
+	f.Add(sse(began, itemEnd(1, callA1), itemEnd(0, callA1), added(2, `"type":"reasoning"`),
+		piece("reasoning_text", 2, "x"), ended(`,"usage":{"input_tokens":1}`)))
+	f.Add(sse(began, piece("output_text", 3, "x"), added(0, callA), piece("function_call_arguments", 0, `{"x`),
+		`{"type":"response.incomplete","response":{"status":"incomplete","incomplete_details":{"reason":"max_output_tokens"}}}`))
 	f.Add(`{"status":"completed","output":[{` + callA1 + `}]}`)
 	f.Fuzz(func(t *testing.T, body string) {
 		parts, m, ready, err := runAPI(t, true, body)
@@ -190,8 +223,8 @@ type recording struct {
 	}
 }
 
-// TestRecordedReplies decodes recorded replies of real hosts, from a folder of JSON files that LATHE_RECORDINGS names, and
-// compares them with the reply as their last event repeats it. They are also cut after each event.
+// TestRecordedReplies decodes recorded replies of real hosts, from a folder of JSON files that LATHE_RECORDINGS names,
+// and compares them with the reply as their last event repeats it. They are also cut after each event.
 func TestRecordedReplies(t *testing.T) {
 	dir := os.Getenv("LATHE_RECORDINGS")
 	if dir == "" {
@@ -253,12 +286,14 @@ func checkRecorded(t *testing.T, path, body string) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if calls++; calls > len(ready) || string(ready[calls-1].Input) != string(llm.AppendCanonical(nil, []byte(args))) || ready[calls-1].ID != it.CallID {
+			if calls++; calls > len(ready) || string(ready[calls-1].Input) != string(llm.AppendCanonical(nil, []byte(args))) ||
+				ready[calls-1].ID != it.CallID {
 				t.Errorf("%s: call %s is not among %+v", path, raw, ready)
 			}
 		}
 	}
-	if got := strings.ReplaceAll(m.PlainText(), "\n\n", ""); len(last.Response.Output) > 0 && (got != strings.ReplaceAll(text, "\n\n", "") || calls != len(ready)) {
+	if got := strings.ReplaceAll(m.PlainText(), "\n\n", ""); len(last.Response.Output) > 0 &&
+		(got != strings.ReplaceAll(text, "\n\n", "") || calls != len(ready)) {
 		t.Errorf("%s: text %q, want %q; %d calls, want %d", path, m.PlainText(), text, len(ready), calls)
 	}
 	events := strings.SplitAfter(body, "\n\n")
@@ -274,14 +309,23 @@ func checkRecorded(t *testing.T, path, body string) {
 func TestItemsOfTheServersToolsAndCustomCallsGoBack(t *testing.T) {
 	m := newModel(t, Config{BaseURL: "http://wire", Responses: true}, "gpt-5.1")
 	item := json.RawMessage(`{"type":"web_search_call","id":"ws_1","status":"completed"}`)
-	thought := llm.Reasoning{Provider: m.Info().Host, Opaque: &llm.Opaque{Provider: m.Info().Host, JSON: json.RawMessage(`{"type":"reasoning","id":"rs_1","summary":[]}`)}}
+	thought := llm.Reasoning{Provider: m.Info().Host, Opaque: &llm.Opaque{
+		Provider: m.Info().Host,
+		JSON:     json.RawMessage(`{"type":"reasoning","id":"rs_1","summary":[]}`),
+	}}
 	call := llm.ToolCall{ID: "a_custom", Name: "Patch", Input: json.RawMessage(`{"input":"x \"y\""}`)}
 	body := string(m.responsesBody(&llm.Request{Messages: []llm.Message{
 		llm.UserText("x"),
-		{Role: llm.Assistant, Parts: []llm.Part{thought, llm.Opaque{Provider: m.Info().Host, JSON: item}, llm.Opaque{Provider: "other", JSON: json.RawMessage(`{"type":"leak"}`)}, call}},
+		{Role: llm.Assistant, Parts: []llm.Part{
+			thought,
+			llm.Opaque{Provider: m.Info().Host, JSON: item},
+			llm.Opaque{Provider: "other", JSON: json.RawMessage(`{"type":"leak"}`)},
+			call,
+		}},
 		{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, "done", false)}},
 	}}).Bytes())
-	want := `{"type":"reasoning","id":"rs_1","summary":[]},` + string(item) + `,{"type":"custom_tool_call","call_id":"a_custom","name":"Patch","input":"x \"y\""},{"type":"custom_tool_call_output","call_id":"a_custom","output":"done"}`
+	want := `{"type":"reasoning","id":"rs_1","summary":[]},` + string(item) +
+		`,{"type":"custom_tool_call","call_id":"a_custom","name":"Patch","input":"x \"y\""},{"type":"custom_tool_call_output","call_id":"a_custom","output":"done"}`
 	if !strings.Contains(body, want) || strings.Contains(body, "leak") {
 		t.Error(body)
 	}
@@ -291,11 +335,19 @@ func TestItemsOfTheServersToolsAndCustomCallsGoBack(t *testing.T) {
 func TestReasoningThatNothingFollowsIsLeftOut(t *testing.T) {
 	m := newModel(t, Config{BaseURL: "http://wire", Responses: true}, "gpt-5.1")
 	thought := func(id string) llm.Reasoning {
-		return llm.Reasoning{Provider: m.Info().Host, Opaque: &llm.Opaque{Provider: m.Info().Host, JSON: json.RawMessage(`{"type":"reasoning","id":"` + id + `","summary":[]}`)}}
+		return llm.Reasoning{Provider: m.Info().Host, Opaque: &llm.Opaque{
+			Provider: m.Info().Host,
+			JSON:     json.RawMessage(`{"type":"reasoning","id":"` + id + `","summary":[]}`),
+		}}
 	}
 	body := string(m.responsesBody(&llm.Request{Messages: []llm.Message{
 		llm.UserText("x"),
-		{Role: llm.Assistant, Parts: []llm.Part{thought("rs_first"), llm.Text{Text: "so far"}, thought("rs_last"), llm.Text{}}},
+		{Role: llm.Assistant, Parts: []llm.Part{
+			thought("rs_first"),
+			llm.Text{Text: "so far"},
+			thought("rs_last"),
+			llm.Text{},
+		}},
 		llm.UserText("go on"),
 		{Role: llm.Assistant, Parts: []llm.Part{thought("rs_alone")}},
 		llm.UserText("go on"),
@@ -305,13 +357,15 @@ func TestReasoningThatNothingFollowsIsLeftOut(t *testing.T) {
 	}
 }
 
-// BenchmarkDecodeResponses reads a reply of 4,000 pieces of text in events as OpenAI sends them, three of which have 20 kB of the
-// request's tools.
+// BenchmarkDecodeResponses reads a reply of 4,000 pieces of text in events as OpenAI sends them, three of which have 20
+// kB of the request's tools.
 func BenchmarkDecodeResponses(b *testing.B) {
-	tools := strings.Repeat(`{"type":"function","name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"file_path":{"type":"string"}}},"strict":false},`, 120)
+	tools := strings.Repeat(
+		`{"type":"function","name":"Read","description":"Reads a file.","parameters":{"type":"object","properties":{"file_path":{"type":"string"}}},"strict":false},`, 120)
 	state := func(event, status, output string) string {
-		return fmt.Sprintf(`{"type":"response.%s","response":{"id":"resp_0123456789abcdef0123456789abcdef","object":"response","created_at":1778027168,"status":"%s","error":null,`+
-			`"incomplete_details":null,"model":"gpt-5.5","output":[%s],"temperature":1.0,"tools":[%s],"top_p":0.98,"usage":{"input_tokens":7,"output_tokens":8}},"sequence_number":0}`, event, status, output, strings.TrimSuffix(tools, ","))
+		return fmt.Sprintf(
+			`{"type":"response.%s","response":{"id":"resp_0123456789abcdef0123456789abcdef","object":"response","created_at":1778027168,"status":"%s","error":null,`+
+				`"incomplete_details":null,"model":"gpt-5.5","output":[%s],"temperature":1.0,"tools":[%s],"top_p":0.98,"usage":{"input_tokens":7,"output_tokens":8}},"sequence_number":0}`, event, status, output, strings.TrimSuffix(tools, ","))
 	}
 	var body, text strings.Builder
 	events := 0
@@ -322,15 +376,21 @@ func BenchmarkDecodeResponses(b *testing.B) {
 	}
 	add(state("created", "in_progress", ""))
 	add(state("in_progress", "in_progress", ""))
-	add(`{"type":"response.output_item.added","item":{"id":"msg_1","type":"message","status":"in_progress","content":[],"role":"assistant"},"output_index":0,"sequence_number":2}`)
+	add(
+		`{"type":"response.output_item.added","item":{"id":"msg_1","type":"message","status":"in_progress","content":[],"role":"assistant"},"output_index":0,"sequence_number":2}`)
 	for i := range 4000 {
 		piece := fmt.Sprintf("word%d é more ", i)
 		text.WriteString(piece)
-		add(fmt.Sprintf(`{"type":"response.output_text.delta","content_index":0,"delta":"%s","item_id":"msg_0123456789abcdef0123456789abcdef0123456789abcdef","logprobs":[],"obfuscation":"%s","output_index":0,"sequence_number":%d}`,
-			piece, "aBcDeFgHiJkLm"[:i%13], i+4))
+		add(
+			fmt.Sprintf(
+				`{"type":"response.output_text.delta","content_index":0,"delta":"%s","item_id":"msg_0123456789abcdef0123456789abcdef0123456789abcdef","logprobs":[],"obfuscation":"%s","output_index":0,"sequence_number":%d}`,
+				piece, "aBcDeFgHiJkLm"[:i%13], i+4))
 	}
-	item := fmt.Sprintf(`{"id":"msg_1","type":"message","status":"completed","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"%s"}],"role":"assistant"}`, &text)
-	add(fmt.Sprintf(`{"type":"response.output_text.done","content_index":0,"item_id":"msg_1","logprobs":[],"output_index":0,"sequence_number":1,"text":"%s"}`, &text))
+	item := fmt.Sprintf(
+		`{"id":"msg_1","type":"message","status":"completed","content":[{"type":"output_text","annotations":[],"logprobs":[],"text":"%s"}],"role":"assistant"}`, &text)
+	add(
+		fmt.Sprintf(
+			`{"type":"response.output_text.done","content_index":0,"item_id":"msg_1","logprobs":[],"output_index":0,"sequence_number":1,"text":"%s"}`, &text))
 	add(fmt.Sprintf(`{"type":"response.output_item.done","item":%s,"output_index":0,"sequence_number":1}`, item))
 	add(state("completed", "completed", item))
 	llmtest.Bench(b, body.Len(), events, func() {

@@ -14,7 +14,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// socketConn is one WebSocket. It reads all the time, so that pings are answered and an end is noticed also between two requests.
+// socketConn is one WebSocket. It reads all the time, so that pings are answered and an end is noticed also between two
+// requests.
 type socketConn struct {
 	pool   *sockets
 	ws     *websocket.Conn
@@ -42,7 +43,10 @@ var errNoSocket = errors.New("no WebSocket can be opened")
 
 // dial opens a connection over the client for HTTP, with its proxies and authorities.
 func (s *sockets) dial(ctx context.Context, client *http.Client, url string, header http.Header) (*socketConn, error) {
-	c := &socketConn{pool: s, url: url, header: header, began: s.clock.Now(), news: make(chan struct{}, 1), room: make(chan struct{}, 1)}
+	c := &socketConn{
+		pool: s, url: url, header: header, began: s.clock.Now(), news: make(chan struct{}, 1),
+		room: make(chan struct{}, 1),
+	}
 	try, cancel := context.WithCancel(ctx)
 	defer cancel()
 	limit := s.clock.AfterFunc(socketDial, cancel)
@@ -67,8 +71,8 @@ func (s *sockets) dial(ctx context.Context, client *http.Client, url string, hea
 	return c, nil
 }
 
-// noticesCuts has the end of a connection without a frame that closes it be an error. The library takes an end between two of its reads of a
-// message for the end of that message.
+// noticesCuts has the end of a connection without a frame that closes it be an error. The library takes an end between
+// two of its reads of a message for the end of that message.
 type noticesCuts struct{ http.RoundTripper }
 
 func orDefault(t http.RoundTripper) http.RoundTripper {

@@ -203,12 +203,16 @@ func (f *frozen) pass(to, from net.Conn) {
 func TestADeadPeerIsNoticedByThePing(t *testing.T) {
 	k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Max: -1}}, steps(2)...)
 	way := freezing(t, strings.TrimPrefix(k.srv.URL(), "http://"))
-	k.model = newModel(t, Config{BaseURL: "http://" + way.ln.Addr().String(), HTTP: k.model.p.caller.HTTP, Clock: k.clock, Responses: true, WebSocket: true}, "gpt-5.1")
+	k.model = newModel(t, Config{
+		BaseURL: "http://" + way.ln.Addr().String(), HTTP: k.model.p.caller.HTTP, Clock: k.clock,
+		Responses: true, WebSocket: true,
+	}, "gpt-5.1")
 	k.step()
 	way.cold.Store(true)
 	before := k.clock.set()
 	k.clock.pass(socketBeat)
-	if !await.Until(func() bool { return k.clock.fire(before, socketPong) }) || !await.Until(func() bool { return k.open() == 0 }) {
+	if !await.Until(func() bool { return k.clock.fire(before, socketPong) }) ||
+		!await.Until(func() bool { return k.open() == 0 }) {
 		t.Error("the connection is still in use")
 	}
 	way.cold.Store(false)
@@ -257,7 +261,11 @@ func TestAReplyWithoutAnIDOrWithCustomCallsIsNotBuiltOn(t *testing.T) {
 		sse(itemEnd(0, callA1), `{"type":"response.completed","response":{"status":"completed"}}`):          "",
 		sse(began, itemEnd(0, `"type":"custom_tool_call","call_id":"a","name":"P","input":"x"`), ended("")): "",
 	} {
-		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { _, _ = io.WriteString(w, body) }))
+		srv := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter,
+			_ *http.Request,
+		) {
+			_, _ = io.WriteString(w, body)
+		}))
 		m := newModel(t, Config{BaseURL: srv.URL, Responses: true}, "gpt-5.1")
 		req := &llm.Request{Messages: []llm.Message{llm.UserText("x")}}
 		q := m.responsesParts(req)
@@ -269,7 +277,8 @@ func TestAReplyWithoutAnIDOrWithCustomCallsIsNotBuiltOn(t *testing.T) {
 		if err := d.Decode(t.Context()); err != nil {
 			t.Fatal(err)
 		}
-		if chain := (&socketTurn{m: m, q: q}).follow(d); (chain == nil) != (want == "") || chain != nil && (chain.response != want || len(chain.items) != 2) {
+		if chain := (&socketTurn{m: m, q: q}).follow(d); (chain == nil) != (want == "") || chain != nil &&
+			(chain.response != want || len(chain.items) != 2) {
 			t.Errorf("%s\n%+v", body, chain)
 		}
 		reply.Close()
@@ -281,7 +290,10 @@ func TestProxiesAndAuthoritiesAreThoseOfHTTP(t *testing.T) {
 	cert := httptest.NewUnstartedServer(nil)
 	cert.StartTLS()
 	defer cert.Close()
-	k := newTalk(t, llmtest.Options{TLS: &tls.Config{Certificates: cert.TLS.Certificates, NextProtos: []string{"h2", "http/1.1"}}}, Config{}, steps(3)...)
+	k := newTalk(t, llmtest.Options{TLS: &tls.Config{
+		Certificates: cert.TLS.Certificates,
+		NextProtos:   []string{"h2", "http/1.1"},
+	}}, Config{}, steps(3)...)
 	_, port, _ := net.SplitHostPort(strings.TrimPrefix(k.srv.URL(), "https://"))
 	var tunnels atomic.Int32
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -304,10 +316,14 @@ func TestProxiesAndAuthoritiesAreThoseOfHTTP(t *testing.T) {
 	}))
 	defer proxy.Close()
 	ca := filepath.Join(t.TempDir(), "ca.pem")
-	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate().Raw}), 0o600); err != nil {
+	if err := os.WriteFile(ca, pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: cert.Certificate().Raw}),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
-	for name, o := range map[string]llm.HTTPOptions{"trusted": {Proxy: proxy.URL, CACerts: []string{ca}}, "unknown authority": {Proxy: proxy.URL}} {
+	for name, o := range map[string]llm.HTTPOptions{
+		"trusted":           {Proxy: proxy.URL, CACerts: []string{ca}},
+		"unknown authority": {Proxy: proxy.URL},
+	} {
 		client, err := llm.HTTPClient(o)
 		if err != nil {
 			t.Fatal(err)
@@ -315,7 +331,8 @@ func TestProxiesAndAuthoritiesAreThoseOfHTTP(t *testing.T) {
 		before := tunnels.Load()
 		one := *k
 		one.model = newModel(t, Config{
-			BaseURL: "https://example.com:" + port, HTTP: client, Clock: k.clock, Responses: true, WebSocket: true, Retry: llm.RetryPolicy{Max: -1},
+			BaseURL: "https://example.com:" + port, HTTP: client, Clock: k.clock, Responses: true, WebSocket: true,
+			Retry: llm.RetryPolicy{Max: -1},
 		}, "gpt-5.1")
 		if name == "trusted" {
 			one.step()
@@ -337,14 +354,16 @@ func TestAnEventThatIsTooLargeIsAnErrorAsOverHTTP(t *testing.T) {
 	r.Chunk = llm.MaxEvent * 2
 	k := newTalk(t, llmtest.Options{}, Config{}, r)
 	_, err := k.ask()
-	if e := llm.AsError(err); e == nil || e.Kind != llm.KindProtocol || e.Retryable || !strings.Contains(e.Message, "larger than 16 MB") {
+	if e := llm.AsError(err); e == nil || e.Kind != llm.KindProtocol || e.Retryable || !strings.Contains(e.Message,
+		"larger than 16 MB") {
 		t.Errorf("got %v", err)
 	}
 	k.want("1.1")
 }
 
 func TestAReaderThatIsSlowHoldsTheServerUp(t *testing.T) {
-	r := llmtest.Say(llmtest.Part{Fill: 10 << 20}) // three times: in pieces, with the end of its item, with that of the reply
+	// three times: in pieces, with the end of its item, with that of the reply
+	r := llmtest.Say(llmtest.Part{Fill: 10 << 20})
 	r.Chunk = 256 << 10
 	k := newTalk(t, llmtest.Options{}, Config{}, r)
 	c, err := k.model.p.sockets.dial(t.Context(), k.model.p.caller.HTTP, k.model.endpoint, http.Header{})

@@ -81,7 +81,8 @@ func (c *handClock) set() int {
 	return len(c.timers)
 }
 
-// fire ends a wait of this length that has just begun with a timer after the first n, without time passing for the others.
+// fire ends a wait of this length that has just begun with a timer after the first n, without time passing for the
+// others.
 func (c *handClock) fire(n int, d time.Duration) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -107,13 +108,17 @@ type talk struct {
 	again []llm.Retrying // since the last step began
 }
 
-var socketTools = []llm.ToolSpec{{Name: "Read", Description: "Reads.", Schema: []byte(`{"type":"object","properties":{}}`)}}
+var socketTools = []llm.ToolSpec{{
+	Name: "Read", Description: "Reads.",
+	Schema: []byte(`{"type":"object","properties":{}}`),
+}}
 
 // steps are replies that each call a tool.
 func steps(n int) []llmtest.Reply {
 	var out []llmtest.Reply
 	for i := range n {
-		out = append(out, llmtest.Say(llmtest.Thinking(fmt.Sprint("Thought ", i)), llmtest.Text(fmt.Sprint("Step ", i)), llmtest.Tool("Read", map[string]any{"n": i})))
+		out = append(out, llmtest.Say(llmtest.Thinking(fmt.Sprint("Thought ", i)), llmtest.Text(fmt.Sprint("Step ", i)),
+			llmtest.Tool("Read", map[string]any{"n": i})))
 	}
 	return out
 }
@@ -144,7 +149,10 @@ func newTalk(t *testing.T, o llmtest.Options, c Config, replies ...llmtest.Reply
 // ask runs one request.
 func (k *talk) ask() (*llm.Message, error) {
 	k.again = nil
-	for d, err := range k.model.Stream(k.ctx, &llm.Request{System: []llm.Part{llm.Text{Text: "Be brief."}}, Messages: k.msgs, Tools: k.tools}) {
+	for d, err := range k.model.Stream(k.ctx, &llm.Request{
+		System:   []llm.Part{llm.Text{Text: "Be brief."}},
+		Messages: k.msgs, Tools: k.tools,
+	}) {
 		if err != nil {
 			return nil, err
 		}
@@ -180,8 +188,8 @@ func (k *talk) follow(m *llm.Message) {
 	k.msgs = append(k.msgs, *m, llm.Message{Role: llm.User, Parts: parts})
 }
 
-// want compares the requests that the server got: "1.2+" is the second message on the first connection, with only what is new; "2.1" has
-// everything; "http" came over HTTP. Connections have numbers in the order of their first request.
+// want compares the requests that the server got: "1.2+" is the second message on the first connection, with only what
+// is new; "2.1" has everything; "http" came over HTTP. Connections have numbers in the order of their first request.
 func (k *talk) want(want string) {
 	k.t.Helper()
 	names := map[int]int{}
@@ -211,7 +219,10 @@ func (k *talk) want(want string) {
 
 // lost is a failure that the server reports with a code of its own.
 func lost(code string, times int) llmtest.Fault {
-	return llmtest.Fault{Kind: "status", Status: 400, Times: times, Body: `{"error":{"type":"invalid_request_error","code":"` + code + `","message":"gone"}}`}
+	return llmtest.Fault{
+		Kind: "status", Status: 400, Times: times,
+		Body: `{"error":{"type":"invalid_request_error","code":"` + code + `","message":"gone"}}`,
+	}
 }
 
 func TestWhatTheServerHasLostIsSentAgainWithinTheAttempt(t *testing.T) {
@@ -289,13 +300,20 @@ func (k *talk) open() int {
 }
 
 func TestABreakWithinAReplyIsAskedAgainOverHTTP(t *testing.T) {
-	for _, f := range []llmtest.Fault{{Kind: "close", At: "event 3"}, {Kind: "close", At: "event 4", Status: 1011}, {Kind: "close", At: "60%"}, {Kind: "reset", At: "part 1 50%"}, {Kind: "end", At: "70%"}} {
+	for _, f := range []llmtest.Fault{
+		{Kind: "close", At: "event 3"},
+		{Kind: "close", At: "event 4", Status: 1011},
+		{Kind: "close", At: "60%"},
+		{Kind: "reset", At: "part 1 50%"},
+		{Kind: "end", At: "70%"},
+	} {
 		replies := steps(3)
 		replies[1].Faults = []llmtest.Fault{f}
 		k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Base: 1, Jitter: -1}}, replies...)
 		for range 3 {
 			k.step()
-			if len(k.again) > 1 || len(k.again) == 1 && f.Status > 0 && !strings.Contains(k.again[0].Err.Error(), "as the test says") {
+			if len(k.again) > 1 || len(k.again) == 1 && f.Status > 0 && !strings.Contains(k.again[0].Err.Error(),
+				"as the test says") {
 				t.Errorf("%+v: %v", f, k.again)
 			}
 		}
@@ -305,7 +323,11 @@ func TestABreakWithinAReplyIsAskedAgainOverHTTP(t *testing.T) {
 
 func TestFailuresThatTheServerReportsAreAskedAgainOverAWebSocket(t *testing.T) {
 	replies := steps(3)
-	replies[1].Faults = []llmtest.Fault{{Kind: "status", Status: 429}, {Kind: "error", At: "event 3"}, {Kind: "status", Status: 503}}
+	replies[1].Faults = []llmtest.Fault{
+		{Kind: "status", Status: 429},
+		{Kind: "error", At: "event 3"},
+		{Kind: "status", Status: 503},
+	}
 	k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Base: 1, Jitter: -1}}, replies...)
 	for range 3 {
 		k.step()
@@ -386,7 +408,9 @@ func TestAConnectionThatFallsSilentIsLeftAloneLikeOneThatBreaks(t *testing.T) {
 }
 
 func TestAFailureHasTheHeadersThatAreAboutIt(t *testing.T) {
-	e := eventOf([]byte(`{"type":"error","status_code":503,"headers":{"retry-after":7,"Content-Encoding":"gzip","Location":"http://x","x-request-id":"req_7"},"error":{"message":"later"}}`))
+	e := eventOf(
+		[]byte(
+			`{"type":"error","status_code":503,"headers":{"retry-after":7,"Content-Encoding":"gzip","Location":"http://x","x-request-id":"req_7"},"error":{"message":"later"}}`))
 	got := e.response(nil, nil, "req_1")
 	want := http.Header{"Content-Type": {"application/json"}, "Retry-After": {"7"}, "X-Request-Id": {"req_7"}}
 	if diff := cmp.Diff(want, got.Header); diff != "" || got.StatusCode != 503 {
@@ -400,13 +424,20 @@ func TestOnlyWhatFollowsTheLastResponseIsSentAlone(t *testing.T) {
 		change func(*talk)
 		want   string
 	}{
-		"nothing":         {func(*talk) {}, "1.1 1.2+"},
-		"another reply":   {func(k *talk) { k.msgs[1].Parts = append([]llm.Part{llm.Text{Text: "Other."}}, k.msgs[1].Parts...) }, "1.1 2.1"},
-		"another prompt":  {func(k *talk) { k.msgs[0] = llm.UserText("the beginning, otherwise") }, "1.1 2.1"},
-		"a rewind":        {func(k *talk) { k.msgs = []llm.Message{llm.UserText("the beginning"), llm.UserText("again")} }, "1.1 2.1"},
-		"the same again":  {func(k *talk) { k.msgs = k.msgs[:1] }, "1.1 2.1"},
-		"nothing is new":  {func(k *talk) { k.msgs = append(k.msgs[:2:2], llm.UserText("")) }, "1.1 2.1"},
-		"more tools":      {func(k *talk) { k.tools = append(k.tools[:1:1], llm.ToolSpec{Name: "B", Schema: k.tools[0].Schema}) }, "1.1 1.2+"},
+		"nothing": {func(*talk) {}, "1.1 1.2+"},
+		"another reply": {func(k *talk) {
+			k.msgs[1].Parts = append([]llm.Part{llm.Text{Text: "Other."}}, k.msgs[1].Parts...)
+		}, "1.1 2.1"},
+		"another prompt": {func(k *talk) { k.msgs[0] = llm.UserText("the beginning, otherwise") }, "1.1 2.1"},
+		"a rewind": {
+			func(k *talk) { k.msgs = []llm.Message{llm.UserText("the beginning"), llm.UserText("again")} },
+			"1.1 2.1",
+		},
+		"the same again": {func(k *talk) { k.msgs = k.msgs[:1] }, "1.1 2.1"},
+		"nothing is new": {func(k *talk) { k.msgs = append(k.msgs[:2:2], llm.UserText("")) }, "1.1 2.1"},
+		"more tools": {func(k *talk) {
+			k.tools = append(k.tools[:1:1], llm.ToolSpec{Name: "B", Schema: k.tools[0].Schema})
+		}, "1.1 1.2+"},
 		"no tools":        {func(k *talk) { k.tools = nil }, "1.1 http"},
 		"another model":   {func(k *talk) { k.model = mustModel(k, "gpt-5.2") }, "1.1 2.1"},
 		"the model again": {func(k *talk) { k.model = mustModel(k, "gpt-5.1") }, "1.1 1.2+"},
@@ -430,7 +461,8 @@ func TestOnlyWhatFollowsTheLastResponseIsSentAlone(t *testing.T) {
 					t.Errorf("%d connections are open", k.open())
 				}
 			}
-			if got := k.srv.Requests(); name == "a header" && (got[1].Header.Get("X-Trace") != "1" || got[1].Header.Get("Content-Type") != "") {
+			if got := k.srv.Requests(); name == "a header" && (got[1].Header.Get("X-Trace") != "1" ||
+				got[1].Header.Get("Content-Type") != "") {
 				t.Errorf("headers: %v", got[1].Header)
 			}
 		})
@@ -453,7 +485,10 @@ func TestAReplyThatTheServerHasOtherwiseIsNotBuiltOn(t *testing.T) {
 	none := llmtest.Say(llmtest.Tool("Read", map[string]any{"n": 1}))
 	none.Shape = []string{"ids_empty"}
 	long := llmtest.Say(llmtest.Part{Tool: "Read", Input: []byte(`{}`), ID: "call_" + strings.Repeat("x", 50)})
-	for name, r := range map[string]llmtest.Reply{"cut": cut, "ids repeated": same, "ids missing": none, "a long id": long} {
+	for name, r := range map[string]llmtest.Reply{
+		"cut": cut, "ids repeated": same, "ids missing": none,
+		"a long id": long,
+	} {
 		k := newTalk(t, llmtest.Options{}, Config{Retry: llm.RetryPolicy{Max: -1}}, r, steps(1)[0])
 		k.step()
 		k.step()

@@ -24,7 +24,8 @@ type socketTurn struct {
 	reply *socketReply // of the latest attempt over a WebSocket
 }
 
-// socketTurn returns nil for a request that goes over HTTP. One without tools is no step of a conversation: nothing follows it.
+// socketTurn returns nil for a request that goes over HTTP. One without tools is no step of a conversation: nothing
+// follows it.
 func (m *model) socketTurn(req *llm.Request, q *responsesRequest) *socketTurn {
 	if m.p.sockets == nil || len(req.Tools) == 0 || len(q.items) == 0 {
 		return nil
@@ -73,16 +74,18 @@ func (t *socketTurn) send(client *http.Client, req *http.Request) (*http.Respons
 	r.add(first)
 	t.reply = r
 	return &http.Response{
-		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, Body: r, ContentLength: -1,
-		Header: http.Header{"Content-Type": {"text/event-stream"}, "X-Request-Id": {r.conn.id}},
+		Status: "200 OK", StatusCode: http.StatusOK, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, Body: r,
+		ContentLength: -1,
+		Header:        http.Header{"Content-Type": {"text/event-stream"}, "X-Request-Id": {r.conn.id}},
 	}, nil
 }
 
-// overHTTP reports failures that say that HTTP is to be used for a request: no connection, or one that the server closed because it does not
-// take the message (RFC 6455, 7.4.1), as it is too big.
+// overHTTP reports failures that say that HTTP is to be used for a request: no connection, or one that the server
+// closed because it does not take the message (RFC 6455, 7.4.1), as it is too big.
 func overHTTP(err error) bool {
 	switch websocket.CloseStatus(err) {
-	case websocket.StatusProtocolError, websocket.StatusUnsupportedData, websocket.StatusInvalidFramePayloadData, websocket.StatusPolicyViolation, websocket.StatusMessageTooBig:
+	case websocket.StatusProtocolError, websocket.StatusUnsupportedData, websocket.StatusInvalidFramePayloadData,
+		websocket.StatusPolicyViolation, websocket.StatusMessageTooBig:
 		return true
 	}
 	return errors.Is(err, errNoSocket)
@@ -104,8 +107,8 @@ type socketReply struct {
 	chain *socketChain // what the server has after it
 }
 
-// next returns the next event. What goes wrong before anything of the reply came, because of what the connection was used for before, is asked
-// again, once, with the whole input on a new connection.
+// next returns the next event. What goes wrong before anything of the reply came, because of what the connection was
+// used for before, is asked again, once, with the whole input on a new connection.
 func (r *socketReply) next() ([]byte, error) {
 	var event []byte
 	var err error
@@ -135,7 +138,8 @@ func (r *socketReply) next() ([]byte, error) {
 	if len(event) > 0 {
 		kind := eventOf(event).Type
 		r.began = r.began || !slices.Contains([]string{"response.created", "response.queued", "response.in_progress"}, kind)
-		r.ended = kind == "response.completed" || kind == "response.incomplete" || kind == "response.failed" || kind == "error"
+		r.ended = kind == "response.completed" || kind == "response.incomplete" || kind == "response.failed" ||
+			kind == "error"
 	}
 	return event, nil
 }
@@ -215,7 +219,8 @@ func (r *socketReply) add(event []byte) {
 	r.buf = append(append([]byte("data: "), event...), "\n\n"...)
 }
 
-// Close implements io.Closer: it keeps the connection after a complete reply, and closes it after any other, also to cancel it.
+// Close implements io.Closer: it keeps the connection after a complete reply, and closes it after any other, also to
+// cancel it.
 func (r *socketReply) Close() error {
 	conn := r.conn
 	if r.conn = nil; conn == nil {
@@ -261,8 +266,8 @@ func (w watchedDecoder) Decode(ctx context.Context) error {
 	return err
 }
 
-// follow returns what the server has after a reply, or nil where it may be something else than what the next request holds: a reply that was
-// cut, or calls whose ids are not the server's.
+// follow returns what the server has after a reply, or nil where it may be something else than what the next request
+// holds: a reply that was cut, or calls whose ids are not the server's.
 func (t *socketTurn) follow(d *responseDecoder) *socketChain {
 	msg := &d.message
 	if d.last == "" || d.renamed || msg.Stop != llm.StopEndTurn && msg.Stop != llm.StopToolUse {
@@ -300,7 +305,10 @@ type socketEvent struct {
 // eventOf reads an event; of the many that carry pieces of the reply only that they are no others.
 func eventOf(event []byte) *socketEvent {
 	e := &socketEvent{}
-	for _, word := range []string{`"response.created"`, `"response.queued"`, `"response.in_progress"`, `"response.completed"`, `"response.incomplete"`, `"response.failed"`, `"error"`} {
+	for _, word := range []string{
+		`"response.created"`, `"response.queued"`, `"response.in_progress"`,
+		`"response.completed"`, `"response.incomplete"`, `"response.failed"`, `"error"`,
+	} {
 		if bytes.Contains(event, []byte(word)) {
 			_ = json.Unmarshal(event, e) // the decoder reports what it cannot read
 			break
@@ -338,7 +346,8 @@ func (e *socketEvent) response(req *http.Request, event []byte, id string) *http
 		}
 	}
 	return &http.Response{
-		Status: fmt.Sprint(e.status()), StatusCode: e.status(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1, Request: req, Header: h,
+		Status: fmt.Sprint(e.status()), StatusCode: e.status(), Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
+		Request: req, Header: h,
 		Body: io.NopCloser(bytes.NewReader(event)), ContentLength: int64(len(event)),
 	}
 }

@@ -24,9 +24,9 @@ const (
 	mostUnreadSize = 16 << 20         // bytes of events that the reader of a reply has not taken yet
 )
 
-// sockets are the WebSockets of a provider, one for each conversation that is under way. A conversation finds its own by its beginning:
-// the one whose last response, and all that led to it, is what the conversation begins with. So two conversations, or two branches
-// of one, never share one at the same time.
+// sockets are the WebSockets of a provider, one for each conversation that is under way. A conversation finds its own
+// by its beginning: the one whose last response, and all that led to it, is what the conversation begins with. So two
+// conversations, or two branches of one, never share one at the same time.
 type sockets struct {
 	clock llm.Clock
 	most  int // breaks in a row; negative: any number
@@ -69,9 +69,11 @@ func (c *socketChain) begins(model string, items [][]byte) int {
 	return n
 }
 
-// take returns the idle connection of a conversation, with the number of items that it has; or nil, and then ok says whether a new one may be
-// opened, which counts from now on.
-func (s *sockets) take(url string, header http.Header, q *responsesRequest, model string, fresh bool) (conn *socketConn, from int, ok bool) {
+// take returns the idle connection of a conversation, with the number of items that it has; or nil, and then ok says
+// whether a new one may be opened, which counts from now on.
+func (s *sockets) take(url string, header http.Header, q *responsesRequest, model string, fresh bool) (
+	conn *socketConn, from int, ok bool,
+) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	now := s.clock.Now()

@@ -90,7 +90,10 @@ var quirks = []quirk{
 	{"mistral", "", func(t *Traits) { t.NoStreamOptions, t.ShortIDs, t.Bridge, t.Reasoning = true, true, true, KeepNone }},
 	{"groq", "", func(t *Traits) { t.EndsWithDone, t.Reasoning = true, KeepNone }},
 	{"togetherai", "", func(t *Traits) { t.EndsWithDone = true }},
-	{"openrouter", "", func(t *Traits) { t.Files, t.EndsWithDone, t.Effort, t.Reasoning = true, true, EffortObject, KeepNone }},
+	{"openrouter", "", func(t *Traits) {
+		t.Files, t.EndsWithDone, t.Effort, t.Reasoning = true, true, EffortObject,
+			KeepNone
+	}},
 	{"openrouter", "", func(t *Traits) { t.MaxTokens = true }},
 	{"vercel", "", func(t *Traits) { t.MaxTokens = true }},
 	{"openrouter", "claude-", func(t *Traits) { t.CacheMarks = true }},
@@ -114,7 +117,8 @@ func reasons(id string) bool {
 	if strings.HasPrefix(id, "gpt-5-chat") || strings.HasPrefix(id, "gpt-5.3-chat") {
 		return false
 	}
-	return strings.HasPrefix(id, "gpt-5") || strings.HasPrefix(id, "codex-") || len(id) > 1 && id[0] == 'o' && id[1] >= '1' && id[1] <= '9'
+	return strings.HasPrefix(id, "gpt-5") || strings.HasPrefix(id, "codex-") || len(id) > 1 && id[0] == 'o' &&
+		id[1] >= '1' && id[1] <= '9'
 }
 
 // responsesOnly reports whether only the Responses API takes a model of OpenAI's (models page, "Endpoints"). From

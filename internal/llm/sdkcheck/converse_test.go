@@ -24,7 +24,8 @@ const claude = "us.anthropic.claude-sonnet-4-5-20250929-v1:0"
 func amazon(address string, c bedrockruntime.HTTPClient) *bedrockruntime.Client {
 	return bedrockruntime.New(bedrockruntime.Options{
 		BaseEndpoint: &address, Region: "us-east-1", HTTPClient: c, RetryMaxAttempts: 1,
-		Credentials: credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", ""), AuthSchemePreference: []string{"sigv4"},
+		Credentials:          credentials.NewStaticCredentialsProvider("AKIDEXAMPLE", "secret", ""),
+		AuthSchemePreference: []string{"sigv4"},
 	})
 }
 
@@ -48,7 +49,8 @@ func TestConverseBodyIsTheSDKs(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer srv.Close()
-	p := ourconverse.New(ourconverse.Config{BaseURL: srv.URL(), Headers: map[string]string{"Authorization": "Bearer " + key}, HTTP: client(t)})
+	p := ourconverse.New(ourconverse.Config{BaseURL: srv.URL(), Headers: map[string]string{"Authorization": "Bearer " +
+		key}, HTTP: client(t)})
 	body := sent(t, p, claude)
 	var ours struct {
 		InferenceConfig struct{ MaxTokens int32 }
@@ -61,34 +63,46 @@ func TestConverseBodyIsTheSDKs(t *testing.T) {
 	theirs := &capture{}
 	_, err := amazon("http://wire", theirs).ConverseStream(t.Context(), &bedrockruntime.ConverseStreamInput{
 		ModelId: aws.String(claude),
-		System:  []types.SystemContentBlock{&types.SystemContentBlockMemberText{Value: "You are careful."}, &types.SystemContentBlockMemberCachePoint{Value: mark}},
+		System: []types.SystemContentBlock{
+			&types.SystemContentBlockMemberText{Value: "You are careful."},
+			&types.SystemContentBlockMemberCachePoint{Value: mark},
+		},
 		ToolConfig: &types.ToolConfiguration{Tools: []types.Tool{
 			&types.ToolMemberToolSpec{Value: types.ToolSpecification{
 				Name: aws.String("Read"), Description: aws.String("Reads a file."),
 				InputSchema: &types.ToolInputSchemaMemberJson{Value: document.NewLazyDocument(map[string]any{
-					"type": "object", "properties": map[string]any{"file_path": map[string]any{"type": "string"}}, "required": []string{"file_path"},
+					"type": "object", "properties": map[string]any{"file_path": map[string]any{"type": "string"}},
+					"required": []string{"file_path"},
 				})},
 			}},
 			&types.ToolMemberCachePoint{Value: mark},
 		}},
-		InferenceConfig:              &types.InferenceConfiguration{MaxTokens: &ours.InferenceConfig.MaxTokens, StopSequences: []string{"END"}},
+		InferenceConfig: &types.InferenceConfiguration{
+			MaxTokens:     &ours.InferenceConfig.MaxTokens,
+			StopSequences: []string{"END"},
+		},
 		AdditionalModelRequestFields: document.NewLazyDocument(ours.Additional),
 		Messages: []types.Message{
 			{Role: types.ConversationRoleUser, Content: []types.ContentBlock{
 				&types.ContentBlockMemberText{Value: "Look."},
-				&types.ContentBlockMemberImage{Value: types.ImageBlock{Format: types.ImageFormatPng, Source: &types.ImageSourceMemberBytes{Value: []byte("png")}}},
+				&types.ContentBlockMemberImage{Value: types.ImageBlock{
+					Format: types.ImageFormatPng,
+					Source: &types.ImageSourceMemberBytes{Value: []byte("png")},
+				}},
 				&types.ContentBlockMemberCachePoint{Value: mark},
 			}},
 			{Role: types.ConversationRoleAssistant, Content: []types.ContentBlock{
 				&types.ContentBlockMemberReasoningContent{Value: &types.ReasoningContentBlockMemberReasoningText{Value: types.ReasoningTextBlock{Text: aws.String("Hm."), Signature: aws.String("c2ln")}}},
 				&types.ContentBlockMemberText{Value: "I read."},
 				&types.ContentBlockMemberToolUse{Value: types.ToolUseBlock{
-					ToolUseId: aws.String("toolu_1"), Name: aws.String("Read"), Input: document.NewLazyDocument(map[string]any{"file_path": "/a"}),
+					ToolUseId: aws.String("toolu_1"), Name: aws.String("Read"),
+					Input: document.NewLazyDocument(map[string]any{"file_path": "/a"}),
 				}},
 			}},
 			{Role: types.ConversationRoleUser, Content: []types.ContentBlock{
 				&types.ContentBlockMemberToolResult{Value: types.ToolResultBlock{
-					ToolUseId: aws.String("toolu_1"), Content: []types.ToolResultContentBlock{&types.ToolResultContentBlockMemberText{Value: "package a"}},
+					ToolUseId: aws.String("toolu_1"),
+					Content:   []types.ToolResultContentBlock{&types.ToolResultContentBlockMemberText{Value: "package a"}},
 				}},
 				&types.ContentBlockMemberCachePoint{Value: mark},
 			}},
@@ -108,8 +122,11 @@ func TestAmazonsSDKUnderstandsTheServer(t *testing.T) {
 	}
 	defer srv.Close()
 	out, err := amazon(srv.URL(), client(t)).ConverseStream(t.Context(), &bedrockruntime.ConverseStreamInput{
-		ModelId:  aws.String(claude),
-		Messages: []types.Message{{Role: types.ConversationRoleUser, Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: "Look."}}}},
+		ModelId: aws.String(claude),
+		Messages: []types.Message{{
+			Role:    types.ConversationRoleUser,
+			Content: []types.ContentBlock{&types.ContentBlockMemberText{Value: "Look."}},
+		}},
 		ToolConfig: &types.ToolConfiguration{Tools: []types.Tool{&types.ToolMemberToolSpec{Value: types.ToolSpecification{
 			Name: aws.String("Read"), Description: aws.String("Reads a file."),
 			InputSchema: &types.ToolInputSchemaMemberJson{Value: document.NewLazyDocument(map[string]any{"type": "object"})},
@@ -122,13 +139,16 @@ func TestAmazonsSDKUnderstandsTheServer(t *testing.T) {
 	if err := out.GetStream().Err(); err != nil {
 		t.Fatal(err)
 	}
-	if text != "Let me look → there." || name != "Read" || !sameInput(input) || stop != types.StopReasonToolUse || usage == 0 {
+	if text != "Let me look → there." || name != "Read" || !sameInput(input) || stop != types.StopReasonToolUse ||
+		usage == 0 {
 		t.Errorf("%q, %s %s, %s, %d tokens", text, name, input, stop, usage)
 	}
 }
 
 // readConverse returns what a stream had.
-func readConverse(out *bedrockruntime.ConverseStreamOutput) (text, name, input string, stop types.StopReason, usage int32) {
+func readConverse(out *bedrockruntime.ConverseStreamOutput) (text, name, input string, stop types.StopReason,
+	usage int32,
+) {
 	for e := range out.GetStream().Events() {
 		switch e := e.(type) {
 		case *types.ConverseStreamOutputMemberContentBlockStart:

@@ -23,8 +23,10 @@ func TestGeminiBodyDecodesIntoTheSDK(t *testing.T) {
 	srv := serve(t, reply(), reply())
 	p := ourgoogle.New(ourgoogle.Config{BaseURL: srv.URL(), APIKey: key, HTTP: client(t)})
 	for _, model := range []string{"gemini-2.5-flash", "gemini-3.1-pro-preview"} {
-		// The mark of a call without a signature is in base64's alphabet for URLs, which the API takes and the SDK does not read.
-		body := bytes.ReplaceAll(sent(t, p, model), []byte("skip_thought_signature_validator"), []byte("skip/thought/signature/validator"))
+		// The mark of a call without a signature is in base64's alphabet for URLs, which the API takes and the SDK does not
+		// read.
+		body := bytes.ReplaceAll(sent(t, p, model), []byte("skip_thought_signature_validator"),
+			[]byte("skip/thought/signature/validator"))
 		var params geminiBody
 		if err := json.Unmarshal(body, &params); err != nil {
 			t.Fatal(err)
@@ -43,7 +45,8 @@ func TestGeminiBodyDecodesIntoTheSDK(t *testing.T) {
 func TestGeminiSDKUnderstandsTheServer(t *testing.T) {
 	srv := serve(t, reply())
 	c, err := genai.NewClient(t.Context(), &genai.ClientConfig{
-		APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: client(t), HTTPOptions: genai.HTTPOptions{BaseURL: srv.URL() + "/"},
+		APIKey: key, Backend: genai.BackendGeminiAPI, HTTPClient: client(t),
+		HTTPOptions: genai.HTTPOptions{BaseURL: srv.URL() + "/"},
 	})
 	if err != nil {
 		t.Fatal(err)
@@ -52,7 +55,10 @@ func TestGeminiSDKUnderstandsTheServer(t *testing.T) {
 	var calls []*genai.FunctionCall
 	config := &genai.GenerateContentConfig{Tools: []*genai.Tool{{FunctionDeclarations: []*genai.FunctionDeclaration{{
 		Name: "Read", Description: "Reads a file.",
-		Parameters: &genai.Schema{Type: genai.TypeObject, Properties: map[string]*genai.Schema{"file_path": {Type: genai.TypeString}}},
+		Parameters: &genai.Schema{
+			Type:       genai.TypeObject,
+			Properties: map[string]*genai.Schema{"file_path": {Type: genai.TypeString}},
+		},
 	}}}}}
 	for r, err := range c.Models.GenerateContentStream(t.Context(), "gemini-2.5-flash", genai.Text("Look."), config) {
 		if err != nil {
@@ -61,7 +67,8 @@ func TestGeminiSDKUnderstandsTheServer(t *testing.T) {
 		text += r.Text()
 		calls = append(calls, r.FunctionCalls()...)
 	}
-	if text != "Let me look → there." || len(calls) != 1 || calls[0].Name != "Read" || calls[0].Args["file_path"] != `/b "c"` {
+	if text != "Let me look → there." || len(calls) != 1 || calls[0].Name != "Read" ||
+		calls[0].Args["file_path"] != `/b "c"` {
 		t.Errorf("%q, %+v", text, calls)
 	}
 }

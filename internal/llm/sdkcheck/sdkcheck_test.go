@@ -59,7 +59,11 @@ func request(host string) *llm.Request {
 		Stop: []string{"END"}, Effort: "medium",
 		Messages: []llm.Message{
 			{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "Look."}, llm.Media{MIME: "image/png", Data: []byte("png")}}},
-			{Role: llm.Assistant, Parts: []llm.Part{llm.Reasoning{Text: "Hm.", Signature: "c2ln", Provider: host}, llm.Text{Text: "I read."}, call}},
+			{Role: llm.Assistant, Parts: []llm.Part{
+				llm.Reasoning{Text: "Hm.", Signature: "c2ln", Provider: host},
+				llm.Text{Text: "I read."},
+				call,
+			}},
 			{Role: llm.User, Parts: []llm.Part{llm.TextResult(call, "package a", false)}},
 		},
 	}
@@ -142,7 +146,8 @@ func TestAnthropicSDKUnderstandsTheServer(t *testing.T) {
 		Model: "claude-sonnet-4-5", MaxTokens: 1000,
 		Messages: []anthropic.MessageParam{anthropic.NewUserMessage(anthropic.NewTextBlock("Look."))},
 		Tools: []anthropic.ToolUnionParam{{OfTool: &anthropic.ToolParam{
-			Name: "Read", InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{"file_path": map[string]any{"type": "string"}}},
+			Name:        "Read",
+			InputSchema: anthropic.ToolInputSchemaParam{Properties: map[string]any{"file_path": map[string]any{"type": "string"}}},
 		}}},
 	})
 	var msg anthropic.Message
@@ -154,7 +159,8 @@ func TestAnthropicSDKUnderstandsTheServer(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(msg.Content) != 2 || msg.Content[0].Text != "Let me look → there." || msg.Content[1].Name != "Read" || string(msg.StopReason) != "tool_use" {
+	if len(msg.Content) != 2 || msg.Content[0].Text != "Let me look → there." || msg.Content[1].Name != "Read" ||
+		string(msg.StopReason) != "tool_use" {
 		t.Errorf("%+v", msg)
 	}
 	sameJSON(t, []byte(`{"file_path":"/b \"c\""}`), msg.Content[1].Input)
@@ -193,7 +199,10 @@ func TestOpenAISDKUnderstandsTheServer(t *testing.T) {
 		Model:    "gpt-4o",
 		Messages: []openai.ChatCompletionMessageParamUnion{openai.UserMessage("Look.")},
 		Tools: []openai.ChatCompletionToolUnionParam{openai.ChatCompletionFunctionTool(openai.FunctionDefinitionParam{
-			Name: "Read", Parameters: openai.FunctionParameters{"type": "object", "properties": map[string]any{"file_path": map[string]any{"type": "string"}}},
+			Name: "Read", Parameters: openai.FunctionParameters{
+				"type":       "object",
+				"properties": map[string]any{"file_path": map[string]any{"type": "string"}},
+			},
 		})},
 	})
 	var acc openai.ChatCompletionAccumulator
@@ -205,7 +214,8 @@ func TestOpenAISDKUnderstandsTheServer(t *testing.T) {
 	if err := stream.Err(); err != nil {
 		t.Fatal(err)
 	}
-	if len(acc.Choices) != 1 || acc.Choices[0].Message.Content != "Let me look → there." || acc.Choices[0].FinishReason != "tool_calls" {
+	if len(acc.Choices) != 1 || acc.Choices[0].Message.Content != "Let me look → there." ||
+		acc.Choices[0].FinishReason != "tool_calls" {
 		t.Fatalf("%+v", acc.Choices)
 	}
 	calls := acc.Choices[0].Message.ToolCalls
@@ -246,7 +256,8 @@ func TestResponsesSDKUnderstandsTheServer(t *testing.T) {
 			responses.ResponseInputItemParamOfMessage("Look.", responses.EasyInputMessageRoleUser),
 		}},
 		Tools: []responses.ToolUnionParam{responses.ToolParamOfFunction("Read",
-			map[string]any{"type": "object", "properties": map[string]any{"file_path": map[string]any{"type": "string"}}}, false)},
+			map[string]any{"type": "object", "properties": map[string]any{"file_path": map[string]any{"type": "string"}}},
+			false)},
 	})
 	var text string
 	var last responses.Response

@@ -14,8 +14,8 @@ type arrivals struct {
 	dir os.FileInfo // the watched folder: another one may take its path
 }
 
-// since returns the names that appeared since the last call. All means that it returns all that are there instead: at the first call, and
-// whenever the kernel cannot say.
+// since returns the names that appeared since the last call. All means that it returns all that are there instead: at
+// the first call, and whenever the kernel cannot say.
 func (a *arrivals) since(dir string) (names []string, all bool) {
 	fi, err := os.Stat(dir)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"testing"
 )
 
-// Each line leaves something behind that git or an agent would run outside, or reads a secret. After it, a user's git in the
-// project must not have run the planted program.
+// Each line leaves something behind that git or an agent would run outside, or reads a secret. After it, a user's git
+// in the project must not have run the planted program.
 func TestLinksAndConfigurationOpenNoWayAround(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -21,7 +21,10 @@ func TestLinksAndConfigurationOpenNoWayAround(t *testing.T) {
 		line    string
 		fails   bool // the line itself is refused
 	}{
-		"a planted commondir": {nil, `cp -r .git evil && printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "touch RAN"\n' >evil/config && echo ../evil >.git/commondir`, false},
+		"a planted commondir": {
+			nil,
+			`cp -r .git evil && printf '[core]\n\trepositoryformatversion = 0\n\tfsmonitor = "touch RAN"\n' >evil/config && echo ../evil >.git/commondir`, false,
+		},
 		"a folder of hooks that the configuration names": {func(t *testing.T, p place) {
 			gitIn(t, p.dir, "config", "core.hooksPath", "my-hooks")
 			write(t, p.dir+"/my-hooks/README", "hooks")

@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
-// BenchmarkStart is the time of true: without a sandbox, in a requested one, and in the default one with and without the machine's
-// network.
+// BenchmarkStart is the time of true: without a sandbox, in a requested one, and in the default one with and without
+// the machine's network.
 func BenchmarkStart(b *testing.B) {
 	dir := b.TempDir()
 	state, err := os.MkdirTemp("/var/tmp", "lathe-bench-")
@@ -23,9 +23,17 @@ func BenchmarkStart(b *testing.B) {
 	for _, tt := range []struct {
 		name, flag string
 		n          boundary.Network
-	}{{"plain", "off", boundary.Network{}}, {"requested", "workspace", boundary.Network{}}, {"default", "", boundary.Network{}}, {"default network", "", boundary.Network{Unattended: true, Approved: true}}} {
+	}{
+		{"plain", "off", boundary.Network{}},
+		{"requested", "workspace", boundary.Network{}},
+		{"default", "", boundary.Network{}},
+		{"default network", "", boundary.Network{Unattended: true, Approved: true}},
+	} {
 		b.Run(tt.name, func(b *testing.B) {
-			box, err := boundary.Open(boundary.Options{Flag: tt.flag, Dir: dir, Home: dir, State: state + "/state", Cache: state + "/cache"})
+			box, err := boundary.Open(boundary.Options{
+				Flag: tt.flag, Dir: dir, Home: dir, State: state + "/state",
+				Cache: state + "/cache",
+			})
 			if err != nil {
 				b.Skip(err)
 			}

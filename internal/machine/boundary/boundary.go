@@ -1,15 +1,16 @@
-// Package boundary makes the sandbox of a session: it derives the policy that package confine enforces on commands from the
-// settings, the working folders and the machine.
+// Package boundary makes the sandbox of a session: it derives the policy that package confine enforces on commands from
+// the settings, the working folders and the machine.
 //
-// The words: [Settings] are the setting sandbox; a [Boundary] is an instance's sandbox, with the temporary folder and the
-// caches that its commands share; a watch detects protected names that a command created.
+// The words: [Settings] are the setting sandbox; a [Boundary] is an instance's sandbox, with the temporary folder and
+// the caches that its commands share; a watch detects protected names that a command created.
 //
 // Promises:
 //
-//   - A boundary requested by flag or with failIfUnavailable is in the tier full, or Ready and Open fail. Otherwise Note names the
+//   - A boundary requested by flag or with failIfUnavailable is in the tier full, or Ready and Open fail. Otherwise
+//     Note names the
 //     weakness.
-//   - Without a request there is a default boundary where the tier full is there, and none elsewhere. It is looked for at the first
-//     command. It leaves to the permissions whatever everyday work needs outside: see default.go.
+//   - Without a request there is a default boundary where the tier full is there, and none elsewhere. It is looked for
+//     at the first command. It leaves to the permissions whatever everyday work needs outside: see default.go.
 //   - A protected name that did not exist could not be mounted over; if a command creates it, it is set aside when the
 //     command ends.
 //   - Nothing in a repository widens the boundary: its paths come from the folders themselves and the user's settings.
@@ -35,16 +36,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// Settings are the setting sandbox, in Claude Code's form, with a mode. A path is absolute, begins with ~/ or is relative to
-// the instance's folder.
+// Settings are the setting sandbox, in Claude Code's form, with a mode. A path is absolute, begins with ~/ or is
+// relative to the instance's folder.
 type Settings struct {
 	Enabled           *bool        `json:"enabled"` // nil: the default boundary
 	Mode              confine.Mode `json:"mode"`    // read-only or workspace; empty: workspace
 	FailIfUnavailable bool         `json:"failIfUnavailable"`
 	AutoAllow         bool         `json:"autoAllowBashIfSandboxed"` // confined commands run unasked, in the tier Full
-	AllowOutside      *bool        `json:"allowUnsandboxedCommands"` // the user may let a refused command run once outside; nil: yes
-	Excluded          []string     `json:"excludedCommands"`         // patterns of rules on Bash: commands that run outside
-	Filesystem        struct {
+	// the user may let a refused command run once outside; nil: yes
+	AllowOutside *bool    `json:"allowUnsandboxedCommands"`
+	Excluded     []string `json:"excludedCommands"` // patterns of rules on Bash: commands that run outside
+	Filesystem   struct {
 		AllowWrite []string `json:"allowWrite"`
 		DenyWrite  []string `json:"denyWrite"`
 		DenyRead   []string `json:"denyRead"`
@@ -54,11 +56,12 @@ type Settings struct {
 		AllowAllUnixSockets bool     `json:"allowAllUnixSockets"`
 		AllowUnixSockets    []string `json:"allowUnixSockets"`  // paths of sockets of programs outside, in the tier Full
 		AllowLocalBinding   bool     `json:"allowLocalBinding"` // servers inside are reached on the machine's loopback
-		HTTPProxyPort       int      `json:"httpProxyPort"`     // of a proxy of the user's on this machine; it decides on the hosts
-		SOCKSProxyPort      int      `json:"socksProxyPort"`    // as HTTPProxyPort, for SOCKS
-		AllowedDomains      []string `json:"allowedDomains"`    // patterns of netproxy
-		DeniedDomains       []string `json:"deniedDomains"`     // patterns of netproxy
-		StrictAllowlist     bool     `json:"strictAllowlist"`   // never ask about a host
+		// of a proxy of the user's on this machine; it decides on the hosts
+		HTTPProxyPort   int      `json:"httpProxyPort"`
+		SOCKSProxyPort  int      `json:"socksProxyPort"`  // as HTTPProxyPort, for SOCKS
+		AllowedDomains  []string `json:"allowedDomains"`  // patterns of netproxy
+		DeniedDomains   []string `json:"deniedDomains"`   // patterns of netproxy
+		StrictAllowlist bool     `json:"strictAllowlist"` // never ask about a host
 	} `json:"network"`
 }
 
@@ -174,13 +177,14 @@ func (b *Boundary) Ready() error {
 		return nil
 	}
 	if s := b.support(); s.Tier < confine.Full && (b.o.Flag != "" || b.s.FailIfUnavailable) {
-		return fmt.Errorf("the requested sandbox is not available: %s; leave out --sandbox and sandbox.failIfUnavailable to run without it", s.Why)
+		return fmt.Errorf("the requested sandbox is not available: %s; leave out --sandbox and sandbox.failIfUnavailable "+
+			"to run without it", s.Why)
 	}
 	return nil
 }
 
-// BypassForbidden returns an error if the mode bypassPermissions is refused: the current settings request a sandbox, and
-// this session does not have the full one. In any other case it returns the result of otherwise.
+// BypassForbidden returns an error if the mode bypassPermissions is refused: the current settings request a sandbox,
+// and this session does not have the full one. In any other case it returns the result of otherwise.
 func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() error) error {
 	var s Settings
 	if len(settings) > 0 {
@@ -191,7 +195,8 @@ func (b *Boundary) BypassForbidden(settings json.RawMessage, otherwise func() er
 	if s.Enabled == nil || !*s.Enabled || b != nil && b.support().Tier == confine.Full {
 		return otherwise()
 	}
-	return errors.New("the mode bypassPermissions is refused: the settings request a sandbox, and this session runs without the full one; " +
+	return errors.New("the mode bypassPermissions is refused: the settings request a sandbox, and this session runs " +
+		"without the full one; " +
 		"use another mode, or see lathe sandbox status")
 }
 
@@ -201,7 +206,8 @@ func (b *Boundary) Mode() confine.Mode { return b.mode }
 // Support returns the tier that enforces the boundary.
 func (b *Boundary) Support() confine.Support { return b.support() }
 
-// Note returns one line that says why the boundary is weaker than requested; "" in the tier full, and if nobody requested it.
+// Note returns one line that says why the boundary is weaker than requested; "" in the tier full, and if nobody
+// requested it.
 func (b *Boundary) Note() string {
 	if b.standard {
 		return ""
@@ -212,9 +218,11 @@ func (b *Boundary) Note() string {
 	case confine.Seatbelt:
 		return "sandbox: the tier is seatbelt: commands share the machine's processes and loopback, and reach no host"
 	case confine.Restricted:
-		return "sandbox: the tier is restricted: commands write in the working folders only, but read all of your files and reach the network"
+		return "sandbox: the tier is restricted: commands write in the working folders only, but read all of your files " +
+			"and reach the network"
 	case confine.Landlock:
-		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command reaches the network, not even loopback: " + b.support().Why
+		return "sandbox: only the tier landlock is available: protected and secret files are not guarded, and no command " +
+			"reaches the network, not even loopback: " + b.support().Why
 	}
 	return "sandbox: commands are not confined: " + b.support().Why
 }
@@ -265,8 +273,8 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 	return b.ForCopy(folders, n, func(path string) string { return path })
 }
 
-// ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for one in
-// the project, and any other path as it is.
+// ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for
+// one in the project, and any other path as it is.
 func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) string) (*Run, error) {
 	since := b.overlap.now()
 	temp, err := b.Temp()
@@ -294,7 +302,8 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
 	p.Mask = append(p.Mask, b.both(moved, b.s.Filesystem.DenyRead)...)
 	for _, secret := range b.secrets() {
-		if !slices.ContainsFunc(p.Write, func(dir string) bool { return within(dir, secret) }) { // a working folder is not hidden
+		// a working folder is not hidden
+		if !slices.ContainsFunc(p.Write, func(dir string) bool { return within(dir, secret) }) {
 			p.Mask = append(p.Mask, secret)
 		}
 	}
@@ -420,8 +429,8 @@ func openFolders(dir string) {
 	})
 }
 
-// Environ returns the variables that point programs at writable caches. The user's own caches are read-only inside, so that
-// nothing a command plants there runs outside.
+// Environ returns the variables that point programs at writable caches. The user's own caches are read-only inside, so
+// that nothing a command plants there runs outside.
 func (r *Run) Environ() map[string]string {
 	if r.Policy.Mode != confine.Workspace {
 		return nil
@@ -433,7 +442,8 @@ func (r *Run) Environ() map[string]string {
 		}
 	}
 	env := map[string]string{
-		"XDG_CACHE_HOME": cache, "GOCACHE": cache + "/go-build", "npm_config_cache": cache + "/npm", "PIP_CACHE_DIR": cache + "/pip",
+		"XDG_CACHE_HOME": cache, "GOCACHE": cache + "/go-build", "npm_config_cache": cache + "/npm", "PIP_CACHE_DIR": cache +
+			"/pip",
 		"GOMODCACHE": cache + "/go-mod", "CARGO_HOME": cache + "/cargo", "GOPROXY": r.b.goProxy(),
 	}
 	if len(r.Policy.Overlay) > 0 {
@@ -442,8 +452,8 @@ func (r *Run) Environ() map[string]string {
 	return env
 }
 
-// PrivateFile returns the path of a file that lathe shares with this command, and with no other confined one: outside, and inside the
-// sandbox. Done removes it.
+// PrivateFile returns the path of a file that lathe shares with this command, and with no other confined one: outside,
+// and inside the sandbox. Done removes it.
 func (r *Run) PrivateFile(name string) (outside, inside string) {
 	outside = filepath.Join(r.Policy.Private, name)
 	if r.Support.Tier == confine.Full {

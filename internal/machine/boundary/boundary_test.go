@@ -26,7 +26,8 @@ func newPlace(t *testing.T) place {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error { // a link that a test made can lead anywhere
+		// a link that a test made can lead anywhere
+		_ = filepath.WalkDir(dir, func(path string, e os.DirEntry, err error) error {
 			if err == nil && e.IsDir() {
 				return os.Chmod(path, 0o700)
 			}
@@ -46,7 +47,10 @@ func newPlace(t *testing.T) place {
 }
 
 func (p place) options(flag, settings string) boundary.Options {
-	return boundary.Options{Settings: []byte(settings), Flag: flag, Dir: p.dir, Home: p.home, Config: p.config, State: p.state, Cache: p.cache}
+	return boundary.Options{
+		Settings: []byte(settings), Flag: flag, Dir: p.dir, Home: p.home, Config: p.config,
+		State: p.state, Cache: p.cache,
+	}
 }
 
 // open skips where the machine has no full sandbox.
@@ -93,7 +97,8 @@ func start(t *testing.T, c *boundary.Run, dir, line string) (code int, out strin
 	defer r.Close()
 	var buf bytes.Buffer
 	exit, err := r.Run(t.Context(), sandbox.Spec{
-		Argv: []string{"bash", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &buf, Stderr: &buf, Confine: c.Confinement,
+		Argv: []string{"bash", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &buf,
+		Stderr: &buf, Confine: c.Confinement,
 	})
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
@@ -105,7 +110,8 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
 	c := exec.Command("git", args...)
 	c.Dir = dir
-	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A", "GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com")
+	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1", "GIT_AUTHOR_NAME=A",
+		"GIT_AUTHOR_EMAIL=a@example.com", "GIT_COMMITTER_NAME=A", "GIT_COMMITTER_EMAIL=a@example.com")
 	out, err := c.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v\n%s", args, err, out)
@@ -115,12 +121,16 @@ func gitIn(t *testing.T, dir string, args ...string) string {
 
 func TestTheSandboxCanBeSwitchedOff(t *testing.T) {
 	p := newPlace(t)
-	for _, o := range []boundary.Options{p.options("off", ""), p.options("off", `{"enabled": true}`), p.options("", `{"enabled": false, "failIfUnavailable": true}`)} {
+	for _, o := range []boundary.Options{
+		p.options("off", ""), p.options("off", `{"enabled": true}`),
+		p.options("", `{"enabled": false, "failIfUnavailable": true}`),
+	} {
 		if b, err := boundary.Open(o); b != nil || err != nil {
 			t.Errorf("%s %s: got %v, %v", o.Flag, o.Settings, b, err)
 		}
 	}
-	if _, err := boundary.Open(p.options("tight", "")); err == nil || !strings.Contains(err.Error(), "read-only, workspace") {
+	if _, err := boundary.Open(p.options("tight", "")); err == nil || !strings.Contains(err.Error(),
+		"read-only, workspace") {
 		t.Errorf("got %v", err)
 	}
 }
@@ -138,7 +148,8 @@ func TestAMissingTierIsAnErrorOrANote(t *testing.T) {
 		o := p.options("", `{"enabled": true}`)
 		o.Detect = func() confine.Support { return s }
 		b, err := boundary.Open(o)
-		if err != nil || !strings.Contains(b.Note(), "no kernel") || b.BypassForbidden(o.Settings, func() error { return nil }) == nil || b.Confined() != (s.Tier == confine.Landlock) {
+		if err != nil || !strings.Contains(b.Note(), "no kernel") || b.BypassForbidden(o.Settings,
+			func() error { return nil }) == nil || b.Confined() != (s.Tier == confine.Landlock) {
 			t.Errorf("%v: got %v, %v", s.Tier, b, err)
 		}
 	}
@@ -148,7 +159,10 @@ func TestAMissingTierIsAnErrorOrANote(t *testing.T) {
 func TestCommandsRunUnaskedInTheFullTierOnly(t *testing.T) {
 	p := newPlace(t)
 	for _, tier := range []confine.Tier{confine.None, confine.Landlock, confine.Full} {
-		for settings, allowed := range map[string]bool{`{"enabled": true}`: false, `{"enabled": true, "autoAllowBashIfSandboxed": true}`: true, `{"autoAllowBashIfSandboxed": true}`: true} {
+		for settings, allowed := range map[string]bool{
+			`{"enabled": true}`: false,
+			`{"enabled": true, "autoAllowBashIfSandboxed": true}`: true, `{"autoAllowBashIfSandboxed": true}`: true,
+		} {
 			o := p.options("", settings)
 			o.Detect = func() confine.Support { return confine.Support{Tier: tier, Why: "of the test"} }
 			b, err := boundary.Open(o)
@@ -167,12 +181,14 @@ func TestCommandsRunUnaskedInTheFullTierOnly(t *testing.T) {
 
 func TestSecretsCannotBeReadInside(t *testing.T) {
 	p := newPlace(t)
-	for _, name := range []string{p.dir + "/.env", p.dir + "/.env.local", p.home + "/.ssh/id", p.config + "/settings.json", p.home + "/more"} {
+	for _, name := range []string{p.dir + "/.env", p.dir + "/.env.local", p.home + "/.ssh/id", p.config +
+		"/settings.json", p.home + "/more"} {
 		write(t, name, "secret-of-mine")
 	}
 	write(t, p.dir+"/.env.example", "example")
 	b := p.open(t, `{"enabled": true, "filesystem": {"denyRead": ["~/more"]}}`)
-	_, out, _, _ := run(t, b, p.dir, "cat .env .env.local ~/x "+p.home+"/.ssh/id "+p.config+"/settings.json "+p.home+"/more; ls "+p.home+"/.ssh; cat .env.example")
+	_, out, _, _ := run(t, b, p.dir, "cat .env .env.local ~/x "+p.home+"/.ssh/id "+p.config+"/settings.json "+p.home+
+		"/more; ls "+p.home+"/.ssh; cat .env.example")
 	if strings.Contains(out, "secret-of-mine") || !strings.Contains(out, "example") || strings.Contains(out, "\nid\n") {
 		t.Errorf("got %s", out)
 	}
@@ -210,7 +226,9 @@ func TestPlantedFilesAreSetAside(t *testing.T) {
 		t.Fatal(err)
 	}
 	b := p.open(t, `{"enabled": true}`)
-	_, out, notes, _ := run(t, b, p.dir, `mkdir .git/hooks .vscode && echo x >.git/hooks/pre-commit && echo '{}' >.vscode/tasks.json && ln -sfn /etc .idea && echo '{}' >.mcp.json`)
+	_, out, notes,
+		_ := run(t, b, p.dir,
+		`mkdir .git/hooks .vscode && echo x >.git/hooks/pre-commit && echo '{}' >.vscode/tasks.json && ln -sfn /etc .idea && echo '{}' >.mcp.json`)
 	if len(notes) != 4 {
 		t.Fatalf("got %q: %s", notes, out)
 	}
@@ -235,7 +253,8 @@ func TestARepositoryMadeInsideStays(t *testing.T) {
 	if err := os.RemoveAll(p.dir + "/.git"); err != nil {
 		t.Fatal(err)
 	}
-	if _, out, notes, _ = run(t, b, p.dir, "git init -q . && git config core.fsmonitor ./x"); len(notes) != 1 || !strings.Contains(notes[0], ".git/config") {
+	if _, out, notes, _ = run(t, b, p.dir, "git init -q . && git config core.fsmonitor ./x"); len(notes) != 1 ||
+		!strings.Contains(notes[0], ".git/config") {
 		t.Errorf("a program in the configuration: %q: %s", notes, out)
 	}
 }
@@ -272,7 +291,10 @@ func TestAGitFileDoesNotOpenAnotherFolder(t *testing.T) {
 	gitIn(t, other, "init", "-q")
 	gitIn(t, other, "-c", "user.name=u", "-c", "user.email=u@example.com", "commit", "-q", "--allow-empty", "-m", "x")
 	gitIn(t, other, "worktree", "add", "-q", p.home+"/tree")
-	for name, text := range map[string]string{"HEAD": "ref: refs/heads/main\n", "commondir": other + "/.git\n", "gitdir": p.dir + "/.git\n"} {
+	for name, text := range map[string]string{
+		"HEAD": "ref: refs/heads/main\n", "commondir": other + "/.git\n",
+		"gitdir": p.dir + "/.git\n",
+	} {
 		write(t, p.dir+"/own/"+name, text)
 		if name != "gitdir" {
 			write(t, other+"/.git/worktrees/half/"+name, text)
@@ -280,7 +302,8 @@ func TestAGitFileDoesNotOpenAnotherFolder(t *testing.T) {
 	}
 	b := p.open(t, `{"enabled": true}`)
 	for what, named := range map[string]string{
-		"a repository": other + "/.git", "another's work tree": other + "/.git/worktrees/tree", "one that does not say whose it is": other + "/.git/worktrees/half",
+		"a repository": other + "/.git", "another's work tree": other + "/.git/worktrees/tree",
+		"one that does not say whose it is":     other + "/.git/worktrees/half",
 		"a folder here that names a repository": p.dir + "/own",
 	} {
 		write(t, p.dir+"/.git", "gitdir: "+named+"\n")
@@ -297,7 +320,8 @@ func TestEverydayProgramsWorkInside(t *testing.T) {
 	p := newPlace(t)
 	write(t, p.dir+"/go.mod", "module example.com/x\n\ngo 1.21\n")
 	write(t, p.dir+"/main.go", "package main\n\nfunc main() { println(\"built\") }\n")
-	write(t, p.dir+"/main_test.go", "package main\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) {\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n")
+	write(t, p.dir+"/main_test.go", "package main\n\nimport (\n\t\"os\"\n\t\"testing\"\n)\n\nfunc TestIt(t *testing.T) "+
+		"{\n\tif err := os.WriteFile(t.TempDir()+\"/x\", nil, 0o600); err != nil {\n\t\tt.Fatal(err)\n\t}\n}\n")
 	write(t, p.dir+"/c/x.c", "#include <stdio.h>\nint main(void) { puts(\"compiled\"); return 0; }\n")
 	write(t, p.dir+"/c/Makefile", "all:\n\t@$(CC) -o x x.c && ./x\n")
 	b := p.open(t, `{"enabled": true}`)
@@ -305,8 +329,14 @@ func TestEverydayProgramsWorkInside(t *testing.T) {
 		{"go", "go build -o x . && ./x && go test -vet=off .", "built"},
 		{"gcc", "cd c && gcc -g -o x x.c && ./x", "compiled"},
 		{"make", "make -C c", "compiled"},
-		{"python3", `python3 -c 'import tempfile, subprocess, multiprocessing, socket; tempfile.TemporaryFile(); s = socket.socketpair(); p = multiprocessing.Pool(2); print(p.map(abs, [-7])); print(subprocess.check_output(["echo", "spawned"]))'`, "[7]\nb'spawned"},
-		{"node", `node -e 'require("child_process").exec("echo spawned", (e, out) => { require("http").createServer((q, r) => r.end("served")).listen(0, "127.0.0.1", function () { require("http").get({port: this.address().port, host: "127.0.0.1"}, r => { r.on("data", d => { console.log(out + d); process.exit(0) }) }) }) })'`, "spawned\nserved"},
+		{
+			"python3",
+			`python3 -c 'import tempfile, subprocess, multiprocessing, socket; tempfile.TemporaryFile(); s = socket.socketpair(); p = multiprocessing.Pool(2); print(p.map(abs, [-7])); print(subprocess.check_output(["echo", "spawned"]))'`, "[7]\nb'spawned",
+		},
+		{
+			"node",
+			`node -e 'require("child_process").exec("echo spawned", (e, out) => { require("http").createServer((q, r) => r.end("served")).listen(0, "127.0.0.1", function () { require("http").get({port: this.address().port, host: "127.0.0.1"}, r => { r.on("data", d => { console.log(out + d); process.exit(0) }) }) }) })'`, "spawned\nserved",
+		},
 		{"gdb", `gdb -q -batch -ex 'break main' -ex run -ex bt c/x`, "main ()"},
 		{"script", `script -qec 'tty' /dev/null`, "/dev/pts/"},
 	} {
@@ -328,7 +358,8 @@ func TestPathsOfTheSettingsHoldInACopyOfTheProject(t *testing.T) {
 	tree := p.dir + ".worktrees/1"
 	write(t, tree+"/hidden/a", "secret")
 	write(t, tree+"/kept", "kept")
-	c, err := b.ForCopy([]string{tree}, boundary.Network{}, func(path string) string { return strings.Replace(path, p.dir, tree, 1) })
+	c, err := b.ForCopy([]string{tree}, boundary.Network{},
+		func(path string) string { return strings.Replace(path, p.dir, tree, 1) })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -336,7 +367,8 @@ func TestPathsOfTheSettingsHoldInACopyOfTheProject(t *testing.T) {
 	defer r.Close()
 	var out bytes.Buffer
 	_, err = r.Run(t.Context(), sandbox.Spec{
-		Argv: []string{"sh", "-c", "cat hidden/a; echo x > kept; echo x > free"}, Dir: tree, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &out, Stderr: &out, Confine: c.Confinement,
+		Argv: []string{"sh", "-c", "cat hidden/a; echo x > kept; echo x > free"}, Dir: tree,
+		Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &out, Stderr: &out, Confine: c.Confinement,
 	})
 	c.Done()
 	if err != nil || strings.Contains(out.String(), "secret") {

@@ -7,7 +7,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// onChange calls changed after each change of a file in its folder, until stop returns. Without the kernel's help it never does.
+// onChange calls changed after each change of a file in its folder, until stop returns. Without the kernel's help it
+// never does.
 func onChange(path string, changed func()) (stop func()) {
 	fd, err := unix.InotifyInit1(unix.IN_CLOEXEC | unix.IN_NONBLOCK)
 	if err != nil {

@@ -11,7 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
 )
 
-// The exceptions of the default sandbox lead no further: its /tmp, its git configuration, its Unix sockets and the machine's network.
+// The exceptions of the default sandbox lead no further: its /tmp, its git configuration, its Unix sockets and the
+// machine's network.
 func TestTheDefaultSandboxesExceptionsOpenNothingElse(t *testing.T) {
 	p := newPlace(t)
 	b := p.open(t, "")
@@ -26,10 +27,14 @@ func TestTheDefaultSandboxesExceptionsOpenNothingElse(t *testing.T) {
 	defer os.Remove(inTmp.Name())
 	for _, line := range []string{
 		"echo evil >" + inTmp.Name() + "; rm -f " + inTmp.Name(), "mv " + inTmp.Name() + " /tmp/elsewhere",
-		"cat " + p.home + "/.ssh/id " + p.dir + "/.env", "echo evil >" + p.home + "/mine", "ls -R " + p.cache + "/sandbox/tmp | grep -q secret",
-		"mv .git gone; mkdir -p .git/hooks && echo evil >.git/hooks/pre-commit", "rm -rf .git/hooks; ln -s " + p.home + " .git/hooks",
-		"rm -f .git/config; ln -s " + p.home + "/mine .git/config; echo evil >>.git/config", "rm -f .git/config; mkfifo .git/config",
-		"printf '[core]\\n\\tfsmonitor = evil\\n' >>.git/config; sleep 0.2; cat .git/config", "git config --local include.path ../evil; git config alias.x '!evil'",
+		"cat " + p.home + "/.ssh/id " + p.dir + "/.env", "echo evil >" + p.home + "/mine", "ls -R " + p.cache +
+			"/sandbox/tmp | grep -q secret",
+		"mv .git gone; mkdir -p .git/hooks && echo evil >.git/hooks/pre-commit", "rm -rf .git/hooks; ln -s " + p.home +
+			" .git/hooks",
+		"rm -f .git/config; ln -s " + p.home + "/mine .git/config; echo evil >>.git/config",
+		"rm -f .git/config; mkfifo .git/config",
+		"printf '[core]\\n\\tfsmonitor = evil\\n' >>.git/config; sleep 0.2; cat .git/config",
+		"git config --local include.path ../evil; git config alias.x '!evil'",
 		"mkdir -p .claude .lathe .vscode; echo evil >.envrc", "kill -9 " + "$PPID 1", "(setsid sleep 1000 &)",
 	} {
 		r, err := b.For([]string{p.dir}, boundary.Network{Unattended: true, Approved: true})

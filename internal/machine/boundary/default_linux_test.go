@@ -26,7 +26,8 @@ func TestTheDefaultSandboxIsLookedForAtTheFirstCommand(t *testing.T) {
 	if err != nil || b.Name() != "default" || b.Note() != "" || b.Runner().Readers != nil || probes != 0 {
 		t.Fatalf("%v, %q, %d probes", err, b.Name(), probes)
 	}
-	if b.Confined() || b.Word() != "no sandbox" || b.Enforced() != "" || probes != 1 || !strings.Contains(b.Describe(), "no namespaces") {
+	if b.Confined() || b.Word() != "no sandbox" || b.Enforced() != "" || probes != 1 || !strings.Contains(b.Describe(),
+		"no namespaces") {
 		t.Errorf("in a weaker tier: %v, %q, %d probes, %s", b.Confined(), b.Word(), probes, b.Describe())
 	}
 	o.Settings = []byte(`{"failIfUnavailable": true}`)
@@ -121,7 +122,8 @@ func TestAHarmfulGitSettingIsUndone(t *testing.T) {
 	}
 	for line, want := range map[string]string{
 		"git config core.fsmonitor ./evil": "core.fsmonitor", "git config user.name B": "",
-		"rm .git/config; mkdir .git/config": "set aside", "rm .git/config; ln -s ../evil .git/config": "set aside", "rm .git/config": "",
+		"rm .git/config; mkdir .git/config": "set aside", "rm .git/config; ln -s ../evil .git/config": "set aside",
+		"rm .git/config": "",
 	} {
 		if err := os.RemoveAll(config); err != nil {
 			t.Fatal(err)
@@ -137,7 +139,8 @@ func TestAHarmfulGitSettingIsUndone(t *testing.T) {
 		}
 		notes := strings.Join(r.Done(), "\n")
 		now, err := os.ReadFile(config)
-		if err != nil || !strings.Contains(notes, want) || want != "" && string(now) != string(old) || want == "" && notes != "" {
+		if err != nil || !strings.Contains(notes, want) || want != "" && string(now) != string(old) || want == "" &&
+			notes != "" {
 			t.Errorf("%s: %v, %q, now %s", line, err, notes, now)
 		}
 	}
@@ -152,7 +155,10 @@ func TestCommandsThatNeedTheOutsideRunThere(t *testing.T) {
 			return !slices.ContainsFunc(all, func(p string) bool { return !slices.Contains(patterns, p) })
 		}
 		own := func() bool { return false }
-		return boundary.Line{Programs: strings.Fields(programs), Writes: writes, Covered: covers, Excluded: covers, Foreign: own}
+		return boundary.Line{
+			Programs: strings.Fields(programs), Writes: writes, Covered: covers, Excluded: covers,
+			Foreign: own,
+		}
 	}
 	for _, tt := range []struct {
 		line boundary.Line
@@ -190,7 +196,9 @@ func TestAForkBombIsBounded(t *testing.T) {
 	r.Policy.Processes = 350 // the kernel takes none below 301
 	defer r.Done()
 	// It forks until it cannot. The other shell counts by itself, since it could not start a program either.
-	code, out := start(t, r, p.dir, `sh -c 'for i in $(seq 1000); do sleep 1000 & done' 2>err; set -- /proc/[0-9]*; echo $# >count`)
+	code,
+		out := start(t, r, p.dir,
+		`sh -c 'for i in $(seq 1000); do sleep 1000 & done' 2>err; set -- /proc/[0-9]*; echo $# >count`)
 	count, _ := os.ReadFile(filepath.Join(p.dir, "count"))
 	fault, _ := os.ReadFile(filepath.Join(p.dir, "err"))
 	n, _ := strconv.Atoi(strings.TrimSpace(string(count)))
@@ -198,6 +206,7 @@ func TestAForkBombIsBounded(t *testing.T) {
 		t.Fatalf("the bomb did not go off: %d: %s %s %s", code, out, count, fault)
 	}
 	if n > 350 {
-		t.Skipf("this kernel does not limit the processes of a PID namespace (Linux 6.14), and root is not held to RLIMIT_NPROC: %d processes", n)
+		t.Skipf("this kernel does not limit the processes of a PID namespace (Linux 6.14), and root is not held to "+
+			"RLIMIT_NPROC: %d processes", n)
 	}
 }

@@ -26,7 +26,8 @@ func (b *Boundary) Enforced() string {
 	return b.support().Tier.String() + " " + string(b.mode)
 }
 
-// Word is the boundary in the status line. "" without one, and while the default one has not been looked for: Word starts that.
+// Word is the boundary in the status line. "" without one, and while the default one has not been looked for: Word
+// starts that.
 func (b *Boundary) Word() string {
 	switch {
 	case b == nil:
@@ -51,11 +52,13 @@ func (b *Boundary) Word() string {
 // Describe returns a Markdown list of the boundary's facts, for people.
 func (b *Boundary) Describe() string {
 	if b == nil {
-		return "Commands run without the sandbox: it is switched off. `lathe sandbox status` shows what this machine offers.\n"
+		return "Commands run without the sandbox: it is switched off. `lathe sandbox status` shows what this machine " +
+			"offers.\n"
 	}
 	var out strings.Builder
 	if b.standard && !b.Confined() {
-		return "Commands run without the sandbox, which is on by default only in the tier full: " + code(b.support().Why) + "\n"
+		return "Commands run without the sandbox, which is on by default only in the tier full: " + code(b.support().Why) +
+			"\n"
 	}
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&out, "- %s: %s\n", name, fmt.Sprintf(format, args...))
@@ -79,7 +82,8 @@ func (b *Boundary) Describe() string {
 	case b.s.Network.HTTPProxyPort+b.s.Network.SOCKSProxyPort > 0:
 		row("network", "a proxy of yours decides, at port %d", b.s.Network.HTTPProxyPort+b.s.Network.SOCKSProxyPort)
 	case b.standard && !b.strictNetwork():
-		row("network", "package registries, hosts that an approved command names, and others that you allow%s; the machine's own where nobody can be asked", list(": ", b.s.Network.AllowedDomains))
+		row("network", "package registries, hosts that an approved command names, and others that you allow%s; the "+
+			"machine's own where nobody can be asked", list(": ", b.s.Network.AllowedDomains))
 	case b.s.Network.StrictAllowlist:
 		row("network", "the allowed hosts only%s", list(": ", b.s.Network.AllowedDomains))
 	default:

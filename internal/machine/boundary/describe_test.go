@@ -16,19 +16,70 @@ func TestTheSandboxIsDescribedByTier(t *testing.T) {
 		name, word string
 		text       []string
 	}{
-		{confine.Support{Tier: confine.Full}, `{"enabled": true, "excludedCommands": ["docker"], "autoAllowBashIfSandboxed": true, "network": {"allowedDomains": ["a.example"], "strictAllowlist": true}}`, "full workspace", "sandboxed", []string{"tier: full", "`docker`", "unasked", "only: `a.example`"}},
-		{confine.Support{Tier: confine.Landlock, Why: "no namespaces"}, `{"enabled": true, "mode": "read-only"}`, "landlock read-only", "landlock", []string{"tier: landlock", "no namespaces", "network: none", "/tmp"}},
-		{confine.Support{Tier: confine.Restricted, Why: "Windows"}, `{"enabled": true}`, "restricted workspace", "restricted", []string{"tier: restricted", "network: the machine's own"}},
-		{confine.Support{Tier: confine.Seatbelt, Why: "macOS"}, `{"enabled": true}`, "seatbelt workspace", "seatbelt", []string{"tier: seatbelt", "not full because: `macOS`", "network: none"}},
-		{confine.Support{Tier: confine.Full}, `{"enabled": true, "filesystem": {"allowWrite": ["/more"]}, "network": {"allowedDomains": ["a.example"], "allowLocalBinding": true}}`, "full workspace", "sandboxed", []string{"the working folders, `/more`, and", "asks about each host but `a.example`", "servers: reached"}},
-		{confine.Support{Tier: confine.Full}, `{"enabled": true, "network": {"httpProxyPort": 3128}}`, "full workspace", "sandboxed", []string{"network: a proxy of yours decides, at port 3128"}},
-		{confine.Support{Tier: confine.Full}, `{"network": {"socksProxyPort": 1080, "httpProxyPort": 3128}}`, "default", "sandboxed", []string{"network: a proxy of yours decides, at ports 3128 and 1080"}},
-		{confine.Support{Tier: confine.Full}, `{}`, "default", "sandboxed", []string{"package registries", "outside by default: "}},
-		{confine.Support{Tier: confine.Full}, `{"network": {"strictAllowlist": true}}`, "default", "sandboxed", []string{"the allowed hosts only"}},
-		{confine.Support{Tier: confine.Landlock, Why: "no `namespaces`"}, `{"autoAllowBashIfSandboxed": true}`, "default", "no sandbox", []string{"only in the tier full: `no 'namespaces'`"}},
-		{confine.Support{Why: "no Landlock"}, `{"enabled": true}`, "none workspace", "unconfined", []string{"tier: none", "no Landlock"}},
+		{
+			confine.Support{Tier: confine.Full},
+			`{"enabled": true, "excludedCommands": ["docker"], "autoAllowBashIfSandboxed": true, "network": {"allowedDomains": ["a.example"], "strictAllowlist": true}}`, "full workspace", "sandboxed",
+			[]string{"tier: full", "`docker`", "unasked", "only: `a.example`"},
+		},
+		{
+			confine.Support{Tier: confine.Landlock, Why: "no namespaces"},
+			`{"enabled": true, "mode": "read-only"}`,
+			"landlock read-only", "landlock",
+			[]string{"tier: landlock", "no namespaces", "network: none", "/tmp"},
+		},
+		{
+			confine.Support{Tier: confine.Restricted, Why: "Windows"},
+			`{"enabled": true}`, "restricted workspace",
+			"restricted",
+			[]string{"tier: restricted", "network: the machine's own"},
+		},
+		{
+			confine.Support{Tier: confine.Seatbelt, Why: "macOS"},
+			`{"enabled": true}`, "seatbelt workspace", "seatbelt",
+			[]string{"tier: seatbelt", "not full because: `macOS`", "network: none"},
+		},
+		{
+			confine.Support{Tier: confine.Full},
+			`{"enabled": true, "filesystem": {"allowWrite": ["/more"]}, "network": {"allowedDomains": ["a.example"], "allowLocalBinding": true}}`, "full workspace", "sandboxed",
+			[]string{"the working folders, `/more`, and", "asks about each host but `a.example`", "servers: reached"},
+		},
+		{
+			confine.Support{Tier: confine.Full},
+			`{"enabled": true, "network": {"httpProxyPort": 3128}}`, "full workspace",
+			"sandboxed",
+			[]string{"network: a proxy of yours decides, at port 3128"},
+		},
+		{
+			confine.Support{Tier: confine.Full},
+			`{"network": {"socksProxyPort": 1080, "httpProxyPort": 3128}}`, "default",
+			"sandboxed",
+			[]string{"network: a proxy of yours decides, at ports 3128 and 1080"},
+		},
+		{confine.Support{Tier: confine.Full}, `{}`, "default", "sandboxed", []string{
+			"package registries",
+			"outside by default: ",
+		}},
+		{
+			confine.Support{Tier: confine.Full},
+			`{"network": {"strictAllowlist": true}}`, "default", "sandboxed",
+			[]string{"the allowed hosts only"},
+		},
+		{
+			confine.Support{Tier: confine.Landlock, Why: "no `namespaces`"},
+			`{"autoAllowBashIfSandboxed": true}`, "default",
+			"no sandbox",
+			[]string{"only in the tier full: `no 'namespaces'`"},
+		},
+		{
+			confine.Support{Why: "no Landlock"},
+			`{"enabled": true}`, "none workspace", "unconfined",
+			[]string{"tier: none", "no Landlock"},
+		},
 	} {
-		b, err := boundary.Open(boundary.Options{Settings: []byte(tt.settings), Detect: func() confine.Support { return tt.support }})
+		b, err := boundary.Open(boundary.Options{
+			Settings: []byte(tt.settings),
+			Detect:   func() confine.Support { return tt.support },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -43,7 +94,10 @@ func TestTheSandboxIsDescribedByTier(t *testing.T) {
 		}
 	}
 	for _, settings := range []string{`{"enabled": true}`, `{}`} {
-		b, err := boundary.Open(boundary.Options{Settings: []byte(settings), Detect: func() confine.Support { return confine.Support{Tier: confine.Full} }})
+		b, err := boundary.Open(boundary.Options{
+			Settings: []byte(settings),
+			Detect:   func() confine.Support { return confine.Support{Tier: confine.Full} },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -60,7 +114,8 @@ func TestTheSandboxIsDescribedByTier(t *testing.T) {
 		}
 	}
 	var none *boundary.Boundary
-	if none.Name() != "" || none.Enforced() != "" || none.Word() != "" || !strings.Contains(none.Describe(), "without the sandbox") {
+	if none.Name() != "" || none.Enforced() != "" || none.Word() != "" || !strings.Contains(none.Describe(),
+		"without the sandbox") {
 		t.Errorf("no sandbox: %q", none.Describe())
 	}
 }
@@ -69,7 +124,10 @@ func TestTheSandboxIsDescribedByTier(t *testing.T) {
 func TestTheStatusLineDoesNotWaitForTheProbe(t *testing.T) {
 	for tier, word := range map[confine.Tier]string{confine.Full: "sandboxed", confine.Landlock: "no sandbox"} {
 		hold := make(chan struct{})
-		b, err := boundary.Open(boundary.Options{Detect: func() confine.Support { <-hold; return confine.Support{Tier: tier} }})
+		b, err := boundary.Open(boundary.Options{Detect: func() confine.Support {
+			<-hold
+			return confine.Support{Tier: tier}
+		}})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -11,7 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// refused reports whether the policy explains a line of output with an error of that kind. around is the line with those before it.
+// refused reports whether the policy explains a line of output with an error of that kind. around is the line with
+// those before it.
 func (r *Run) refused(kind, dir, line, around string) bool {
 	paths := pathsIn(line)
 	switch kind {
@@ -26,18 +27,22 @@ func (r *Run) refused(kind, dir, line, around string) bool {
 	if deniedCall(around) {
 		return true
 	}
-	return slices.ContainsFunc(paths, func(p string) bool { p = absolute(p, dir); return r.closes(p) && writableOutside(p) })
+	return slices.ContainsFunc(paths, func(p string) bool {
+		p = absolute(p, dir)
+		return r.closes(p) && writableOutside(p)
+	})
 }
 
 // surelyRefused is refused for a line that may have come from a command without a failure.
 func (r *Run) surelyRefused(kind, dir, line, _ string) bool {
 	return kind == "network" && !r.Policy.HostNetwork || slices.ContainsFunc(pathsIn(line), func(p string) bool {
-		return kind == "files" && (r.closes(absolute(p, dir)) || r.protects(p)) || kind == "access" && r.masks(absolute(p, dir))
+		return kind == "files" && (r.closes(absolute(p, dir)) || r.protects(p)) || kind == "access" &&
+			r.masks(absolute(p, dir))
 	})
 }
 
-// refusesWrite reports whether one of the paths is read-only by the policy. Without a path the error itself is enough: hardly
-// a file system of a developer's machine is read-only otherwise.
+// refusesWrite reports whether one of the paths is read-only by the policy. Without a path the error itself is enough:
+// hardly a file system of a developer's machine is read-only otherwise.
 func (r *Run) refusesWrite(paths []string, dir string) bool {
 	known := false
 	for _, p := range paths {
@@ -71,7 +76,8 @@ func (r *Run) closes(path string) bool {
 
 // protects reports whether a relative path may be one of a protected file; the command may have changed its folder.
 func (r *Run) protects(path string) bool {
-	return slices.ContainsFunc(r.Policy.Protect, func(p string) bool { return strings.HasSuffix(p, "/"+strings.TrimPrefix(path, "./")) })
+	return slices.ContainsFunc(r.Policy.Protect,
+		func(p string) bool { return strings.HasSuffix(p, "/"+strings.TrimPrefix(path, "./")) })
 }
 
 // masks reports whether a path is hidden by the policy.
@@ -94,7 +100,10 @@ func writableOutside(path string) bool {
 // deniedCall reports whether a line names something that the system call filter refuses whatever the path.
 func deniedCall(line string) bool {
 	line = strings.ToLower(line)
-	words := []string{"socket", ".sock", "ptrace", "unshare", "namespace", "clone(", "mount", "chroot", "keyctl", "bpf", "perf_event", "io_uring", "setns", "docker", "tmux"}
+	words := []string{
+		"socket", ".sock", "ptrace", "unshare", "namespace", "clone(", "mount", "chroot", "keyctl", "bpf",
+		"perf_event", "io_uring", "setns", "docker", "tmux",
+	}
 	if os.Geteuid() == 0 { // inside root has no capabilities
 		words = append(words, "chown", "ownership", "mknod", "setgroups", "seteuid", "setuid", "setgid", "ping")
 	}

@@ -10,8 +10,8 @@ import (
 	"sync"
 )
 
-// Configures reports whether a command of the default boundary may write the repository's configuration: it is all git, and has a verb
-// that does.
+// Configures reports whether a command of the default boundary may write the repository's configuration: it is all git,
+// and has a verb that does.
 func (b *Boundary) Configures(l Line) bool {
 	if b == nil || !b.standard || !slices.Contains(l.Programs, "git") {
 		return false
@@ -19,8 +19,8 @@ func (b *Boundary) Configures(l Line) bool {
 	return l.Covered(slices.Concat(configuring, alongside)) && !l.Covered(without(alongside, configuring))
 }
 
-// OpenConfig lets the command write the configuration of git's repositories. A change that could make a program run is undone when it
-// appears (Linux), at the latest when the command ends: the changed file is set aside then.
+// OpenConfig lets the command write the configuration of git's repositories. A change that could make a program run is
+// undone when it appears (Linux), at the latest when the command ends: the changed file is set aside then.
 func (r *Run) OpenConfig() {
 	protect := slices.Clone(r.Policy.Protect)
 	r.Policy.Protect = slices.DeleteFunc(r.Policy.Protect, func(path string) bool {
@@ -29,14 +29,18 @@ func (r *Run) OpenConfig() {
 			return false
 		}
 		// The protected hooks keep git's folder where it is: lathe must not be led to another one when it undoes a change.
-		if fi, err := os.Lstat(filepath.Join(dir, "hooks")); err != nil || !fi.IsDir() || !slices.Contains(protect, filepath.Join(dir, "hooks")) {
+		if fi, err := os.Lstat(filepath.Join(dir, "hooks")); err != nil || !fi.IsDir() || !slices.Contains(protect,
+			filepath.Join(dir, "hooks")) {
 			return false
 		}
 		text, fi, err := readRegular(path)
 		if err != nil {
 			return false
 		}
-		r.configs = append(r.configs, &openConfig{path: path, written: r.Policy.Write, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")})
+		r.configs = append(r.configs, &openConfig{
+			path: path, written: r.Policy.Write, text: text, mode: fi.Mode().Perm(),
+			aside: filepath.Join(r.b.o.State, "set-aside"),
+		})
 		return true
 	})
 	for _, c := range r.configs {
@@ -78,7 +82,8 @@ func (c *openConfig) check() {
 
 // undo sets the file aside for the sake of a key.
 func (c *openConfig) undo(key string) {
-	c.lines = append(c.lines, fmt.Sprintf("the change of %s was undone, since it sets %s, which can make git run a program or trust another file. %s", c.path, key, setAside(c.path, c.aside)))
+	c.lines = append(c.lines, fmt.Sprintf("the change of %s was undone, since it sets %s, which can make git run a "+
+		"program or trust another file. %s", c.path, key, setAside(c.path, c.aside)))
 }
 
 // readRegular reads a small regular file, and nothing else: a pipe would never end, a link lead elsewhere.
@@ -119,19 +124,28 @@ func (c *openConfig) end() []string {
 	return c.lines
 }
 
-// harmlessKeys are the keys, by section, that name no program, no file with more settings and no other place for secrets to go.
+// harmlessKeys are the keys, by section, that name no program, no file with more settings and no other place for
+// secrets to go.
 var harmlessKeys = map[string]string{
-	"branch": "remote merge rebase description pushremote autosetupmerge autosetuprebase sort vscode-merge-base gh-merge-base", "remote": "url pushurl fetch push mirror prune prunetags tagopt skipdefaultupdate promisor partialclonefilter gh-resolved",
-	"submodule": "url active branch ignore shallow recurse fetchrecursesubmodules", "extensions": "worktreeconfig objectformat partialclone relativeworktrees", "user": "name email signingkey useconfigonly", "author": "name email", "committer": "name email",
-	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf quotepath abbrev whitespace longpaths untrackedcache sparsecheckout sparsecheckoutcone",
-	"push": "default autosetupremote followtags recursesubmodules", "pull": "rebase ff", "fetch": "prune prunetags parallel recursesubmodules", "merge": "ff conflictstyle log renames stat",
-	"rebase": "autosquash autostash updaterefs", "rerere": "enabled autoupdate", "init": "defaultbranch", "commit": "gpgsign verbose status", "tag": "gpgsign sort",
-	"log": "date decorate abbrevcommit follow", "status": "short branch showuntrackedfiles", "diff": "algorithm renames colormoved mnemonicprefix noprefix",
+	"branch": "remote merge rebase description pushremote autosetupmerge autosetuprebase sort vscode-merge-base " +
+		"gh-merge-base", "remote": "url pushurl fetch push mirror prune prunetags tagopt skipdefaultupdate promisor " +
+		"partialclonefilter gh-resolved",
+	"submodule":  "url active branch ignore shallow recurse fetchrecursesubmodules",
+	"extensions": "worktreeconfig objectformat partialclone relativeworktrees",
+	"user":       "name email signingkey useconfigonly", "author": "name email", "committer": "name email",
+	"core": "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol " +
+		"safecrlf quotepath abbrev whitespace longpaths untrackedcache sparsecheckout sparsecheckoutcone",
+	"push": "default autosetupremote followtags recursesubmodules", "pull": "rebase ff",
+	"fetch": "prune prunetags parallel recursesubmodules", "merge": "ff conflictstyle log renames stat",
+	"rebase": "autosquash autostash updaterefs", "rerere": "enabled autoupdate", "init": "defaultbranch",
+	"commit": "gpgsign verbose status", "tag": "gpgsign sort",
+	"log": "date decorate abbrevcommit follow", "status": "short branch showuntrackedfiles",
+	"diff":  "algorithm renames colormoved mnemonicprefix noprefix",
 	"color": "ui branch diff status", "advice": "detachedhead skippedcherrypicks addignoredfile",
 }
 
-// harmful is harmfulChange for the file, and knows the folders that commands write: git push runs the hooks of a repository on this
-// machine, so none of those may become a remote.
+// harmful is harmfulChange for the file, and knows the folders that commands write: git push runs the hooks of a
+// repository on this machine, so none of those may become a remote.
 func (c *openConfig) harmful(now string) string {
 	if key := harmfulChange(string(c.text), now); key != "" {
 		return key
@@ -149,7 +163,8 @@ func (c *openConfig) harmful(now string) string {
 	return ""
 }
 
-// namesRemote reports whether a setting has the address of a remote. That of a branch may have one instead of a remote's name.
+// namesRemote reports whether a setting has the address of a remote. That of a branch may have one instead of a
+// remote's name.
 func (s setting) namesRemote(all []setting) bool {
 	switch s.section + "." + s.key {
 	case "remote.url", "remote.pushurl":
@@ -165,7 +180,8 @@ func (s setting) namesRemote(all []setting) bool {
 // leadsInside reports whether a remote is a folder that commands write, or may be.
 func (c *openConfig) leadsInside(url string) bool {
 	path := strings.TrimPrefix(url, "file://")
-	if before, _, colon := strings.Cut(path, ":"); colon && !strings.Contains(before, "/") { // a scheme, or ssh's host:path
+	// a scheme, or ssh's host:path
+	if before, _, colon := strings.Cut(path, ":"); colon && !strings.Contains(before, "/") {
 		return false
 	}
 	if !filepath.IsAbs(path) {
@@ -180,7 +196,8 @@ func (c *openConfig) leadsInside(url string) bool {
 	})
 }
 
-// harmfulChange returns the first setting of a configuration that is new and not known to be harmless, "" if there is none.
+// harmfulChange returns the first setting of a configuration that is new and not known to be harmless, "" if there is
+// none.
 func harmfulChange(old, now string) string {
 	known := map[string]bool{}
 	for _, s := range settings(old) {
@@ -209,7 +226,8 @@ func (s setting) harmless() bool {
 	return s.sub == "" || s.section == "branch" || s.section == "remote" || s.section == "submodule"
 }
 
-// settings reads a configuration line by line. A form that is not understood is a setting with a key that is in no list.
+// settings reads a configuration line by line. A form that is not understood is a setting with a key that is in no
+// list.
 func settings(text string) (out []setting) {
 	var at setting
 	for line := range strings.Lines(text) {

@@ -40,10 +40,18 @@ func TestNoFolderThatCommandsWriteBecomesARemote(t *testing.T) {
 		t.Skip(err)
 	}
 	write(t, top+"/p/evil/HEAD", "x")
-	c := &openConfig{path: top + "/p/.git/config", text: []byte("[core]\n\tbare = false\n[remote \"own\"]\n\turl = kept\n"), written: []string{top + "/p", top + "/cache"}}
+	c := &openConfig{
+		path: top + "/p/.git/config",
+		text: []byte("[core]\n\tbare = false\n[remote \"own\"]\n\turl = kept\n"), written: []string{
+			top + "/p",
+			top + "/cache",
+		},
+	}
 	for url, harmful := range map[string]bool{
-		"https://example.com/x": false, "git@example.com:x/y.git": false, "ssh://git@example.com/x": false, "../remote.git": false, top + "/remote.git": false, "file://" + top + "/r": false,
-		"evil": true, "./evil": true, "sub/../evil": true, "../p/evil": true, top + "/p/evil": true, "file://" + top + "/p/evil": true, top + "/cache/x": true, top + "/link/evil": true,
+		"https://example.com/x": false, "git@example.com:x/y.git": false, "ssh://git@example.com/x": false,
+		"../remote.git": false, top + "/remote.git": false, "file://" + top + "/r": false,
+		"evil": true, "./evil": true, "sub/../evil": true, "../p/evil": true, top + "/p/evil": true, "file://" + top +
+			"/p/evil": true, top + "/cache/x": true, top + "/link/evil": true,
 		"/proc/self/cwd/evil": true, ".": true, "a/b:c": true,
 	} {
 		for _, key := range []string{"url", "pushurl"} {
@@ -52,7 +60,10 @@ func TestNoFolderThatCommandsWriteBecomesARemote(t *testing.T) {
 			}
 		}
 	}
-	for value, harmful := range map[string]bool{".": false, "own": false, "evil": true, "./evil": true, "https://example.com/x": false} {
+	for value, harmful := range map[string]bool{
+		".": false, "own": false, "evil": true, "./evil": true,
+		"https://example.com/x": false,
+	} {
 		for _, key := range []string{"remote", "pushRemote"} {
 			if got := c.harmful(string(c.text) + "[branch \"main\"]\n\t" + key + " = " + value + "\n"); (got != "") != harmful {
 				t.Errorf("branch.main.%s = %s: %q", key, value, got)

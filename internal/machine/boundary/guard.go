@@ -12,9 +12,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// guard keeps the protected and masked paths of a running command so. The kernel drops the mount over a path when somebody outside
-// replaces the file: an editor, or git config. Then the command could write or read the new file. The guard mounts the cover again
-// (Linux), ends the command if that fails, and undoes a harmful setting of git's that the command made in between.
+// guard keeps the protected and masked paths of a running command so. The kernel drops the mount over a path when
+// somebody outside replaces the file: an editor, or git config. Then the command could write or read the new file. The
+// guard mounts the cover again (Linux), ends the command if that fails, and undoes a harmful setting of git's that the
+// command made in between.
 type guard struct {
 	watch          pathWatch
 	protect, mask  map[string]bool
@@ -36,7 +37,10 @@ func (r *Run) begin() func(*sandbox.Proc) {
 	if r.Support.Tier < confine.Full {
 		return func(*sandbox.Proc) {}
 	}
-	g := &guard{protect: map[string]bool{}, mask: map[string]bool{}, pending: map[string]bool{}, configs: map[string]*openConfig{}, replaced: map[string]bool{}, gone: map[string]bool{}}
+	g := &guard{
+		protect: map[string]bool{}, mask: map[string]bool{}, pending: map[string]bool{},
+		configs: map[string]*openConfig{}, replaced: map[string]bool{}, gone: map[string]bool{},
+	}
 	r.guard = g
 	var masked, protected []string
 	for _, path := range r.Policy.Mask {
@@ -51,7 +55,10 @@ func (r *Run) begin() func(*sandbox.Proc) {
 		g.protect[path], protected = true, append(protected, path)
 		if isGitConfig(path) {
 			if text, fi, err := readRegular(path); err == nil {
-				g.configs[path] = &openConfig{path: path, written: r.Policy.Write, text: text, mode: fi.Mode().Perm(), aside: filepath.Join(r.b.o.State, "set-aside")}
+				g.configs[path] = &openConfig{
+					path: path, written: r.Policy.Write, text: text, mode: fi.Mode().Perm(),
+					aside: filepath.Join(r.b.o.State, "set-aside"),
+				}
 			}
 		}
 	}
@@ -89,7 +96,8 @@ func (g *guard) started(p *sandbox.Proc) {
 	}
 }
 
-// changed covers what was replaced, and judges git's configuration where more happened to it than one replacement, as git and editors do it.
+// changed covers what was replaced, and judges git's configuration where more happened to it than one replacement, as
+// git and editors do it.
 func (g *guard) changed(all []notice, late bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -160,7 +168,8 @@ func (g *guard) cover(paths map[string]bool) {
 	}
 	g.over = true
 	if !processGone(err) {
-		g.lines = append(g.lines, fmt.Sprintf("the command was ended: a file that it must not change or read was replaced, and could not be protected again: %v", err))
+		g.lines = append(g.lines, fmt.Sprintf("the command was ended: a file that it must not change or read was "+
+			"replaced, and could not be protected again: %v", err))
 		go g.proc.End()
 	}
 }

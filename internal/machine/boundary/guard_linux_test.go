@@ -31,7 +31,8 @@ func newInner(t *testing.T, b *boundary.Boundary, dir string) *inner {
 	}
 	r := sandbox.New()
 	t.Cleanup(r.Close)
-	p, err := r.StartPiped(t.Context(), sandbox.Spec{Argv: []string{"bash"}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Confine: c.Confinement})
+	p, err := r.StartPiped(t.Context(), sandbox.Spec{Argv: []string{"bash"}, Dir: dir, Env: sandbox.Overlay(os.Environ(),
+		c.Environ()), Confine: c.Confinement})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,7 +88,8 @@ func TestAFileThatIsReplacedOutsideStaysProtectedAndMasked(t *testing.T) {
 			gitIn(t, p.dir, "config", "user.email", strings.Repeat("x", round+1)+"@example.com")
 			replace(t, env, "SECRET=two\n")
 			replace(t, netrc, "password two\n")
-			for line, refused := range map[string]string{"echo x >>.git/config": "ead-only", "cat .env": "denied", "cat " + netrc: "denied"} {
+			for line, refused := range map[string]string{"echo x >>.git/config": "ead-only", "cat .env": "denied", "cat " +
+				netrc: "denied"} {
 				if !await.Until(func() bool { return strings.Contains(i.do(t, line), refused) }) {
 					t.Errorf("%q: %s works after the file was replaced", settings, line)
 				}
@@ -109,7 +111,8 @@ func TestAGitSettingThatACommandMakesInTheGapIsUndone(t *testing.T) {
 	config := filepath.Join(p.dir, ".git", "config")
 	write(t, filepath.Join(p.dir, "evil"), evilConfig)
 	i := newInner(t, b, p.dir)
-	if _, err := io.WriteString(i.p.In, "e=$(cat evil); echo ready; while [ ! -e stop ]; do printf '%s\\n' \"$e\" >.git/config; done 2>/dev/null\n"); err != nil {
+	if _, err := io.WriteString(i.p.In, "e=$(cat evil); echo ready; while [ ! -e stop ]; do printf '%s\\n' \"$e\" "+
+		">.git/config; done 2>/dev/null\n"); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := i.out.ReadString('\n'); err != nil {

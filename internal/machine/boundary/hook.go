@@ -2,8 +2,9 @@ package boundary
 
 import "github.com/lathe-dev/lathe/internal/machine/sandbox"
 
-// ForHook returns the confinement of a hook that comes with a project, or nil where nothing is confined. It reaches only the
-// hosts that the settings allow. It may also write to more, the data folders of plugins. Done is to be called when it has ended.
+// ForHook returns the confinement of a hook that comes with a project, or nil where nothing is confined. It reaches
+// only the hosts that the settings allow. It may also write to more, the data folders of plugins. Done is to be called
+// when it has ended.
 func (b *Boundary) ForHook(dir string, more ...string) (c *sandbox.Confinement, done func(), err error) {
 	if !b.Confined() {
 		return nil, func() {}, nil

@@ -17,8 +17,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
-// hostileLines are lines that write, run something, remove files, reach another machine or print a secret, and were made to pass as
-// something else (all of them with LATHE_ENDURANCE); and those of the file of cases that LATHE_CASES names, in the form of `lathe permission check`.
+// hostileLines are lines that write, run something, remove files, reach another machine or print a secret, and were
+// made to pass as something else (all of them with LATHE_ENDURANCE); and those of the file of cases that LATHE_CASES
+// names, in the form of `lathe permission check`.
 func hostileLines(t *testing.T) (out []string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join("..", "..", "permission", "call", "testdata", "*.txt"))
@@ -30,7 +31,8 @@ func hostileLines(t *testing.T) (out []string) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		some := os.Getenv("LATHE_ENDURANCE") == "" && filepath.Base(file) != "invented.txt" // the others are many ways to write the same
+		// the others are many ways to write the same
+		some := os.Getenv("LATHE_ENDURANCE") == "" && filepath.Base(file) != "invented.txt"
 		for n, line := range strings.Split(string(text), "\n") {
 			line = strings.TrimSpace(line)
 			if line == "" || line[0] == '#' || some && n%8 != 0 {
@@ -80,7 +82,10 @@ func TestHostileLinesAreHarmlessInside(t *testing.T) {
 	lines := hostileLines(t)
 	for _, line := range lines {
 		line = strings.ReplaceAll(line, "MK", outside+"/MK")
-		for name, text := range map[string]string{".env": "SECRET=" + secret, "a.txt": "text", "a.json": "{}", "x": "x", "a.xml": "<a/>", "a.yml": "a: 1"} {
+		for name, text := range map[string]string{
+			".env": "SECRET=" + secret, "a.txt": "text", "a.json": "{}", "x": "x",
+			"a.xml": "<a/>", "a.yml": "a: 1",
+		} {
 			_ = os.RemoveAll(filepath.Join(p.dir, name))
 			write(t, filepath.Join(p.dir, name), text)
 		}
@@ -114,7 +119,8 @@ func within(t *testing.T, b *boundary.Boundary, dir, line string) string {
 	defer cancel()
 	var out bytes.Buffer
 	_, err = r.Run(ctx, sandbox.Spec{
-		Argv: []string{"bash", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &out, Stderr: &out, Confine: c.Confinement,
+		Argv: []string{"bash", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &out,
+		Stderr: &out, Confine: c.Confinement,
 	})
 	if err != nil && ctx.Err() == nil {
 		t.Fatalf("%s: %v", line, err)

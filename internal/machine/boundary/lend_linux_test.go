@@ -27,7 +27,8 @@ func newBorrower(t *testing.T, b *boundary.Boundary, dir string) *inner {
 	}
 	r := sandbox.New()
 	t.Cleanup(r.Close)
-	p, err := r.StartPiped(t.Context(), sandbox.Spec{Argv: []string{"bash"}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Confine: c.Confinement})
+	p, err := r.StartPiped(t.Context(), sandbox.Spec{Argv: []string{"bash"}, Dir: dir, Env: sandbox.Overlay(os.Environ(),
+		c.Environ()), Confine: c.Confinement})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -44,7 +45,8 @@ func TestChangesOfAConfigurationAtTheSameTimeAreJoined(t *testing.T) {
 		gitIn(t, p.dir, "init", "-q")
 		gitIn(t, p.dir, "remote", "add", "origin", "https://example.com/x")
 		one, two := newBorrower(t, b, p.dir), newBorrower(t, b, p.dir)
-		if got := one.do(t, "git config branch.one.remote origin && git config core.hooksPath x && git config --unset core.hooksPath") + two.do(t, "git config branch.two.remote origin"); got != "" {
+		if got := one.do(t, "git config branch.one.remote origin && git config core.hooksPath x && git config --unset "+
+			"core.hooksPath") + two.do(t, "git config branch.two.remote origin"); got != "" {
 			t.Fatal(got)
 		}
 		if got := gitIn(t, p.dir, "config", "--list", "--local"); strings.Contains(got, "branch") {
@@ -60,7 +62,10 @@ func TestChangesOfAConfigurationAtTheSameTimeAreJoined(t *testing.T) {
 			t.Errorf("notes: %s", notes)
 		}
 		got := gitIn(t, p.dir, "config", "--list", "--local")
-		for _, want := range []string{"branch.one.remote=origin\n", "branch.two.remote=origin\n", "branch.late.remote=origin\n", "user.name=outside\n"} {
+		for _, want := range []string{
+			"branch.one.remote=origin\n", "branch.two.remote=origin\n",
+			"branch.late.remote=origin\n", "user.name=outside\n",
+		} {
 			if !strings.Contains(got, want) {
 				t.Errorf("%q: no %s: %s", settings, want, got)
 			}
@@ -128,9 +133,11 @@ func TestOnlyNewPlacesBesideTheProjectBecomeWorkTrees(t *testing.T) {
 	gitIn(t, p.home, "init", "-q", "other")
 	beside := filepath.Dir(p.dir) + "/a/b"
 	paths := []string{p.home + "/.ssh/tree", p.home + "/full", p.home, p.dir + "/inner", beside}
-	l := boundary.Linked{Made: paths, Named: []string{p.home + "/mine/sub", p.home + "/mine", p.home + "/other", p.home + "/full"}}
+	l := boundary.Linked{Made: paths, Named: []string{p.home + "/mine/sub", p.home + "/mine", p.home + "/other", p.home +
+		"/full"}}
 	for settings, want := range map[string]string{"": beside + " " + p.home + "/mine", `{"enabled": true}`: ""} {
-		r, err := p.open(t, settings).ForLine([]string{p.dir}, l, boundary.Network{}, func(path string) string { return path })
+		r, err := p.open(t, settings).ForLine([]string{p.dir}, l, boundary.Network{},
+			func(path string) string { return path })
 		if err != nil {
 			t.Fatal(err)
 		}

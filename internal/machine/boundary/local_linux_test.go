@@ -50,7 +50,8 @@ s = http.server.ThreadingHTTPServer(("127.0.0.1", %d), functools.partial(http.se
 print("ready", flush=True)
 s.serve_forever()`, port)
 	p, err := r.Start(t.Context(), sandbox.Spec{
-		Argv: []string{"python3", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: in, Confine: c.Confinement,
+		Argv: []string{"python3", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: in,
+		Confine: c.Confinement,
 	})
 	in.Close()
 	if err != nil {
@@ -82,7 +83,8 @@ func TestAServerInsideIsReachedOnThisMachinesLoopbackWhereThatIsAllowed(t *testi
 	port := freePort(t)
 	b := p.open(t, `{"enabled": true, "network": {"allowLocalBinding": true}}`)
 	server := serveInside(t, b, p.dir, port)
-	if !await.Until(func() bool { got, err := get(port); return err == nil && got == text }) { // the port opens some time after the server
+	// the port opens some time after the server
+	if !await.Until(func() bool { got, err := get(port); return err == nil && got == text }) {
 		t.Fatal("it is not reached")
 	}
 	for range 200 { // more than there are sockets

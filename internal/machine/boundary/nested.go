@@ -22,11 +22,12 @@ const (
 	coarse        = time.Second // the age of a folder's last change from which a later one has another time
 )
 
-// nestedNames are the names that are set aside in folders below a working folder if a command makes them. Mounting over those that are
-// there would keep commands from moving and removing the folders above.
+// nestedNames are the names that are set aside in folders below a working folder if a command makes them. Mounting over
+// those that are there would keep commands from moving and removing the folders above.
 var nestedNames = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
-	for _, name := range append([]string{".git", ".lathe", ".mcp.json", ".envrc", ".idea", ".fleet"}, permission.AgentNames()...) {
+	for _, name := range append([]string{".git", ".lathe", ".mcp.json", ".envrc", ".idea", ".fleet"},
+		permission.AgentNames()...) {
 		out[name] = true
 	}
 	return out
@@ -199,8 +200,8 @@ func readRepo(git string) *repo {
 	return r
 }
 
-// planted sets aside what a command made below the working folders, and undoes harmful changes of git's configuration there. It returns
-// a line for the model for each, and the paths with what was there before.
+// planted sets aside what a command made below the working folders, and undoes harmful changes of git's configuration
+// there. It returns a line for the model for each, and the paths with what was there before.
 func (b below) planted(now below, h homes, aside string) (lines []string, found map[string]*repo) {
 	found = map[string]*repo{}
 	for path := range now.names {

@@ -15,17 +15,29 @@ func TestRepositoriesBelowTheFolderRunNothingThatACommandPlants(t *testing.T) {
 		line, gone string // gone: a path that is set aside; "": nothing is
 		note       string
 	}{
-		"a new repository with a program": {"git init -q new && " + evil + " >new/.git/config", "new/.git/config", "core.fsmonitor"},
-		"a new one, deep":                 {"mkdir -p a/b && git init -q a/b/c && " + evil + " >a/b/c/.git/config", "a/b/c/.git/config", "core.fsmonitor"},
-		"a new repository":                {"git init -q new", "", ""},
-		"a hook of a new one":             {"git init -q new && echo x >new/.git/hooks/post-checkout", "new/.git/hooks/post-checkout", "set aside"},
-		"a program in an old one":         {evil + " >old/.git/config", "", "core.fsmonitor"},
-		"a hook in an old one":            {"echo x >old/.git/hooks/pre-commit", "old/.git/hooks/pre-commit", "set aside"},
-		"a remote in an old one":          {"cd old && git remote add o https://example.com/x", "", ""},
-		"an old one that moves":           {"mv old moved", "", ""},
-		"tasks of an editor":              {"mkdir -p old/.vscode && echo '{}' >old/.vscode/tasks.json", "old/.vscode", "set aside"},
-		"settings of an agent":            {"mkdir -p x/.claude", "x/.claude", "set aside"},
-		"a file that leads elsewhere":     {"mkdir x; echo gitdir: ../evil >x/.git", "x/.git", "set aside"},
+		"a new repository with a program": {
+			"git init -q new && " + evil + " >new/.git/config", "new/.git/config",
+			"core.fsmonitor",
+		},
+		"a new one, deep": {
+			"mkdir -p a/b && git init -q a/b/c && " + evil + " >a/b/c/.git/config",
+			"a/b/c/.git/config", "core.fsmonitor",
+		},
+		"a new repository": {"git init -q new", "", ""},
+		"a hook of a new one": {
+			"git init -q new && echo x >new/.git/hooks/post-checkout",
+			"new/.git/hooks/post-checkout", "set aside",
+		},
+		"a program in an old one": {evil + " >old/.git/config", "", "core.fsmonitor"},
+		"a hook in an old one":    {"echo x >old/.git/hooks/pre-commit", "old/.git/hooks/pre-commit", "set aside"},
+		"a remote in an old one":  {"cd old && git remote add o https://example.com/x", "", ""},
+		"an old one that moves":   {"mv old moved", "", ""},
+		"tasks of an editor": {
+			"mkdir -p old/.vscode && echo '{}' >old/.vscode/tasks.json", "old/.vscode",
+			"set aside",
+		},
+		"settings of an agent":        {"mkdir -p x/.claude", "x/.claude", "set aside"},
+		"a file that leads elsewhere": {"mkdir x; echo gitdir: ../evil >x/.git", "x/.git", "set aside"},
 	} {
 		p := newPlace(t)
 		b := p.open(t, "")
@@ -43,7 +55,8 @@ func TestRepositoriesBelowTheFolderRunNothingThatACommandPlants(t *testing.T) {
 			t.Errorf("%s: %s stays", name, c.gone)
 		}
 		for _, repo := range []string{"old", "moved"} {
-			if text, err := os.ReadFile(filepath.Join(p.dir, repo, ".git/config")); err == nil && (!strings.Contains(string(text), "mine") || strings.Contains(string(text), "fsmonitor")) {
+			if text, err := os.ReadFile(filepath.Join(p.dir, repo, ".git/config")); err == nil &&
+				(!strings.Contains(string(text), "mine") || strings.Contains(string(text), "fsmonitor")) {
 				t.Errorf("%s: the configuration is %s", name, text)
 			}
 		}

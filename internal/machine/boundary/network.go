@@ -12,16 +12,19 @@ import (
 
 // Network decides on and records the connections of one command.
 type Network struct {
-	Ask    func(context.Context, netproxy.Request) netproxy.Verdict // decides on hosts that no pattern of the settings covers; nil: they are refused
-	Record func(netproxy.Connection)                                // nil: no record
+	// decides on hosts that no pattern of the settings covers; nil: they are refused
+	Ask    func(context.Context, netproxy.Request) netproxy.Verdict
+	Record func(netproxy.Connection) // nil: no record
 	// Unattended: nobody can be asked, and Approved: the command is not read-only, so rules or the mode allowed it.
 	Unattended, Approved bool
 }
 
-// Leave lets processes of the command outlive it and lathe. They have the machine's network, since lathe's proxy ends with lathe and a
-// server that stays is there to be reached; for that the permissions ask. The temporary folder stays, too.
+// Leave lets processes of the command outlive it and lathe. They have the machine's network, since lathe's proxy ends
+// with lathe and a server that stays is there to be reached; for that the permissions ask. The temporary folder stays,
+// too.
 func (r *Run) Leave() {
-	r.Policy.HostNetwork, r.Policy.Local, r.Policy.Proxy, r.Confinement.Proxy, r.Confinement.Local = true, false, false, nil, nil
+	r.Policy.HostNetwork, r.Policy.Local, r.Policy.Proxy, r.Confinement.Proxy, r.Confinement.Local = true, false, false,
+		nil, nil
 	if r.b.support().ABI < abstractABI {
 		r.Policy.Sockets = false
 	}

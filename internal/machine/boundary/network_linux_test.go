@@ -39,7 +39,8 @@ func runWith(t *testing.T, b *boundary.Boundary, dir, line string, n boundary.Ne
 	defer r.Close()
 	var buf bytes.Buffer
 	if _, err := r.Run(t.Context(), sandbox.Spec{
-		Argv: []string{"bash", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &buf, Stderr: &buf, Confine: c.Confinement,
+		Argv: []string{"bash", "-c", line}, Dir: dir, Env: sandbox.Overlay(os.Environ(), c.Environ()), Stdout: &buf,
+		Stderr: &buf, Confine: c.Confinement,
 	}); err != nil {
 		t.Fatal(err)
 	}
@@ -85,7 +86,8 @@ func TestAHostIsAskedAboutWhileTheCommandRuns(t *testing.T) {
 	ask := func(_ context.Context, r netproxy.Request) netproxy.Verdict {
 		return netproxy.Verdict{Allowed: r.Target.Host == "localhost", Reason: "asked"}
 	}
-	line := `exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://localhost:` + port + `/ HTTP/1.0\r\n\r\n' >&4 && cat <&4; true`
+	line := `exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:} && printf 'GET http://localhost:` + port +
+		`/ HTTP/1.0\r\n\r\n' >&4 && cat <&4; true`
 	for settings, want := range map[string]string{
 		`{"enabled": true, "network": {"allowedDomains": ["127.0.0.0/8", "::1"]}}`:                          "reached",
 		`{"enabled": true, "network": {"allowedDomains": ["127.0.0.0/8", "::1"], "strictAllowlist": true}}`: "not among those",

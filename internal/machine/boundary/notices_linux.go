@@ -41,8 +41,8 @@ type noticed struct {
 	users map[*pathWatch]bool
 }
 
-// pathWatch reports changes of paths until it is closed. changed gets the changes that one reading found; late ones came while
-// an earlier call ran. Then settled is called. Neither may add or close a watch.
+// pathWatch reports changes of paths until it is closed. changed gets the changes that one reading found; late ones
+// came while an earlier call ran. Then settled is called. Neither may add or close a watch.
 type pathWatch struct {
 	paths   map[string]bool
 	changed func(all []notice, late bool)
@@ -64,7 +64,8 @@ var theNotices = sync.OnceValue(func() *notices {
 // replaced are the events after which a path is another file, or none.
 const replaced = unix.IN_CREATE | unix.IN_MOVED_TO | unix.IN_DELETE | unix.IN_MOVED_FROM
 
-// add begins a watch. It reports false if some of the paths cannot be watched. written are those whose writes are reported too.
+// add begins a watch. It reports false if some of the paths cannot be watched. written are those whose writes are
+// reported too.
 func (w *pathWatch) add(paths, written []string) bool {
 	n := theNotices()
 	if n == nil {

@@ -46,12 +46,15 @@ func TestOnlyTheConfigurationOfAHeldRepositoryIsOpened(t *testing.T) {
 		settings string
 		stays    string // protected; "": the configuration is opened
 	}{
-		"a repository":               {"true", "", ""},
-		"hooks are missing":          {"rm -r .git/hooks", "", ".git/config"},
-		"hooks are a link":           {"mv .git/hooks h && ln -s ../h .git/hooks", "", ".git/config"},
-		"hooks are a file":           {"rm -r .git/hooks && touch .git/hooks", "", ".git/config"},
-		"a large configuration":      {"head -c 1100000 /dev/zero | tr '\\0' '#' >>.git/config", "", ".git/config"},
-		"a folder that is none":      {"mkdir -p conf/hooks && touch conf/config", `{"filesystem": {"denyWrite": ["conf/config", "conf/hooks"]}}`, "conf/config"},
+		"a repository":          {"true", "", ""},
+		"hooks are missing":     {"rm -r .git/hooks", "", ".git/config"},
+		"hooks are a link":      {"mv .git/hooks h && ln -s ../h .git/hooks", "", ".git/config"},
+		"hooks are a file":      {"rm -r .git/hooks && touch .git/hooks", "", ".git/config"},
+		"a large configuration": {"head -c 1100000 /dev/zero | tr '\\0' '#' >>.git/config", "", ".git/config"},
+		"a folder that is none": {
+			"mkdir -p conf/hooks && touch conf/config",
+			`{"filesystem": {"denyWrite": ["conf/config", "conf/hooks"]}}`, "conf/config",
+		},
 		"another file of the user's": {"true", `{"filesystem": {"denyWrite": [".git/description"]}}`, ".git/description"},
 	} {
 		p := newPlace(t)
@@ -68,7 +71,8 @@ func TestOnlyTheConfigurationOfAHeldRepositoryIsOpened(t *testing.T) {
 		if tt.stays != ".git/config" {
 			want = []string{filepath.Join(p.dir, ".git/config")}
 		}
-		if !slices.Equal(opened, want) || tt.stays != "" && !slices.Contains(r.Policy.Protect, filepath.Join(p.dir, tt.stays)) {
+		if !slices.Equal(opened, want) || tt.stays != "" && !slices.Contains(r.Policy.Protect,
+			filepath.Join(p.dir, tt.stays)) {
 			t.Errorf("%s: %q are opened, want %q", name, opened, want)
 		}
 		if notes := r.Done(); len(notes) > 0 {

@@ -5,8 +5,8 @@ import (
 	"sync"
 )
 
-// overlap remembers what was set aside, for the commands that were running then: one that began when a planted file was there takes it
-// for a part of the project, and may plant it again.
+// overlap remembers what was set aside, for the commands that were running then: one that began when a planted file was
+// there takes it for a part of the project, and may plant it again.
 type overlap struct {
 	mu    sync.Mutex
 	count int

@@ -25,7 +25,10 @@ func background(t *testing.T, b *boundary.Boundary, dir, line string) (end func(
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { wait.Close(); finish.Close() })
-	p, err := r.Start(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", "read; " + line}, Dir: dir, Env: os.Environ(), Stdin: wait, Confine: c.Confinement})
+	p, err := r.Start(t.Context(), sandbox.Spec{
+		Argv: []string{"bash", "-c", "read; " + line}, Dir: dir,
+		Env: os.Environ(), Stdin: wait, Confine: c.Confinement,
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -60,7 +63,10 @@ func TestTwoCommandsAtOncePlantNothing(t *testing.T) {
 	if lines := end(); len(lines) == 0 {
 		t.Error("nothing of the second command was set aside")
 	}
-	for _, name := range []string{".husky", "sub/.vscode", ".envrc", "inner/.git/hooks/pre-commit", "inner/.git/commondir"} {
+	for _, name := range []string{
+		".husky", "sub/.vscode", ".envrc", "inner/.git/hooks/pre-commit",
+		"inner/.git/commondir",
+	} {
 		if _, err := os.Lstat(filepath.Join(p.dir, name)); err == nil {
 			t.Errorf("%s stayed", name)
 		}
@@ -108,11 +114,14 @@ func TestARepositoryBelowIsNotLedElsewhere(t *testing.T) {
 func TestARepositoryThatACommandMakesBelowStays(t *testing.T) {
 	p := newPlace(t)
 	b := p.open(t, `{"enabled": true}`)
-	code, out, lines, _ := run(t, b, p.dir, `git init -q --bare sub/bare && git init -q sub/work && mkdir -p sub/work/hooks && git clone -q sub/bare sub/copy 2>&1 && mv sub other && ls -d other/*`)
+	code, out, lines,
+		_ := run(t, b, p.dir,
+		`git init -q --bare sub/bare && git init -q sub/work && mkdir -p sub/work/hooks && git clone -q sub/bare sub/copy 2>&1 && mv sub other && ls -d other/*`)
 	if code != 0 || len(lines) != 0 {
 		t.Errorf("exit code %d, set aside: %q, %s", code, lines, out)
 	}
-	if code, out, lines, _ := run(t, b, p.dir, `mv other again && git -C again/work status -s`); code != 0 || len(lines) != 0 {
+	if code, out, lines, _ := run(t, b, p.dir, `mv other again && git -C again/work status -s`); code != 0 ||
+		len(lines) != 0 {
 		t.Errorf("exit code %d, set aside: %q, %s", code, lines, out)
 	}
 }
@@ -126,7 +135,10 @@ func TestWhatAHookPlantsIsToldWithTheNextCommand(t *testing.T) {
 	}
 	r := sandbox.New()
 	defer r.Close()
-	if _, err := r.Run(t.Context(), sandbox.Spec{Argv: []string{"mkdir", ".codex", ".husky"}, Dir: p.dir, Confine: c}); err != nil {
+	if _, err := r.Run(t.Context(), sandbox.Spec{
+		Argv: []string{"mkdir", ".codex", ".husky"}, Dir: p.dir,
+		Confine: c,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	done()

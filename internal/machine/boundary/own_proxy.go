@@ -40,7 +40,8 @@ func (o ownProxy) serve(l net.Listener) {
 	}
 }
 
-// pass joins one connection with the proxy of its protocol: SOCKS 5 begins with the byte 5, SOCKS 4 with 4, HTTP with a letter.
+// pass joins one connection with the proxy of its protocol: SOCKS 5 begins with the byte 5, SOCKS 4 with 4, HTTP with a
+// letter.
 func (o ownProxy) pass(c net.Conn) {
 	defer c.Close()
 	first := make([]byte, 1)
@@ -60,7 +61,8 @@ func (o ownProxy) pass(c net.Conn) {
 	to, err := net.DialTimeout("tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(port)), patience)
 	if err != nil {
 		if port == o.http {
-			_, _ = io.WriteString(c, "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: close\r\n\r\nlathe: the proxy of sandbox.network.httpProxyPort does not answer\n")
+			_, _ = io.WriteString(c, "HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/plain\r\nConnection: "+
+				"close\r\n\r\nlathe: the proxy of sandbox.network.httpProxyPort does not answer\n")
 		}
 		return
 	}

@@ -14,12 +14,14 @@ import (
 // protectedNames are files and folders that make programs outside the sandbox run something, or that configure agents.
 var protectedNames = sync.OnceValue(func() []string {
 	return append([]string{
-		".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".gitmodules", ".lathe", ".mcp.json", ".idea", ".fleet",
+		".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".gitmodules",
+		".lathe", ".mcp.json", ".idea", ".fleet",
 		".envrc", ".husky", ".ripgreprc", ".yarnrc.yml",
 	}, permission.AgentNames()...)
 })
 
-// protectedIn returns the protected paths of a folder, whether they exist or not. In a repository's .git they are git's own.
+// protectedIn returns the protected paths of a folder, whether they exist or not. In a repository's .git they are git's
+// own.
 func protectedIn(dir string) []string {
 	var out []string
 	for _, name := range protectedNames() {
@@ -40,20 +42,22 @@ func protectedIn(dir string) []string {
 		inner, _ := filepath.Glob(filepath.Join(git, pattern))
 		for _, m := range inner {
 			if isGitFolder(m) || strings.HasPrefix(pattern, "worktrees") {
-				out = append(out, filepath.Join(m, "hooks"), filepath.Join(m, "config"), filepath.Join(m, "config.worktree"), filepath.Join(m, "commondir"))
+				out = append(out, filepath.Join(m, "hooks"), filepath.Join(m, "config"), filepath.Join(m, "config.worktree"),
+					filepath.Join(m, "commondir"))
 			}
 		}
 	}
 	return out
 }
 
-// namedByConfig returns the files in dir that a repository's configuration includes, and its folder of hooks: who writes them
-// writes configuration and hooks.
+// namedByConfig returns the files in dir that a repository's configuration includes, and its folder of hooks: who
+// writes them writes configuration and hooks.
 func namedByConfig(dir, git string) (out []string) {
 	for line := range strings.Lines(smallText(filepath.Join(git, "config"))) {
 		key, value, ok := strings.Cut(line, "=")
 		key = strings.ToLower(strings.TrimSpace(key[strings.LastIndexByte(key, ']')+1:]))
-		if value = strings.Trim(strings.TrimSpace(value), `"`); !ok || key != "path" && key != "hookspath" || value == "" || value[0] == '~' {
+		if value = strings.Trim(strings.TrimSpace(value), `"`); !ok || key != "path" && key != "hookspath" || value == "" ||
+			value[0] == '~' {
 			continue
 		}
 		for _, base := range []string{dir, git} { // hooks are relative to the work tree, inclusions to the file
@@ -69,8 +73,8 @@ func namedByConfig(dir, git string) (out []string) {
 	return out
 }
 
-// withTargets adds the targets of links, and the real places of paths below links: a policy holds real paths only. Those
-// without a target stay as they are.
+// withTargets adds the targets of links, and the real places of paths below links: a policy holds real paths only.
+// Those without a target stay as they are.
 func withTargets(paths []string) []string {
 	out := slices.Clone(paths)
 	parents := map[string]string{} // where folders really are; most paths share them
@@ -101,8 +105,8 @@ func withTargets(paths []string) []string {
 	return out
 }
 
-// watchedIn returns the paths of a folder that a command may make as a part of a repository, but not as something else: a file .git,
-// which leads to any folder, and the HEAD of a folder that is a repository itself.
+// watchedIn returns the paths of a folder that a command may make as a part of a repository, but not as something else:
+// a file .git, which leads to any folder, and the HEAD of a folder that is a repository itself.
 func watchedIn(dir string) (out []string) {
 	for _, name := range []string{".git", "HEAD"} {
 		if path := filepath.Join(dir, name); !there(path) {
@@ -127,8 +131,8 @@ func isGitFolder(dir string) bool {
 	return true
 }
 
-// gitFolders returns the folders outside dir that a commit in dir writes: the repository's, if dir is below its top or is a
-// linked work tree. A .git file can name any folder, so a work tree counts only if the repository names it back.
+// gitFolders returns the folders outside dir that a commit in dir writes: the repository's, if dir is below its top or
+// is a linked work tree. A .git file can name any folder, so a work tree counts only if the repository names it back.
 func gitFolders(dir string) []string {
 	repo, ok := git.Find(dir)
 	if !ok {

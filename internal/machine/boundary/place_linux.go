@@ -12,8 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// place is a name in a folder that is open. The folder was found without following a link, so a command that still runs cannot lead
-// lathe elsewhere by a link in its place.
+// place is a name in a folder that is open. The folder was found without following a link, so a command that still runs
+// cannot lead lathe elsewhere by a link in its place.
 type place struct {
 	folder int
 	name   string
@@ -23,7 +23,8 @@ func openPlace(path string) (place, error) {
 	const flags = unix.O_PATH | unix.O_DIRECTORY | unix.O_NOFOLLOW | unix.O_CLOEXEC
 	dir := filepath.Dir(path)
 	at, err := unix.Open("/", flags, 0)
-	for name := range strings.SplitSeq(strings.Trim(dir, "/"), "/") { // openat2 does it at once, but some containers forbid it
+	// openat2 does it at once, but some containers forbid it
+	for name := range strings.SplitSeq(strings.Trim(dir, "/"), "/") {
 		if err != nil || name == "" {
 			break
 		}
@@ -76,7 +77,8 @@ func (p place) replace(text []byte, mode os.FileMode) error {
 	return err
 }
 
-// stampOf returns what tells a changed file or folder from the same one. A command can set all times but that of the last change.
+// stampOf returns what tells a changed file or folder from the same one. A command can set all times but that of the
+// last change.
 func stampOf(fi os.FileInfo) stamp {
 	st, ok := fi.Sys().(*syscall.Stat_t)
 	if !ok {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// except takes readable paths out of masked ones. A masked folder above a readable path becomes masks on all else in it, as
-// it is now.
+// except takes readable paths out of masked ones. A masked folder above a readable path becomes masks on all else in
+// it, as it is now.
 func except(masked, readable []string) []string {
 	for _, open := range readable {
 		var out []string

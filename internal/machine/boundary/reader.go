@@ -9,7 +9,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// Runner returns a new Runner that confines lathe's own readers (git, ripgrep) where a sandbox was requested. b may be nil.
+// Runner returns a new Runner that confines lathe's own readers (git, ripgrep) where a sandbox was requested. b may be
+// nil.
 func (b *Boundary) Runner() *sandbox.Runner {
 	r := sandbox.New()
 	if b != nil && !b.standard { // the default boundary costs a start nothing
@@ -18,9 +19,9 @@ func (b *Boundary) Runner() *sandbox.Runner {
 	return r
 }
 
-// reader is the boundary of a child of lathe's own that reads a folder: it writes nothing, has no network, and does not see the
-// places of keys. A flaw in git or ripgrep that a hostile repository exploits gains nothing by it. Files of the folder
-// are not masked, since git compares all of them.
+// reader is the boundary of a child of lathe's own that reads a folder: it writes nothing, has no network, and does not
+// see the places of keys. A flaw in git or ripgrep that a hostile repository exploits gains nothing by it. Files of the
+// folder are not masked, since git compares all of them.
 func (b *Boundary) reader(dir string) (*sandbox.Confinement, error) {
 	if !b.Confined() {
 		return nil, nil
@@ -43,9 +44,9 @@ func (b *Boundary) reader(dir string) (*sandbox.Confinement, error) {
 	return &sandbox.Confinement{Policy: p, Support: b.support()}, nil
 }
 
-// ForServer returns the confinement of a long-lived child that serves the session, as a language server does: it reads the folders,
-// writes to the caches and a /tmp of its own, and reaches the hosts that n allows. Start it with Runner.StartPiped, and
-// call Done when it has ended. A server that changes files of the project is started with For.
+// ForServer returns the confinement of a long-lived child that serves the session, as a language server does: it reads
+// the folders, writes to the caches and a /tmp of its own, and reaches the hosts that n allows. Start it with
+// Runner.StartPiped, and call Done when it has ended. A server that changes files of the project is started with For.
 func (b *Boundary) ForServer(folders []string, n Network) (*Run, error) {
 	r, err := b.For(folders, n)
 	if err != nil {

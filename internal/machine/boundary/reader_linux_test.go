@@ -25,11 +25,16 @@ func TestReadersAreConfined(t *testing.T) {
 	r := b.Runner()
 	defer r.Close()
 	var out bytes.Buffer
-	line := `echo x >new; echo x >/tmp/x && echo TEMP; cat .env; cat ` + p.home + `/.ssh/id; exec 3<>/dev/tcp/127.0.0.1/22; exec 3<>/dev/udp/192.0.2.1/53 && echo x >&3`
-	if _, err := r.Run(t.Context(), sandbox.Spec{Argv: []string{"bash", "-c", line}, Dir: p.dir, Stdout: &out, Stderr: &out, Reads: true}); err != nil {
+	line := `echo x >new; echo x >/tmp/x && echo TEMP; cat .env; cat ` + p.home +
+		`/.ssh/id; exec 3<>/dev/tcp/127.0.0.1/22; exec 3<>/dev/udp/192.0.2.1/53 && echo x >&3`
+	if _, err := r.Run(t.Context(), sandbox.Spec{
+		Argv: []string{"bash", "-c", line}, Dir: p.dir, Stdout: &out,
+		Stderr: &out, Reads: true,
+	}); err != nil {
 		t.Fatal(err)
 	}
-	if text := out.String(); !strings.Contains(text, "LOCAL=1") || strings.Contains(text, "KEY") || !strings.Contains(text, "Read-only file system") || !strings.Contains(text, "Network is unreachable") {
+	if text := out.String(); !strings.Contains(text, "LOCAL=1") || strings.Contains(text, "KEY") ||
+		!strings.Contains(text, "Read-only file system") || !strings.Contains(text, "Network is unreachable") {
 		t.Error(text)
 	}
 	if _, err := os.Stat(p.dir + "/new"); err == nil {
@@ -105,7 +110,8 @@ func serverWritesItsCachesOnly(t *testing.T, p place) {
 	}
 	answers := bufio.NewScanner(s.Out)
 	for line, want := range map[string]string{
-		"test -r file": "yes", "echo x >file": "no", `echo x >"$XDG_CACHE_HOME/x"`: "yes", "echo x >/tmp/x": "yes", "exec 3<>/dev/tcp/192.0.2.1/80": "no",
+		"test -r file": "yes", "echo x >file": "no", `echo x >"$XDG_CACHE_HOME/x"`: "yes", "echo x >/tmp/x": "yes",
+		"exec 3<>/dev/tcp/192.0.2.1/80": "no",
 	} {
 		if _, err := fmt.Fprintln(s.In, line); err != nil {
 			t.Fatal(err)

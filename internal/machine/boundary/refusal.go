@@ -30,16 +30,18 @@ var refusals = []struct{ text, kind string }{
 	{"EPERM", "access"},
 }
 
-// Refusal explains the failure of a command that ran in dir to the model, if lines of its output name something that the
-// policy refuses; "" otherwise. It quotes those lines. An error that the command would have had outside too is none.
+// Refusal explains the failure of a command that ran in dir to the model, if lines of its output name something that
+// the policy refuses; "" otherwise. It quotes those lines. An error that the command would have had outside too is
+// none.
 func (r *Run) Refusal(dir, output string) string {
 	return r.explain("The command ran in lathe's sandbox, which may be why it failed:", dir, output, r.refused)
 }
 
-// RefusedPart is Refusal for a command that ended with success, which may hide the failure of a part: that of a pipe before its last
-// program. Only what the policy is sure to refuse counts.
+// RefusedPart is Refusal for a command that ended with success, which may hide the failure of a part: that of a pipe
+// before its last program. Only what the policy is sure to refuse counts.
 func (r *Run) RefusedPart(dir, output string) string {
-	return r.explain("The exit code is that of success, but lathe's sandbox refused a part of the command:", dir, output, r.surelyRefused)
+	return r.explain("The exit code is that of success, but lathe's sandbox refused a part of the command:", dir, output,
+		r.surelyRefused)
 }
 
 // explain puts the refusals that judge finds behind a beginning.
@@ -48,7 +50,8 @@ func (r *Run) explain(begin, dir, output string, judge func(kind, dir, line, aro
 	var before [2]string // a stack trace names the call above the error
 	for line := range strings.Lines(output) {
 		for _, ref := range refusals {
-			if kinds[ref.kind] == "" && strings.Contains(line, ref.text) && judge(ref.kind, dir, line, before[0]+before[1]+line) {
+			if kinds[ref.kind] == "" && strings.Contains(line, ref.text) && judge(ref.kind, dir, line, before[0]+before[1]+
+				line) {
 				kinds[ref.kind] = strings.TrimSpace(line)
 			}
 		}
@@ -61,13 +64,16 @@ func (r *Run) explain(begin, dir, output string, judge func(kind, dir, line, aro
 	var b strings.Builder
 	b.WriteString(begin + hosts)
 	if line := kinds["files"]; line != "" {
-		b.WriteString(" only " + r.writable() + " can be written, and configuration of git, editors and agents there is read-only (" + clip(line) + ").")
+		b.WriteString(" only " + r.writable() + " can be written, and configuration of git, editors and agents there is " +
+			"read-only (" + clip(line) + ").")
 	}
 	if line := kinds["network"]; line != "" && hosts == "" {
 		b.WriteString(r.noNetwork() + " (" + clip(line) + ").")
 	}
 	if line := kinds["access"]; line != "" && len(kinds) == 1 {
-		b.WriteString(" files with secrets cannot be read, Unix sockets are closed, and processes outside are out of reach (" + clip(line) + ").")
+		b.WriteString(
+			" files with secrets cannot be read, Unix sockets are closed, and processes outside are out of reach (" +
+				clip(line) + ").")
 	}
 	return b.String()
 }
@@ -100,7 +106,8 @@ func (r *Run) noNetwork() string {
 	if r.proxy == nil {
 		return " there is no network"
 	}
-	return " there is no network but its own loopback and the proxy of HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, which this program did not use"
+	return " there is no network but its own loopback and the proxy of HTTP_PROXY, HTTPS_PROXY and ALL_PROXY, which " +
+		"this program did not use"
 }
 
 func (r *Run) writable() string {

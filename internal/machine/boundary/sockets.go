@@ -9,16 +9,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// allowSockets lets a policy make Unix sockets and reach those of allowed, and no other one that is there now. The filter of system
-// calls sees no path, so the others are hidden: the folders of daemons are empty inside, and single sockets are masked. Abstract
-// sockets are out of reach in any case, by the network namespace.
+// allowSockets lets a policy make Unix sockets and reach those of allowed, and no other one that is there now. The
+// filter of system calls sees no path, so the others are hidden: the folders of daemons are empty inside, and single
+// sockets are masked. Abstract sockets are out of reach in any case, by the network namespace.
 func allowSockets(p *confine.Policy, allowed []string) {
 	p.Sockets = true
 	for _, dir := range []string{"/run", "/var/run", os.Getenv("XDG_RUNTIME_DIR")} {
 		if _, err := os.Lstat(filepath.Join(dir, "current-system")); err == nil {
 			continue // NixOS has its programs there; single sockets are masked
 		}
-		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" && filepath.IsAbs(real) && real != "/" && !holds(p.Write, real) {
+		if real, err := filepath.EvalSymlinks(dir); err == nil && dir != "" && filepath.IsAbs(real) && real != "/" &&
+			!holds(p.Write, real) {
 			p.Empty = append(p.Empty, real)
 		}
 	}
@@ -28,7 +29,8 @@ func allowSockets(p *confine.Policy, allowed []string) {
 	})
 	p.Show = append(append(p.Show, allowed...), readFromRun()...)
 	for _, path := range boundSockets() {
-		if !slices.Contains(allowed, path) && !slices.ContainsFunc(append(slices.Clone(p.Empty), p.Mask...), func(dir string) bool { return within(path, dir) }) {
+		if !slices.Contains(allowed, path) && !slices.ContainsFunc(append(slices.Clone(p.Empty), p.Mask...),
+			func(dir string) bool { return within(path, dir) }) {
 			p.Mask = append(p.Mask, path)
 		}
 	}
@@ -37,7 +39,8 @@ func allowSockets(p *confine.Policy, allowed []string) {
 // readFromRun returns the addresses of name servers, which programs read in /run.
 func readFromRun() (out []string) {
 	for _, name := range []string{
-		"/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf", "/run/resolvconf/resolv.conf", "/run/NetworkManager/resolv.conf",
+		"/run/systemd/resolve/stub-resolv.conf", "/run/systemd/resolve/resolv.conf", "/run/resolvconf/resolv.conf",
+		"/run/NetworkManager/resolv.conf",
 	} {
 		if real, err := filepath.EvalSymlinks(name); err == nil && within(real, "/run") {
 			out = append(out, real)

@@ -77,14 +77,17 @@ func TestAProxyOfTheUsersIsUsedInstead(t *testing.T) {
 	p := newPlace(t)
 	httpProxy, socks := listen(t, "tcp", "127.0.0.1:0"), listen(t, "tcp", "127.0.0.1:0")
 	port := func(l net.Listener) string { return fmt.Sprint(l.Addr().(*net.TCPAddr).Port) }
-	b := p.open(t, `{"enabled": true, "network": {"httpProxyPort": `+port(httpProxy)+`, "socksProxyPort": `+port(socks)+`}}`)
+	b := p.open(t, `{"enabled": true, "network": {"httpProxyPort": `+port(httpProxy)+`, "socksProxyPort": `+port(socks)+
+		`}}`)
 	dial := `exec 4<>/dev/tcp/127.0.0.1/${HTTP_PROXY##*:}; `
-	out, _ := runWith(t, b, p.dir, dial+`echo GET >&4; cat <&4; `+dial+`printf '\005' >&4; cat <&4; true`, boundary.Network{})
+	out, _ := runWith(t, b, p.dir, dial+`echo GET >&4; cat <&4; `+dial+`printf '\005' >&4; cat <&4; true`,
+		boundary.Network{})
 	if strings.Count(out, "GREETING 127.0.0.1:0") != 2 {
 		t.Errorf("got %q", out)
 	}
 	httpProxy.Close()
-	if out, _ := runWith(t, b, p.dir, dial+`echo GET >&4; cat <&4; true`, boundary.Network{}); !strings.Contains(out, "502") || !strings.Contains(out, "httpProxyPort") {
+	if out, _ := runWith(t, b, p.dir, dial+`echo GET >&4; cat <&4; true`, boundary.Network{}); !strings.Contains(out,
+		"502") || !strings.Contains(out, "httpProxyPort") {
 		t.Errorf("without the proxy: %q", out)
 	}
 }

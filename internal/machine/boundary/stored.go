@@ -11,16 +11,19 @@ import (
 
 // credentialFiles are the small text files of a home folder in which programs keep tokens and passwords.
 var credentialFiles = [...]string{
-	".netrc", ".git-credentials", ".config/git/credentials", ".npmrc", ".pypirc", ".aws/credentials", ".config/gh/hosts.yml",
+	".netrc", ".git-credentials", ".config/git/credentials", ".npmrc", ".pypirc", ".aws/credentials",
+	".config/gh/hosts.yml",
 	".docker/config.json", ".cargo/credentials.toml", ".gem/credentials", ".claude/.credentials.json", ".codex/auth.json",
 }
 
 // storedSecret finds passwords by the word before them, and long words of the form of a token.
 var storedSecret = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`(?i)(?:password|passwd|token|secret|auth|://[^\s:/@]*)["']?[ \t]*[:=\s][ \t]*["']?([^\s"'@,{}]{8,})|\b([A-Za-z0-9_+/~-]{24,})`)
+	return regexp.MustCompile(
+		`(?i)(?:password|passwd|token|secret|auth|://[^\s:/@]*)["']?[ \t]*[:=\s][ \t]*["']?([^\s"'@,{}]{8,})|\b([A-Za-z0-9_+/~-]{24,})`)
 })
 
-// StoredSecrets returns the likely secrets in the credential files of a home folder. Files that cannot be read have none.
+// StoredSecrets returns the likely secrets in the credential files of a home folder. Files that cannot be read have
+// none.
 func StoredSecrets(home string) (out []string) {
 	if home == "" {
 		return nil

@@ -13,11 +13,12 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// temps is the folder of the sessions' temporary folders. It is not in /tmp, which cannot show through a folder of its own, and commands
-// do not see it.
+// temps is the folder of the sessions' temporary folders. It is not in /tmp, which cannot show through a folder of its
+// own, and commands do not see it.
 func (b *Boundary) temps() string { return filepath.Join(b.o.Cache, "sandbox", "tmp") }
 
-// makeTemp makes the session's temporary folder, with tmp and work, and removes those that killed sessions left a week ago.
+// makeTemp makes the session's temporary folder, with tmp and work, and removes those that killed sessions left a week
+// ago.
 func (b *Boundary) makeTemp() (string, error) {
 	parent := b.temps()
 	if err := errors.Join(os.MkdirAll(parent, 0o700), os.MkdirAll(b.cache(), 0o700)); err != nil {
@@ -40,7 +41,8 @@ func (b *Boundary) makeTemp() (string, error) {
 	return dir, errors.Join(os.Mkdir(filepath.Join(dir, "tmp"), 0o700), os.Mkdir(filepath.Join(dir, "work"), 0o700))
 }
 
-// overlays lets the machine's /tmp and, for a command that may build, the user's cache of Go's builds show through the folders that take their changes.
+// overlays lets the machine's /tmp and, for a command that may build, the user's cache of Go's builds show through the
+// folders that take their changes.
 func (b *Boundary) overlays(p *confine.Policy, builds bool) error {
 	if !b.standard || b.support().Tier != confine.Full {
 		return nil
@@ -68,8 +70,8 @@ func (b *Boundary) work(command int64, overlay string) string {
 	return filepath.Join(b.temp, "work", overlay+strconv.FormatInt(command, 10))
 }
 
-// Seen returns the place of a path in /tmp that a command made: it is in the session's temporary folder. Any other path it
-// returns as it is.
+// Seen returns the place of a path in /tmp that a command made: it is in the session's temporary folder. Any other path
+// it returns as it is.
 func (b *Boundary) Seen(path string) string {
 	if b == nil || !within(path, "/tmp") || path == "/tmp" {
 		return path
@@ -90,8 +92,8 @@ func (b *Boundary) Seen(path string) string {
 	return inside
 }
 
-// tmpNames are the secrets in the machine's /tmp, where it shows through. It may have thousands of files, so it is read once, and then
-// the kernel reports the names that appear.
+// tmpNames are the secrets in the machine's /tmp, where it shows through. It may have thousands of files, so it is read
+// once, and then the kernel reports the names that appear.
 type tmpNames struct {
 	mu    sync.Mutex
 	news  arrivals

@@ -12,9 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// unswept keeps on disk which protected names are to be looked for when the running commands have ended. If lathe is killed before, or
-// processes stay, the next session in the folder does it. The file's first byte is 'R' while commands run, else '-'; a session
-// holds a lock on it for its life.
+// unswept keeps on disk which protected names are to be looked for when the running commands have ended. If lathe is
+// killed before, or processes stay, the next session in the folder does it. The file's first byte is 'R' while commands
+// run, else '-'; a session holds a lock on it for its life.
 type unswept struct {
 	mu      sync.Mutex
 	file    *os.File // nil before the first command, and where it cannot be written
@@ -134,7 +134,8 @@ func (u *unswept) close() {
 	u.file = nil
 }
 
-// sweepUnswept does what sessions left that were killed, or whose commands left processes, and returns a line for each name.
+// sweepUnswept does what sessions left that were killed, or whose commands left processes, and returns a line for each
+// name.
 func sweepUnswept(dir, prefix, aside string) (lines []string) {
 	files, _ := filepath.Glob(filepath.Join(dir, prefix+"-*"))
 	for _, file := range files {
@@ -150,8 +151,8 @@ func sweepUnswept(dir, prefix, aside string) (lines []string) {
 	return lines
 }
 
-// hasEnded reports whether the session of a file has ended, and takes its lock. A child that a killed session had just forked holds the
-// lock until it runs its program.
+// hasEnded reports whether the session of a file has ended, and takes its lock. A child that a killed session had just
+// forked holds the lock until it runs its program.
 func hasEnded(f *os.File, file string) bool {
 	for range 200 {
 		if unix.Flock(int(f.Fd()), unix.LOCK_EX|unix.LOCK_NB) == nil {

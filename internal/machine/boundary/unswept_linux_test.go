@@ -16,7 +16,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
-// The process that is killed is this test, started again: it runs a command in the sandbox, and reports when that has planted a file.
+// The process that is killed is this test, started again: it runs a command in the sandbox, and reports when that has
+// planted a file.
 func TestWhatAKilledSessionLeftIsSetAsideByTheNextOne(t *testing.T) {
 	if dir := os.Getenv("LATHE_TEST_KILLED"); dir != "" {
 		p := place{dir + "/project", dir + "/home", dir + "/home/config", dir + "/home/state", dir + "/cache"}
@@ -41,7 +42,8 @@ func TestWhatAKilledSessionLeftIsSetAsideByTheNextOne(t *testing.T) {
 	if planted(".envrc") || planted(".vscode") || !planted(".mcp.json") {
 		t.Errorf(".envrc %v, .vscode %v", planted(".envrc"), planted(".vscode"))
 	}
-	if _, _, notes, _ := run(t, b, p.dir, "true"); len(notes) != 2 || !strings.Contains(notes[0]+notes[1], ".vscode is protected") {
+	if _, _, notes, _ := run(t, b, p.dir, "true"); len(notes) != 2 || !strings.Contains(notes[0]+notes[1],
+		".vscode is protected") {
 		t.Errorf("notes: %q", notes)
 	}
 	write(t, p.dir+"/.envrc", "mine")
@@ -57,7 +59,8 @@ func TestWhatARemainingProcessMakesIsSetAsideByTheNextSession(t *testing.T) {
 	c.Leave()
 	r := sandbox.New()
 	exit, err := r.Run(t.Context(), sandbox.Spec{
-		Argv: []string{"bash", "-c", "(until [ -e go ]; do :; done; echo x >.envrc; echo >done; sleep 1000) >/dev/null 2>&1 & echo $!"}, Dir: p.dir, Confine: c.Confinement, Leave: true,
+		Argv: []string{"bash", "-c", "(until [ -e go ]; do :; done; echo x >.envrc; echo >done; sleep 1000) >/dev/null " +
+			"2>&1 & echo $!"}, Dir: p.dir, Confine: c.Confinement, Leave: true,
 	})
 	if err != nil || len(exit.Left) == 0 {
 		t.Fatalf("%v, %+v", err, exit)

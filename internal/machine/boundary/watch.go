@@ -100,7 +100,8 @@ func (w watch) sweep(dir string) (lines, found []string) {
 	return lines, found
 }
 
-// linkAbove returns the first link among the folders that the command made above a name: the name itself may then be a file of anybody's.
+// linkAbove returns the first link among the folders that the command made above a name: the name itself may then be a
+// file of anybody's.
 func (w watch) linkAbove(name string) string {
 	base, ok := w.above[name]
 	if !ok { // it was a link itself
@@ -114,8 +115,8 @@ func (w watch) linkAbove(name string) string {
 	return ""
 }
 
-// harmless reports whether a file or folder is as git init makes it: hooks that are all samples, a configuration that names
-// no programs.
+// harmless reports whether a file or folder is as git init makes it: hooks that are all samples, a configuration that
+// names no programs.
 func harmless(name string) bool {
 	switch filepath.Base(name) {
 	case "hooks":
@@ -156,7 +157,8 @@ func plainConfig(name string) bool {
 		return false
 	}
 	known := map[string]bool{
-		"repositoryformatversion": true, "filemode": true, "bare": true, "logallrefupdates": true, "ignorecase": true, "precomposeunicode": true, "symlinks": true,
+		"repositoryformatversion": true, "filemode": true, "bare": true, "logallrefupdates": true, "ignorecase": true,
+		"precomposeunicode": true, "symlinks": true,
 		"url": true, "fetch": true, "remote": true, "merge": true, "name": true, "email": true,
 	}
 	for line := range strings.Lines(string(b)) {

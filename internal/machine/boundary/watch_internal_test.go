@@ -81,7 +81,8 @@ func TestAFolderDoesNotBecomeARepositoryThatLeadsElsewhere(t *testing.T) {
 		w := newWatch(append(watchedIn(root), protectedIn(root)...))
 		c.make(root)
 		lines := strings.Join(swept(w, filepath.Join(top, "aside")), "\n")
-		if c.gone == "" && lines != "" || c.gone != "" && !strings.Contains(lines, filepath.Join(root, c.gone)+" is protected") {
+		if c.gone == "" && lines != "" || c.gone != "" && !strings.Contains(lines, filepath.Join(root, c.gone)+
+			" is protected") {
 			t.Errorf("%s: %q", name, lines)
 		}
 		if _, err := os.Lstat(filepath.Join(root, c.gone)); c.gone != "" && err == nil {

@@ -5,8 +5,8 @@ import (
 	"path/filepath"
 )
 
-// Folders calls fn for a folder and for those below it that no ignore file excludes, from above, until fn returns false. Folders of version
-// control systems and of the kernel are left out, and links are not followed.
+// Folders calls fn for a folder and for those below it that no ignore file excludes, from above, until fn returns
+// false. Folders of version control systems and of the kernel are left out, and links are not followed.
 func Folders(dir string, fn func(dir string) bool) {
 	g, _ := above(dir)
 	folders(dir, g, 0, fn)

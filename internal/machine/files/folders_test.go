@@ -11,7 +11,8 @@ func TestFoldersAreThoseThatNoIgnoreFileExcludes(t *testing.T) {
 	dir, err := filepath.EvalSymlinks(t.TempDir())
 	check(t, err)
 	for path, text := range map[string]string{
-		"a/b/c.txt": "", "build/out/x": "", "node_modules/p/x": "", ".git/info/exclude": "private\n", ".git/objects/ab/x": "", "private/x": "", "keep/.ignore": "!build\n", "keep/build/x": "",
+		"a/b/c.txt": "", "build/out/x": "", "node_modules/p/x": "", ".git/info/exclude": "private\n",
+		".git/objects/ab/x": "", "private/x": "", "keep/.ignore": "!build\n", "keep/build/x": "",
 		".gitignore": "build/\nnode_modules\n", ".hg/store/x": "", ".hidden/x": "",
 	} {
 		put(t, filepath.Join(dir, path), text)

@@ -39,7 +39,8 @@ func (i *GitIgnores) Enter(dir string, has func(name string) bool) *GitIgnores {
 		return i
 	}
 	defer root.Close()
-	return &GitIgnores{i.in.enter(root, filepath.ToSlash(dir), func(name string) bool { return name != ".ignore" && name != ".rgignore" && has(name) })}
+	return &GitIgnores{i.in.enter(root, filepath.ToSlash(dir),
+		func(name string) bool { return name != ".ignore" && name != ".rgignore" && has(name) })}
 }
 
 // Ignored reports whether a file or folder directly in the folder of i is ignored. path is absolute.

@@ -7,8 +7,9 @@ import (
 	"strings"
 )
 
-// GlobalIgnore is the path of the user's own ignore file for all repositories, or "" where there is none: core.excludesFile of
-// ~/.gitconfig, else of $XDG_CONFIG_HOME/git/config, else $XDG_CONFIG_HOME/git/ignore (gitignore(5)).
+// GlobalIgnore is the path of the user's own ignore file for all repositories, or "" where there is none:
+// core.excludesFile of ~/.gitconfig, else of $XDG_CONFIG_HOME/git/config, else $XDG_CONFIG_HOME/git/ignore
+// (gitignore(5)).
 func GlobalIgnore() string {
 	home, err := os.UserHomeDir()
 	if err != nil || !filepath.IsAbs(home) {

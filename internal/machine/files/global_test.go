@@ -23,11 +23,14 @@ func TestTheUsersOwnIgnoreFileIsFound(t *testing.T) {
 	}{
 		"none":             {nil, ""},
 		"in its own place": {map[string]string{".config/git/ignore": "x\n"}, ".config/git/ignore"},
-		"by ~/.gitconfig":  {map[string]string{".gitconfig": "[user]\n\tname = x\n[core]\n\texcludesFile = ~/mine # here\n", "mine": "x\n", ".config/git/ignore": ""}, "mine"},
-		"in quotes":        {map[string]string{".gitconfig": "[Core]\nexcludesfile=\"~/my own\"\n", "my own": ""}, "my own"},
-		"by git/config":    {map[string]string{".config/git/config": "[core]\nexcludesfile = ~/mine\n", "mine": ""}, "mine"},
-		"that is missing":  {map[string]string{".gitconfig": "[core]\nexcludesfile = ~/mine\n", ".config/git/ignore": ""}, ""},
-		"of another kind":  {map[string]string{".gitconfig": "[diff]\nexcludesfile = ~/mine\n", "mine": ""}, ""},
+		"by ~/.gitconfig": {map[string]string{
+			".gitconfig": "[user]\n\tname = x\n[core]\n\texcludesFile = ~/mine # here\n",
+			"mine":       "x\n", ".config/git/ignore": "",
+		}, "mine"},
+		"in quotes":       {map[string]string{".gitconfig": "[Core]\nexcludesfile=\"~/my own\"\n", "my own": ""}, "my own"},
+		"by git/config":   {map[string]string{".config/git/config": "[core]\nexcludesfile = ~/mine\n", "mine": ""}, "mine"},
+		"that is missing": {map[string]string{".gitconfig": "[core]\nexcludesfile = ~/mine\n", ".config/git/ignore": ""}, ""},
+		"of another kind": {map[string]string{".gitconfig": "[diff]\nexcludesfile = ~/mine\n", "mine": ""}, ""},
 	} {
 		t.Run(name, func(t *testing.T) {
 			home := owner(t)

@@ -126,8 +126,8 @@ func (r *rules) verdictOf(name string, dir bool) int {
 }
 
 // ignoring is the ignore files that hold in one folder: its own and those of the folders above. As with
-// ripgrep, .rgignore beats .ignore of every level, .ignore beats .gitignore, .gitignore beats the repository's info/exclude, and that
-// beats the user's own file for all repositories.
+// ripgrep, .rgignore beats .ignore of every level, .ignore beats .gitignore, .gitignore beats the repository's
+// info/exclude, and that beats the user's own file for all repositories.
 type ignoring struct {
 	up       *ignoring
 	base     string // the folder, absolute with slashes
@@ -206,7 +206,8 @@ func readRules(dir *os.Root, file, base string) *rules {
 	return parseRules(base, text)
 }
 
-// readRegular reads at most limit bytes of a regular file. It follows no link and does not wait: the file may be a pipe that a stranger put there.
+// readRegular reads at most limit bytes of a regular file. It follows no link and does not wait: the file may be a pipe
+// that a stranger put there.
 func readRegular(dir *os.Root, file string, limit int64) (string, bool) {
 	info, err := dir.Lstat(file)
 	if err != nil || !info.Mode().IsRegular() {
@@ -274,8 +275,8 @@ func worktreeExclude(dir *os.Root, base string) *rules {
 
 // above collects the ignore files of the folders above start (absolute, real), the way ripgrep does: up
 // to the repository's first folder for .gitignore, all the way for .ignore and .rgignore. If they would ignore start
-// itself they do not count: a search in an ignored folder is deliberate. The bool reports that case. The user's own file counts
-// always, with start as its folder.
+// itself they do not count: a search in an ignored folder is deliberate. The bool reports that case. The user's own
+// file counts always, with start as its folder.
 func above(start string) (g *ignoring, dropped bool) {
 	if g, dropped = aboveInTree(start); dropped {
 		g = nil

@@ -26,7 +26,8 @@ func git(t *testing.T, dir, stdin string, args ...string) string {
 	t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null", "XDG_CONFIG_HOME=/nonexistent", "HOME=/nonexistent")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_SYSTEM=/dev/null",
+		"XDG_CONFIG_HOME=/nonexistent", "HOME=/nonexistent")
 	cmd.Stdin = strings.NewReader(stdin)
 	var errOut bytes.Buffer
 	cmd.Stderr = &errOut
@@ -39,8 +40,11 @@ func git(t *testing.T, dir, stdin string, args ...string) string {
 
 // pieces of patterns and names that make the cases where matchers differ likely.
 var (
-	patternBits = []string{"*", "**", "?", "a", "b", "ab", "foo", "bar", ".x", "[ab]", "[!a]", "[^b]", "[a-c]", "[]a]", "[[:alpha:]]", `\a`, `\*`, "*.c", "foo*", "*bar", " ", "-", "[", "]", "!", "#", `\`, "[a-", "[[:digit:]b]"}
-	nameBits    = []string{"a", "b", "ab", "foo", "bar", "c", "foobar", "x.c", ".x", "a b", "1", "-", "*", "abc"}
+	patternBits = []string{
+		"*", "**", "?", "a", "b", "ab", "foo", "bar", ".x", "[ab]", "[!a]", "[^b]", "[a-c]", "[]a]",
+		"[[:alpha:]]", `\a`, `\*`, "*.c", "foo*", "*bar", " ", "-", "[", "]", "!", "#", `\`, "[a-", "[[:digit:]b]",
+	}
+	nameBits = []string{"a", "b", "ab", "foo", "bar", "c", "foobar", "x.c", ".x", "a b", "1", "-", "*", "abc"}
 )
 
 func randomPattern(r *rand.Rand) string {

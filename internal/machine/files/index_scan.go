@@ -56,7 +56,8 @@ func signatureOf(paths ...string) signature {
 }
 
 func ownSignature(dir string) signature {
-	return signatureOf(filepath.Join(dir, ".rgignore"), filepath.Join(dir, ".ignore"), filepath.Join(dir, ".gitignore"), filepath.Join(dir, ".git"), filepath.Join(dir, ".git", "info", "exclude"))
+	return signatureOf(filepath.Join(dir, ".rgignore"), filepath.Join(dir, ".ignore"), filepath.Join(dir, ".gitignore"),
+		filepath.Join(dir, ".git"), filepath.Join(dir, ".git", "info", "exclude"))
 }
 
 func aboveSignature(dir string) signature {
@@ -212,7 +213,8 @@ func (x *Index) read(t *tree, dir *os.Root, rel string, up *ignoring) *folder {
 		return nil
 	}
 	has := func(name string) bool {
-		_, found := slices.BinarySearchFunc(list, name, func(e os.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
+		_, found := slices.BinarySearchFunc(list, name,
+			func(e os.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
 		return found
 	}
 	if slices.ContainsFunc(rulesNames(), has) {
@@ -289,7 +291,8 @@ func (x *Index) readAgain(t *tree, changed notes, sweep bool) {
 		for rel, f := range t.folders {
 			abs := filepath.Join(t.root.Path, filepath.FromSlash(rel))
 			info, err := os.Lstat(abs)
-			if other := f.own != "" && f.own != ownSignature(abs); other || err != nil || f.mod.IsZero() || !info.ModTime().Equal(f.mod) {
+			if other := f.own != "" && f.own != ownSignature(abs); other || err != nil || f.mod.IsZero() ||
+				!info.ModTime().Equal(f.mod) {
 				again = append(again, rel)
 				whole[rel] = whole[rel] || other
 			}

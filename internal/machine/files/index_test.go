@@ -82,7 +82,8 @@ func eventually(t *testing.T, x *Index, text string, want ...string) {
 }
 
 func TestSearchFindsFilesAndFoldersByTheirLetters(t *testing.T) {
-	x, dir := indexed(t, "cmd/lathe/main.go", "internal/tui/editor/view.go", "README.md", "secret/key", ".git/config", "a b.txt")
+	x, dir := indexed(t, "cmd/lathe/main.go", "internal/tui/editor/view.go", "README.md", "secret/key", ".git/config",
+		"a b.txt")
 	put(t, filepath.Join(dir, ".gitignore"), "secret/\n")
 	for _, tt := range []struct {
 		text string
@@ -342,7 +343,10 @@ func TestMoreFilesThanTheLimitAreNotKept(t *testing.T) {
 func big(n int) *Index {
 	x := NewIndex(&Roots{roots: []Root{{Path: "/nowhere"}}})
 	t := &tree{root: x.roots.roots[0], folders: map[string]*folder{}}
-	parts := []string{"internal", "components", "service", "controller", "handler", "model", "view", "editor", "render", "session", "parser", "stream"}
+	parts := []string{
+		"internal", "components", "service", "controller", "handler", "model", "view", "editor", "render",
+		"session", "parser", "stream",
+	}
 	suffix := []string{".go", "_test.go", ".ts", ".md", "Factory.java", ".json"}
 	for i := 0; x.state.count < n; i++ {
 		rel := fmt.Sprintf("%s/%s%d/%s", parts[i%12], parts[i/12%12], i/144, parts[i*7%12])

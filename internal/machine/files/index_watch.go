@@ -42,7 +42,10 @@ func newWatching() *watching {
 	if err != nil {
 		return nil
 	}
-	x := &watching{feed: feed, limit: maxWatches, stop: make(chan struct{}), done: make(chan struct{}), folders: map[string]bool{}}
+	x := &watching{
+		feed: feed, limit: maxWatches, stop: make(chan struct{}), done: make(chan struct{}),
+		folders: map[string]bool{},
+	}
 	x.notes.folders = map[string]bool{}
 	go x.run()
 	return x

@@ -22,8 +22,8 @@ type Root struct {
 // Roots are the folders a session works in. The first is the session's own folder; more are added at
 // run time. Safe for concurrent use.
 type Roots struct {
-	// Seen returns the real place of a path that commands made in a /tmp of their own, and any other path as it is. Nil: there is
-	// none. Set it before the first use.
+	// Seen returns the real place of a path that commands made in a /tmp of their own, and any other path as it is. Nil:
+	// there is none. Set it before the first use.
 	Seen func(path string) string
 
 	mu      sync.RWMutex

@@ -148,7 +148,10 @@ func hold(t testing.TB, r *Roots, dir, path string) *Target {
 
 func TestNearNamesAreFound(t *testing.T) {
 	dir := realTemp(t)
-	for _, f := range []string{"src/config.go", "src/confg_test.go", "lib/parser.go", "lib/other/parser.go", "README.md", "node_modules/parser.go"} {
+	for _, f := range []string{
+		"src/config.go", "src/confg_test.go", "lib/parser.go", "lib/other/parser.go", "README.md",
+		"node_modules/parser.go",
+	} {
 		write(t, filepath.Join(dir, f), "")
 	}
 	write(t, filepath.Join(dir, ".gitignore"), "node_modules\n")

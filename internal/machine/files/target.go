@@ -15,7 +15,8 @@ import (
 // open, so that later steps act on the resolved file and not on the path's meaning by then.
 type Target struct {
 	Path Path
-	// Mode is the permission bits of a content that Replace writes. 0: those of the old file; of a new one, as the umask allows.
+	// Mode is the permission bits of a content that Replace writes. 0: those of the old file; of a new one, as the umask
+	// allows.
 	Mode fs.FileMode
 	// Temp is the temporary name that Replace uses if it needs one, from [TempName]; empty: one that nobody knows.
 	Temp string

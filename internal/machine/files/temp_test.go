@@ -12,7 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/files/transact"
 )
 
-// The child works in the folder of one variable. Another says what it does, where it kills itself, and how its temporary files are named.
+// The child works in the folder of one variable. Another says what it does, where it kills itself, and how its
+// temporary files are named.
 const (
 	tempDirVar  = "LATHE_TEST_TEMP_DIR"
 	tempTaskVar = "LATHE_TEST_TEMP_TASK"
@@ -96,7 +97,8 @@ func putTemp(t *testing.T, path, text string) {
 	}
 }
 
-// killedWithTemp runs the task in a child that kills itself. It reports whether the child was killed before the task was complete.
+// killedWithTemp runs the task in a child that kills itself. It reports whether the child was killed before the task
+// was complete.
 func killedWithTemp(t *testing.T, base, task string) bool {
 	t.Helper()
 	c := exec.Command(os.Args[0], "-test.run=^TestHelperDiesWithATemporaryName$")
@@ -144,7 +146,8 @@ func TestATransactionThatIsKilledLeavesNoTemporaryFile(t *testing.T) {
 	}
 }
 
-// killAndRecover kills a transaction at its nth temporary name, and returns what the files are after it; empty: it has not so many names.
+// killAndRecover kills a transaction at its nth temporary name, and returns what the files are after it; empty: it has
+// not so many names.
 func killAndRecover(t *testing.T, task string, n int, name string) string {
 	t.Helper()
 	base, err := filepath.EvalSymlinks(t.TempDir())

@@ -302,7 +302,8 @@ func (t *Text) encode(out []byte, text, newline string) ([]byte, error) {
 }
 
 // Rewrite encodes a whole new content the way the file was: its encoding and byte order mark, and \r\n
-// when every line ended so and the new content has no \r. A Latin-1 file that cannot hold the new content becomes UTF-8.
+// when every line ended so and the new content has no \r. A Latin-1 file that cannot hold the new content becomes
+// UTF-8.
 func (t *Text) Rewrite(content string) []byte {
 	content = strings.TrimPrefix(content, "\uFEFF")
 	newline := "\n"

@@ -30,7 +30,8 @@ func TestEncodingsAreSeenAndKept(t *testing.T) {
 		{"utf-8", []byte("a é b\n"), "a é b\n", UTF8, []byte("a ü\nx b\n")},
 		{"utf-8 with mark", []byte("\xEF\xBB\xBFa é\n"), "a é\n", UTF8, []byte("\xEF\xBB\xBFa ü\nx\n")},
 		{"crlf", []byte("a\r\né\r\nb"), "a\né\nb", UTF8, []byte("a\r\nü\r\nx\r\nb")},
-		{"utf-16 le", utf16Bytes(binary.LittleEndian, "a é 😀\n"), "a é 😀\n", UTF16LE, utf16Bytes(binary.LittleEndian, "a ü\nx 😀\n")},
+		{"utf-16 le", utf16Bytes(binary.LittleEndian, "a é 😀\n"), "a é 😀\n", UTF16LE, utf16Bytes(binary.LittleEndian,
+			"a ü\nx 😀\n")},
 		{"utf-16 be crlf", utf16Bytes(binary.BigEndian, "é\r\n"), "é\n", UTF16BE, utf16Bytes(binary.BigEndian, "ü\r\nx\r\n")},
 		{"latin-1", []byte("a \xe9 b\xff\n"), "a é bÿ\n", Latin1, []byte("a \xfc\nx b\xff\n")},
 		{"mixed", []byte("ö é \xff\xfe\n"), "ö é ÿþ\n", Mixed, []byte("ö ü\nx \xff\xfe\n")},
@@ -80,7 +81,8 @@ func TestRewriteKeepsTheForm(t *testing.T) {
 // content makes files of every kind, many of them broken.
 func content(t *rapid.T) []byte {
 	parts := rapid.SliceOfN(rapid.SampledFrom([]string{
-		"a", "b", "foo", " ", "\t", "\n", "\r\n", "\r", "é", "漢", "😀", "\xff", "\xe9", "\xed\xa0\x80", "\x00", "\uFFFD", "\uFEFF",
+		"a", "b", "foo", " ", "\t", "\n", "\r\n", "\r", "é", "漢", "😀", "\xff", "\xe9", "\xed\xa0\x80", "\x00", "\uFFFD",
+		"\uFEFF",
 	}), 0, 40).Draw(t, "parts")
 	text := strings.Join(parts, "")
 	switch rapid.IntRange(0, 3).Draw(t, "form") {
@@ -128,7 +130,10 @@ func TestReplaceChangesNothingElse(t *testing.T) {
 func TestPlainContentRoundTrips(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		view := rapid.StringMatching(`(?:[a-zé漢 ]{0,5}\n?){0,6}`).Draw(t, "view")
-		for _, old := range [][]byte{[]byte("x\n"), []byte("\xEF\xBB\xBFx"), []byte("x\r\n"), utf16Bytes(binary.BigEndian, "x\r\n")} {
+		for _, old := range [][]byte{
+			[]byte("x\n"), []byte("\xEF\xBB\xBFx"), []byte("x\r\n"),
+			utf16Bytes(binary.BigEndian, "x\r\n"),
+		} {
 			if got := Decode(Decode(old).Rewrite(view)).View; got != view {
 				t.Fatalf("%q over %q reads back as %q", view, old, got)
 			}

@@ -95,7 +95,8 @@ func (w *walker) walk(dir *os.Root, abs, rel string, g *ignoring, depth int) err
 	w.sum.Dirs++
 	if w.opt.Ignore {
 		g = g.enter(dir, filepath.ToSlash(abs), func(name string) bool {
-			_, found := slices.BinarySearchFunc(list, name, func(e fs.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
+			_, found := slices.BinarySearchFunc(list, name,
+				func(e fs.DirEntry, n string) int { return strings.Compare(e.Name(), n) })
 			return found
 		})
 	}

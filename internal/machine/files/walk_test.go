@@ -80,7 +80,8 @@ func TestWalkEndsWhenToldTo(t *testing.T) {
 	r := newRoots(t, dir)
 	p, _ := r.Resolve(dir, dir)
 	n := 0
-	if _, err := r.Walk(context.Background(), p, WalkOptions{}, func(Entry) error { n++; return SkipAll }); err != nil || n != 1 {
+	if _, err := r.Walk(context.Background(), p, WalkOptions{}, func(Entry) error { n++; return SkipAll }); err != nil ||
+		n != 1 {
 		t.Errorf("%d calls, %v", n, err)
 	}
 	ctx, cancel := context.WithCancel(context.Background())

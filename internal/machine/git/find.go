@@ -65,7 +65,8 @@ func open(root string) (Repo, bool) {
 		return Repo{}, false
 	}
 	r.readHead(head)
-	if main, ok := strings.CutPrefix(line(filepath.Join(r.CommonDir, "refs/remotes/origin/HEAD")), "ref: refs/remotes/origin/"); ok {
+	if main, ok := strings.CutPrefix(line(filepath.Join(r.CommonDir, "refs/remotes/origin/HEAD")),
+		"ref: refs/remotes/origin/"); ok {
 		r.Main = main
 	}
 	return r, true

@@ -6,7 +6,8 @@
 // overrides those keys, removes every GIT_* variable, takes no repository that is only a folder with the
 // right names in it, and bounds time and output. [Find] parses .git by itself: no process, microseconds.
 //
-// Promises: but for [Git.AddWorktree] and [Git.RemoveUnchanged] nothing writes to the repository or takes its locks, and
+// Promises: but for [Git.AddWorktree] and [Git.RemoveUnchanged] nothing writes to the repository or takes its locks,
+// and
 // nothing speaks to the network; a broken
 // repository, or none, or no git program, is an answer and not an error.
 package git
@@ -73,14 +74,17 @@ func (g *Git) Run(ctx context.Context, repo Repo, args ...string) ([]byte, error
 	return g.run(ctx, program, repo, over, nil, args)
 }
 
-func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]string, stdin io.Reader, args []string) ([]byte, error) {
+func (g *Git) run(ctx context.Context, program string, repo Repo, over [][2]string, stdin io.Reader, args []string) (
+	[]byte, error,
+) {
 	ctx, cancel := context.WithTimeoutCause(ctx, g.Timeout, fmt.Errorf("git took longer than %s", g.Timeout))
 	defer cancel()
 	out := &capped{limit: g.MaxOutput, stop: cancel}
 	said := &capped{limit: 4 << 10, stop: func() {}}
 	exit, err := g.runner.Run(ctx, sandbox.Spec{
 		Argv: append([]string{program, "--no-pager"}, withoutSubmodules(args)...), Dir: repo.Root,
-		Env: harden(g.environ(), repo, over), Stdin: stdin, Stdout: out, Stderr: said, Grace: 100 * time.Millisecond, Reads: onlyReads(args),
+		Env: harden(g.environ(), repo, over), Stdin: stdin, Stdout: out, Stderr: said, Grace: 100 * time.Millisecond,
+		Reads: onlyReads(args),
 	})
 	switch {
 	case out.full:
@@ -159,8 +163,9 @@ func within(root, path string) bool {
 }
 
 // fixed are the configuration keys that are always overridden, with the programs they would otherwise run:
-// fsmonitor and hooks during status, the program that checks signatures during log, a pager, the ext:: transport, a program that lists the references of an alternate. safe.bareRepository
-// makes git refuse a folder that only looks like a repository. Measured with git 2.39.
+// fsmonitor and hooks during status, the program that checks signatures during log, a pager, the ext:: transport, a
+// program that lists the references of an alternate. safe.bareRepository makes git refuse a folder that only looks like
+// a repository. Measured with git 2.39.
 var fixed = [][2]string{
 	{"core.fsmonitor", "false"},
 	{"core.hooksPath", os.DevNull},
@@ -187,7 +192,10 @@ var fixed = [][2]string{
 
 // harden returns environ without any GIT_* variable and with the overrides.
 func harden(environ []string, repo Repo, over [][2]string) []string {
-	env := sandbox.CleanEnv(environ, sandbox.Options{Drop: []string{"GIT_*", "*PAGER", "SSH_ASKPASS*", "PERL5*", "PYTHON*"}})
+	env := sandbox.CleanEnv(environ, sandbox.Options{Drop: []string{
+		"GIT_*", "*PAGER", "SSH_ASKPASS*", "PERL5*",
+		"PYTHON*",
+	}})
 	out := env[:0]
 	for _, kv := range env {
 		if !strings.HasPrefix(kv, "GIT_") { // CleanEnv sets a few of its own
@@ -227,7 +235,10 @@ func (g *Git) overrides(ctx context.Context, program string, repo Repo, in scope
 	if !mayNamePrograms(repo) {
 		return nil, nil
 	}
-	list, err := g.run(ctx, program, repo, nil, nil, []string{"config", "--includes", "--list", "--name-only", "--show-scope", "-z"})
+	list, err := g.run(ctx, program, repo, nil, nil, []string{
+		"config", "--includes", "--list", "--name-only",
+		"--show-scope", "-z",
+	})
 	if err != nil {
 		return nil, fmt.Errorf("the repository's configuration cannot be read: %w", err)
 	}
@@ -253,7 +264,12 @@ func override(key string) [][2]string {
 	base := section + "." + rest[:i]
 	switch section {
 	case "filter":
-		return [][2]string{{base + ".clean", ""}, {base + ".smudge", ""}, {base + ".process", ""}, {base + ".required", "false"}}
+		return [][2]string{
+			{base + ".clean", ""},
+			{base + ".smudge", ""},
+			{base + ".process", ""},
+			{base + ".required", "false"},
+		}
 	case "diff": // it cannot be unset, and an empty program cannot be run: such a diff fails
 		if rest[i+1:] == "command" || rest[i+1:] == "textconv" {
 			return [][2]string{{key, ""}}

@@ -43,7 +43,8 @@ func sh(t testing.TB, dir, script string) string {
 	t.Helper()
 	cmd := exec.Command("bash", "-ec", script)
 	cmd.Dir = dir
-	cmd.Env = append(environ(t), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b",
+	cmd.Env = append(environ(t), "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a",
+		"GIT_COMMITTER_EMAIL=a@b",
 		"GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_COUNT=2", "GIT_CONFIG_KEY_0=init.defaultBranch", "GIT_CONFIG_VALUE_0=main",
 		"GIT_CONFIG_KEY_1=protocol.file.allow", "GIT_CONFIG_VALUE_1=always")
 	out, err := cmd.CombinedOutput()
@@ -59,7 +60,8 @@ func repo(t testing.TB) string {
 	if err != nil {
 		t.Fatal(err)
 	}
-	sh(t, dir, `git init -q; mkdir sub; echo one >sub/f; git add .; git commit -qm "first	commit"; echo two >>sub/f; git commit -qam second`)
+	sh(t, dir,
+		`git init -q; mkdir sub; echo one >sub/f; git add .; git commit -qm "first	commit"; echo two >>sub/f; git commit -qam second`)
 	return dir
 }
 
@@ -137,7 +139,8 @@ func hostile(t *testing.T) (dir, mark string) {
 	dir = repo(t)
 	mark = filepath.Join(t.TempDir(), "ran")
 	evil := filepath.Join(dir, "evil")
-	if err := os.WriteFile(evil, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+mark+"'\ncat 2>/dev/null\nexit 0\n"), 0o700); err != nil {
+	if err := os.WriteFile(evil, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+mark+"'\ncat 2>/dev/null\nexit 0\n"),
+		0o700); err != nil {
 		t.Fatal(err)
 	}
 	sh(t, dir, `
@@ -205,7 +208,8 @@ func TestNothingOfAHostileRepositoryRuns(t *testing.T) {
 func TestNothingOfAHostileSubmoduleRuns(t *testing.T) {
 	g := newGit(t)
 	dir, mark := repo(t), filepath.Join(t.TempDir(), "ran")
-	sh(t, dir, `git init -q ../m; cd ../m; echo x >f; git add f; git commit -qm x; cd "$OLDPWD"; git submodule --quiet add ../m mod; git commit -qam sub
+	sh(t, dir,
+		`git init -q ../m; cd ../m; echo x >f; git add f; git commit -qm x; cd "$OLDPWD"; git submodule --quiet add ../m mod; git commit -qam sub
 		printf '#!/bin/sh\ntouch `+mark+`\ncat\n' >evil; chmod +x evil
 		git -C mod config core.fsmonitor "$PWD/evil"; git -C mod config filter.e.clean "$PWD/evil"; echo '* filter=e' >mod/.gitattributes
 		echo y >>mod/f; git -C mod config core.hooksPath "$PWD"; cp evil post-index-change`)
@@ -233,7 +237,8 @@ func TestAWorkTreeElsewhereIsNotSearched(t *testing.T) {
 func TestTheEnvironmentCannotRedirectGit(t *testing.T) {
 	dir, other := repo(t), repo(t)
 	g := newGit(t).WithEnviron(func() []string {
-		return append(environ(t), "GIT_DIR="+other+"/.git", "GIT_INDEX_FILE=/x", "GIT_CONFIG_PARAMETERS='core.fsmonitor=/x'", "GIT_TRACE=/x")
+		return append(environ(t), "GIT_DIR="+other+"/.git", "GIT_INDEX_FILE=/x", "GIT_CONFIG_PARAMETERS='core.fsmonitor=/x'",
+			"GIT_TRACE=/x")
 	})
 	info := g.Info(t.Context(), dir)
 	if info.Err != nil || info.Root != dir || !info.Status.Clean() {
@@ -325,7 +330,9 @@ func TestMainBranchIsThatOfOrigin(t *testing.T) {
 
 func TestHardenLeavesNoOtherGitVariable(t *testing.T) {
 	env := harden([]string{"GIT_DIR=/x", "GIT_SSH=/x", "HOME=/h", "PAGER=evil", "PATH=/bin"}, Repo{Root: "/r/x"}, nil)
-	if slices.ContainsFunc(env, func(kv string) bool { return strings.Contains(kv, "=/x") || strings.Contains(kv, "evil") }) {
+	if slices.ContainsFunc(env, func(kv string) bool {
+		return strings.Contains(kv, "=/x") || strings.Contains(kv, "evil")
+	}) {
 		t.Errorf("got %v", env)
 	}
 	if !slices.Contains(env, "HOME=/h") || !slices.Contains(env, "GIT_CEILING_DIRECTORIES=/r") {

@@ -10,16 +10,20 @@ import (
 	"testing"
 )
 
-// What a repository's configuration and lathe's own environment say about programs does not reach git, as git itself reads it.
+// What a repository's configuration and lathe's own environment say about programs does not reach git, as git itself
+// reads it.
 func TestTheOverridesStandAboveTheRepositoryAndTheEnvironment(t *testing.T) {
 	program, err := exec.LookPath("git")
 	if err != nil {
 		t.Skip("git is not installed")
 	}
 	want := map[string]string{
-		"core.fsmonitor": "false", "core.hookspath": os.DevNull, "core.pager": "cat", "core.sshcommand": "false", "core.askpass": "false",
-		"core.editor": "false", "core.alternaterefscommand": "false", "gpg.program": "false", "gpg.ssh.program": "false", "gpg.x509.program": "false",
-		"log.showsignature": "false", "safe.barerepository": "explicit", "credential.helper": "", "protocol.ext.allow": "never", "diff.external": "",
+		"core.fsmonitor": "false", "core.hookspath": os.DevNull, "core.pager": "cat", "core.sshcommand": "false",
+		"core.askpass": "false",
+		"core.editor":  "false", "core.alternaterefscommand": "false", "gpg.program": "false", "gpg.ssh.program": "false",
+		"gpg.x509.program":  "false",
+		"log.showsignature": "false", "safe.barerepository": "explicit", "credential.helper": "",
+		"protocol.ext.allow": "never", "diff.external": "",
 	}
 	root := t.TempDir()
 	keys := slices.Sorted(maps.Keys(want))
@@ -36,8 +40,10 @@ func TestTheOverridesStandAboveTheRepositoryAndTheEnvironment(t *testing.T) {
 		}
 	}
 	env := harden([]string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + root, "GIT_DIR=/hostile", "GIT_EXTERNAL_DIFF=hostile", "GIT_SSH=hostile", "GIT_PROXY_COMMAND=hostile",
-		"GIT_CONFIG_GLOBAL=/hostile", "GIT_CONFIG_PARAMETERS='alias.hostile=!hostile'", "GIT_ALLOW_PROTOCOL=ext:hostile", "GIT_EXEC_PATH=/hostile", "MANPAGER=hostile",
+		"PATH=" + os.Getenv("PATH"), "HOME=" + root, "GIT_DIR=/hostile", "GIT_EXTERNAL_DIFF=hostile", "GIT_SSH=hostile",
+		"GIT_PROXY_COMMAND=hostile",
+		"GIT_CONFIG_GLOBAL=/hostile", "GIT_CONFIG_PARAMETERS='alias.hostile=!hostile'", "GIT_ALLOW_PROTOCOL=ext:hostile",
+		"GIT_EXEC_PATH=/hostile", "MANPAGER=hostile",
 	}, Repo{Root: root, GitDir: filepath.Join(root, ".git"), CommonDir: filepath.Join(root, ".git")}, nil)
 	for _, kv := range env {
 		if strings.Contains(kv, "hostile") {
@@ -45,7 +51,8 @@ func TestTheOverridesStandAboveTheRepositoryAndTheEnvironment(t *testing.T) {
 		}
 	}
 	for _, kv := range []string{
-		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_EDITOR=false", "GIT_SEQUENCE_EDITOR=false", "GIT_ASKPASS=false",
+		"GIT_OPTIONAL_LOCKS=0", "GIT_TERMINAL_PROMPT=0", "GIT_PAGER=cat", "PAGER=cat", "GIT_EDITOR=false",
+		"GIT_SEQUENCE_EDITOR=false", "GIT_ASKPASS=false",
 		"GIT_SSH_COMMAND=false", "GIT_NO_LAZY_FETCH=1", "GIT_ALLOW_PROTOCOL=", "GIT_EXTERNAL_DIFF=",
 	} {
 		if !slices.Contains(env, kv) {

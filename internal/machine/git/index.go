@@ -15,8 +15,8 @@ const maxIndex = 64 << 20
 // errIndex: the index is damaged, or in an unsupported form (split, sparse, SHA-256).
 var errIndex = errors.New("git's index cannot be read here")
 
-// Tracked calls each for every file in the repository's index, in path order, with its path from the top and the hash of
-// its contents. The path is valid only during the call.
+// Tracked calls each for every file in the repository's index, in path order, with its path from the top and the hash
+// of its contents. The path is valid only during the call.
 func Tracked(r Repo, each func(path []byte, hash []byte)) error {
 	data, err := readSmall(filepath.Join(r.GitDir, "index"), maxIndex)
 	if errors.Is(err, os.ErrNotExist) {

@@ -33,8 +33,8 @@ type Entry struct {
 // Index flags of an entry, and those that leave it plain: the length of its name, and that extended flags follow.
 const indexPlain = 0x0fff | indexLong
 
-// Entries calls each for every file in the repository's index, in path order. It returns the time at which the index was written, in
-// nanoseconds since 1970: a file that was changed at that time or later may differ from its entry.
+// Entries calls each for every file in the repository's index, in path order. It returns the time at which the index
+// was written, in nanoseconds since 1970: a file that was changed at that time or later may differ from its entry.
 func Entries(r Repo, each func(Entry)) (written int64, err error) {
 	path := filepath.Join(r.GitDir, "index")
 	before, err := os.Stat(path) // a newer index than this time is no danger: fewer files count as clean
@@ -49,7 +49,8 @@ func Entries(r Repo, each func(Entry)) (written int64, err error) {
 		at := func(i int) uint32 { return binary.BigEndian.Uint32(e[i:]) }
 		when := func(i int) int64 { return int64(at(i))*int64(time.Second) + int64(at(i+4)) }
 		each(Entry{
-			Path: path, ID: ID(e[indexHashAt : indexHashAt+indexHash]), Mode: at(indexModeAt), Ino: at(20), Size: at(36), Ctime: when(0), Mtime: when(8),
+			Path: path, ID: ID(e[indexHashAt : indexHashAt+indexHash]), Mode: at(indexModeAt), Ino: at(20), Size: at(36),
+			Ctime: when(0), Mtime: when(8),
 			Plain: binary.BigEndian.Uint16(e[indexFixed-2:])&^indexPlain == 0 && extended == 0,
 		})
 	})
@@ -76,10 +77,11 @@ func (g *Git) input(ctx context.Context, repo Repo, stdin string, args ...string
 	return wide.run(ctx, program, repo, over, strings.NewReader(stdin), args)
 }
 
-// Converted reports for each path from the top whether an attribute makes its content in the work tree another one than in the
-// repository in a way that need not show in its size: a filter, an encoding, or $Id$.
+// Converted reports for each path from the top whether an attribute makes its content in the work tree another one than
+// in the repository in a way that need not show in its size: a filter, an encoding, or $Id$.
 func (g *Git) Converted(ctx context.Context, repo Repo, paths []string) ([]bool, error) {
-	out, err := g.input(ctx, repo, strings.Join(paths, "\x00")+"\x00", "check-attr", "-z", "--stdin", "filter", "ident", "working-tree-encoding")
+	out, err := g.input(ctx, repo, strings.Join(paths, "\x00")+"\x00", "check-attr", "-z", "--stdin", "filter", "ident",
+		"working-tree-encoding")
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +110,8 @@ func lines(ids []ID) string {
 
 // Sizes returns the sizes of blobs, -1 for an object that is missing or no blob.
 func (g *Git) Sizes(ctx context.Context, repo Repo, ids []ID) ([]int64, error) {
-	out, err := g.input(ctx, repo, lines(ids), "--no-replace-objects", "cat-file", "--batch-check=%(objecttype) %(objectsize)")
+	out, err := g.input(ctx, repo, lines(ids), "--no-replace-objects", "cat-file",
+		"--batch-check=%(objecttype) %(objectsize)")
 	if err != nil {
 		return nil, err
 	}

@@ -78,9 +78,12 @@ func there(dir, name string) bool {
 // running are the keys with a fixed name whose value is a program, or leads to one or to other
 // configuration (git-config(1)).
 var running = []string{
-	"core.hookspath", "core.pager", "core.editor", "core.sshcommand", "core.askpass", "core.gitproxy", "core.alternaterefscommand",
-	"diff.external", "diff.tool", "diff.guitool", "merge.tool", "merge.guitool", "gpg.program", "gpg.ssh.defaultkeycommand", "sequence.editor",
-	"interactive.difffilter", "uploadpack.packobjectshook", "include.path", "sendemail.sendmailcmd", "web.browser", "help.browser", "imap.tunnel",
+	"core.hookspath", "core.pager", "core.editor", "core.sshcommand", "core.askpass", "core.gitproxy",
+	"core.alternaterefscommand",
+	"diff.external", "diff.tool", "diff.guitool", "merge.tool", "merge.guitool", "gpg.program",
+	"gpg.ssh.defaultkeycommand", "sequence.editor",
+	"interactive.difffilter", "uploadpack.packobjectshook", "include.path", "sendemail.sendmailcmd", "web.browser",
+	"help.browser", "imap.tunnel",
 	"init.templatedir", "core.notesrewriteref", "ssh.variant", "credential.helper", "receive.procreceiverefs",
 }
 
@@ -89,7 +92,8 @@ var runningEnds = map[string][]string{
 	"filter": {"clean", "smudge", "process"}, "diff": {"command", "textconv"}, "merge": {"driver"}, "gpg": {"program"},
 	"difftool": {"cmd", "path"}, "mergetool": {"cmd", "path"}, "credential": {"helper"}, "includeif": {"path"},
 	"remote": {"uploadpack", "receivepack", "vcs"}, "browser": {"cmd", "path"}, "man": {"cmd", "path"}, "guitool": {"cmd"},
-	"trailer": {"command", "cmd"}, "tar": {"command"}, "sendemail": {"sendmailcmd", "tocmd", "cccmd", "headercmd"}, "hook": {"command"},
+	"trailer": {"command", "cmd"}, "tar": {"command"}, "sendemail": {"sendmailcmd", "tocmd", "cccmd", "headercmd"},
+	"hook": {"command"},
 }
 
 // names reports whether a setting names a program, or leads git elsewhere.

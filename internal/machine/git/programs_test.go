@@ -88,16 +88,23 @@ func TestConfigurationsAreReadAsGitReadsThem(t *testing.T) {
 	needGit(t)
 	for _, text := range []string{
 		"[core]b = \"c\"\v\n", "[core]b = c\f\n", "[core]fsmonitor = false\v \n", "[core]b = \vc\n",
-		"", "\n\n", "# x\n; y\n", "[core]\n\tbare = false\n", "[core]bare=false\n[a]b=c", "[core] bare\n", "[CoRe]\nFsMonitor = x\n",
-		"[filter \"a.b\\\"c\\\\d\"]\nclean = sh -c \"a; b\" # c\n", "[filter.X]\nclean=y\n", "[a \"B\"] c = d\n", "[a] b = \"x\" y \"z\"  \n",
-		"[a]\nb = x\\\n  y\n", "[a]\nb = x\\ty\\nz\\\\\n", "[a]\nb = \"x # y\" ; z\n", "[a]\r\nb = c\r\n", "\ufeff[a]\nb=c\n", "[a]\nb=\n[a]\nb\n",
-		"[a]\nb-c9 = d\n", "[a]b\n", "[a]\tb = \t c\t d \t\n", "[remote \"origin\"]\n\turl = git@x:y\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
+		"", "\n\n", "# x\n; y\n", "[core]\n\tbare = false\n", "[core]bare=false\n[a]b=c", "[core] bare\n",
+		"[CoRe]\nFsMonitor = x\n",
+		"[filter \"a.b\\\"c\\\\d\"]\nclean = sh -c \"a; b\" # c\n", "[filter.X]\nclean=y\n", "[a \"B\"] c = d\n",
+		"[a] b = \"x\" y \"z\"  \n",
+		"[a]\nb = x\\\n  y\n", "[a]\nb = x\\ty\\nz\\\\\n", "[a]\nb = \"x # y\" ; z\n", "[a]\r\nb = c\r\n",
+		"\ufeff[a]\nb=c\n", "[a]\nb=\n[a]\nb\n",
+		"[a]\nb-c9 = d\n", "[a]b\n", "[a]\tb = \t c\t d \t\n",
+		"[remote \"origin\"]\n\turl = git@x:y\n\tfetch = +refs/heads/*:refs/remotes/origin/*\n",
 	} {
 		if checkParse(t, text) {
 			t.Errorf("%q is refused", text)
 		}
 	}
-	for _, text := range []string{"x", "[a", "[]\n", "[a \"b]\n", "[a \"b\nc\"]\n", "[a]\n9=1\n", "[a]\nb=\"c\n", "[a]\nb=\\x\n", "b = c\n", "[a]\nb c\n", "[a]\x00", "[a b]\n", "[core]\vb = c\n"} {
+	for _, text := range []string{
+		"x", "[a", "[]\n", "[a \"b]\n", "[a \"b\nc\"]\n", "[a]\n9=1\n", "[a]\nb=\"c\n",
+		"[a]\nb=\\x\n", "b = c\n", "[a]\nb c\n", "[a]\x00", "[a b]\n", "[core]\vb = c\n",
+	} {
 		if _, err := parseConfig(text); err == nil {
 			t.Errorf("%q is read", text)
 		}
@@ -107,7 +114,8 @@ func TestConfigurationsAreReadAsGitReadsThem(t *testing.T) {
 func TestNoConfigurationIsReadOtherwiseThanByGit(t *testing.T) {
 	needGit(t)
 	piece := rapid.SampledFrom([]string{
-		"[core]", "[filter \"x\"]", "[a.B]", "[", "]", "\"", "\\", "\n", "\n", "\r\n", " ", "\t", "=", "#", ";", "clean", "fsmonitor = x", "path",
+		"[core]", "[filter \"x\"]", "[a.B]", "[", "]", "\"", "\\", "\n", "\n", "\r\n", " ", "\t", "=", "#", ";", "clean",
+		"fsmonitor = x", "path",
 		"\\\n", "\\\"", "\\n", "-", "9", ".", "é", "\v", "\f", "\r", "b = \"c\"", "\b",
 	})
 	rapid.Check(t, func(t *rapid.T) {
@@ -134,16 +142,21 @@ func TestKeysThatNameProgramsAreNamed(t *testing.T) {
 	if got := keys(); got != nil {
 		t.Errorf("a plain repository: %q", got)
 	}
-	sh(t, dir, `git config user.name x; git remote add origin https://x/y; git config core.fsmonitor true; git config branch.main.rebase true
+	sh(t, dir,
+		`git config user.name x; git remote add origin https://x/y; git config core.fsmonitor true; git config branch.main.rebase true
 git config diff.mnemonicPrefix true; git config alias.st status; git config core.worktree ..; git config filter.off.clean ''`)
 	if got := keys(); got != nil {
 		t.Errorf("harmless keys: %q", got)
 	}
 	for key, value := range map[string]string{
-		"core.fsmonitor": "./evil", "core.hookspath": "h", "core.pager": "evil", "core.sshcommand": "evil", "diff.external": "evil", "diff.x.textconv": "evil",
-		"diff.X y.command": "evil", "filter.lfs.clean": "evil", "filter.a.b.process": "evil", "merge.m.driver": "evil", "gpg.program": "evil",
-		"gpg.ssh.program": "evil", "credential.helper": "evil", "credential.https://x.helper": "evil", "include.path": "x", "includeif.gitdir:/x.path": "x",
-		"alias.st": "!evil", "pager.log": "evil", "remote.origin.uploadpack": "evil", "core.worktree": "/etc", "submodule.s.update": "!evil",
+		"core.fsmonitor": "./evil", "core.hookspath": "h", "core.pager": "evil", "core.sshcommand": "evil",
+		"diff.external": "evil", "diff.x.textconv": "evil",
+		"diff.X y.command": "evil", "filter.lfs.clean": "evil", "filter.a.b.process": "evil", "merge.m.driver": "evil",
+		"gpg.program":     "evil",
+		"gpg.ssh.program": "evil", "credential.helper": "evil", "credential.https://x.helper": "evil", "include.path": "x",
+		"includeif.gitdir:/x.path": "x",
+		"alias.st":                 "!evil", "pager.log": "evil", "remote.origin.uploadpack": "evil",
+		"core.worktree": "/etc", "submodule.s.update": "!evil",
 		"interactive.difffilter": "evil", "sequence.editor": "evil", "core.alternaterefscommand": "evil",
 	} {
 		sh(t, dir, `cp .git/config new; git config -f new '`+key+`' '`+value+`'`)
@@ -168,7 +181,8 @@ func TestWhereTheConfigurationCannotBeToldTheReasonIsGiven(t *testing.T) {
 	needGit(t)
 	dir := repo(t)
 	bare := filepath.Join(dir, "sub/bare")
-	sh(t, dir, `git init -q --bare sub/bare; mkdir -p sub/common; cp sub/bare/HEAD sub/common; echo ../bare >sub/common/commondir`)
+	sh(t, dir,
+		`git init -q --bare sub/bare; mkdir -p sub/common; cp sub/bare/HEAD sub/common; echo ../bare >sub/common/commondir`)
 	for _, at := range []string{bare, bare + "/refs", filepath.Join(dir, "sub/common"), filepath.Join(dir, ".git")} {
 		if keys, err := Programs(at); err == nil || !strings.Contains(err.Error(), "no .git") {
 			t.Errorf("%s: %q, %v", at, keys, err)
@@ -188,7 +202,8 @@ func TestWhereTheConfigurationCannotBeToldTheReasonIsGiven(t *testing.T) {
 func TestALinkedWorktreeHasTheConfigurationOfBoth(t *testing.T) {
 	needGit(t)
 	dir := repo(t)
-	sh(t, dir, `git config extensions.worktreeConfig true; git worktree add -q ../`+filepath.Base(dir)+`-w; cd ../`+filepath.Base(dir)+`-w
+	sh(t, dir, `git config extensions.worktreeConfig true; git worktree add -q ../`+filepath.Base(dir)+`-w; cd ../`+
+		filepath.Base(dir)+`-w
 git config --worktree core.fsmonitor ./evil; git config diff.external evil`)
 	w := dir + "-w"
 	t.Cleanup(func() { os.RemoveAll(w) })
@@ -208,7 +223,8 @@ func TestReadOnlyGitRunsNothing(t *testing.T) {
 	if err := os.WriteFile(evil, []byte("#!/bin/sh\necho \"$0 $*\" >>'"+mark+"'\ncat\n"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	sh(t, dir, `echo '* filter=f diff=d' >.gitattributes; git add .gitattributes; git commit -qm attributes; echo changed >>sub/f
+	sh(t, dir,
+		`echo '* filter=f diff=d' >.gitattributes; git add .gitattributes; git commit -qm attributes; echo changed >>sub/f
 printf '#!/bin/sh\necho hook >>`+mark+`\n' >.git/hooks/post-index-change; chmod +x .git/hooks/*
 for k in core.fsmonitor core.pager pager.log diff.external diff.d.textconv filter.f.clean filter.f.process gpg.program core.sshCommand; do git config $k "`+evil+`"; done
 git config filter.f.required true; git config log.showSignature true`)
@@ -221,7 +237,10 @@ git config filter.f.required true; git config log.showSignature true`)
 		t.Fatalf("plain git runs nothing either, so this test shows nothing: %v", err)
 	}
 	dirs := sandbox.ToolDirs(os.Getenv("PATH"), nil)
-	for _, args := range []string{"status", "diff", "diff --stat", "log -p", "show", "blame sub/f", "grep one", "ls-files -m", "check-ignore x"} {
+	for _, args := range []string{
+		"status", "diff", "diff --stat", "log -p", "show", "blame sub/f", "grep one",
+		"ls-files -m", "check-ignore x",
+	} {
 		cmd := exec.Command("git", strings.Fields(args)...)
 		cmd.Dir, cmd.Env = dir, sandbox.ReadOnlyEnv(environ(t), dirs, over)
 		_ = cmd.Run() // that a diff fails instead is as good
@@ -237,7 +256,8 @@ func TestReadOnlyGitPrintsTheSameAsPlainGit(t *testing.T) {
 	dir := repo(t)
 	sh(t, dir, `echo changed >>sub/f; echo '*.bin filter=own' >.gitattributes; echo x >a.bin`)
 	home := t.TempDir()
-	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[filter \"own\"]\nclean = tr x y\n"), 0o644); err != nil {
+	if err := os.WriteFile(filepath.Join(home, ".gitconfig"), []byte("[filter \"own\"]\nclean = tr x y\n"),
+		0o644); err != nil {
 		t.Fatal(err)
 	}
 	over, err := g.ReadOnlyEnv(t.Context(), dir)
@@ -245,7 +265,10 @@ func TestReadOnlyGitPrintsTheSameAsPlainGit(t *testing.T) {
 		t.Fatal(err)
 	}
 	plain := append(environ(t), "HOME="+home, "LC_ALL=C")
-	for _, args := range []string{"status", "diff", "diff --stat", "log -p", "show", "blame HEAD sub/f", "grep one", "ls-files -m", "branch -a", "hash-object a.bin"} {
+	for _, args := range []string{
+		"status", "diff", "diff --stat", "log -p", "show", "blame HEAD sub/f", "grep one",
+		"ls-files -m", "branch -a", "hash-object a.bin",
+	} {
 		run := func(env []string) string {
 			cmd := exec.Command("git", strings.Fields(args)...)
 			cmd.Dir, cmd.Env = dir, env
@@ -255,7 +278,8 @@ func TestReadOnlyGitPrintsTheSameAsPlainGit(t *testing.T) {
 			}
 			return string(out)
 		}
-		if d := cmp.Diff(run(plain), run(sandbox.ReadOnlyEnv(plain, sandbox.ToolDirs(os.Getenv("PATH"), nil), over))); d != "" {
+		if d := cmp.Diff(run(plain), run(sandbox.ReadOnlyEnv(plain, sandbox.ToolDirs(os.Getenv("PATH"), nil),
+			over))); d != "" {
 			t.Errorf("git %s:\n%s", args, d)
 		}
 	}

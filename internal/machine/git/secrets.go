@@ -92,13 +92,17 @@ var secretAddress = sync.OnceValue(func() *regexp.Regexp {
 // secretWords are parts of the last word of a key, secretValues of a value, all in small letters.
 var (
 	secretWords  = []string{"extraheader", "password", "passwd", "pass", "token", "secret", "apikey", "credential"}
-	secretValues = []string{"authorization", "bearer ", "password", "passwd", "token=", "secret=", "ghp_", "gho_", "ghs_", "github_pat_", "glpat-", "xoxb-", "xoxp-"}
+	secretValues = []string{
+		"authorization", "bearer ", "password", "passwd", "token=", "secret=", "ghp_", "gho_", "ghs_",
+		"github_pat_", "glpat-", "xoxb-", "xoxp-",
+	}
 )
 
 func holdsCredentials(s setting) bool {
 	last := strings.ToLower(s.key[strings.LastIndexByte(s.key, '.')+1:])
 	value := strings.ToLower(s.value)
-	return s.value != "" && !boolean(s.value) && slices.ContainsFunc(secretWords, func(w string) bool { return strings.Contains(last, w) }) ||
+	return s.value != "" && !boolean(s.value) && slices.ContainsFunc(secretWords,
+		func(w string) bool { return strings.Contains(last, w) }) ||
 		slices.ContainsFunc(secretValues, func(w string) bool { return strings.Contains(value, w) }) ||
 		secretAddress().MatchString(s.value) || secretAddress().MatchString(s.key)
 }

@@ -31,7 +31,10 @@ func TestSecretsOfTheConfigurationAreFound(t *testing.T) {
 		if out, err := exec.Command("git", "init", "-q", dir).CombinedOutput(); err != nil {
 			t.Skipf("git init: %s", out)
 		}
-		for path, text := range map[string]string{filepath.Join(home, ".gitconfig"): text, filepath.Join(home, "more"): "[github]\ntoken = y\n"} {
+		for path, text := range map[string]string{
+			filepath.Join(home, ".gitconfig"): text,
+			filepath.Join(home, "more"):       "[github]\ntoken = y\n",
+		} {
 			if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 				t.Fatal(err)
 			}

@@ -89,7 +89,8 @@ func (g *Git) AddWorktreeAt(ctx context.Context, repo Repo, path, branch, at str
 }
 
 // RemoveUnchanged removes a work tree that this run made, and its branch, if it holds nothing that the repository has
-// not: no commit, no change and no file beside, ignored ones included but for those of SetUp. It reports whether it did.
+// not: no commit, no change and no file beside, ignored ones included but for those of SetUp. It reports whether it
+// did.
 func (g *Git) RemoveUnchanged(ctx context.Context, repo Repo, w Worktree) (bool, error) {
 	there, ok := open(w.Path)
 	if w.Base == "" || !ok {
@@ -111,8 +112,8 @@ func (g *Git) RemoveUnchanged(ctx context.Context, repo Repo, w Worktree) (bool,
 	return true, err
 }
 
-// edit runs a command that may write to the repository. Of the user's settings only those that name programs for hooks and
-// the like is off.
+// edit runs a command that may write to the repository. Of the user's settings only those that name programs for hooks
+// and the like is off.
 func (g *Git) edit(ctx context.Context, repo Repo, args ...string) ([]byte, error) {
 	program, err := g.program(repo.Root)
 	if err != nil {
@@ -133,15 +134,16 @@ func same(a, b string) bool {
 	return errX == nil && errY == nil && os.SameFile(x, y)
 }
 
-// Patch is the changes of a work tree since a commit, as git apply takes them. New files are part of it, and the index of the work tree
-// then knows their names; files that git ignores are not.
+// Patch is the changes of a work tree since a commit, as git apply takes them. New files are part of it, and the index
+// of the work tree then knows their names; files that git ignores are not.
 func (g *Git) Patch(ctx context.Context, there Repo, base string) ([]byte, error) {
 	if _, err := g.edit(ctx, there, "add", "--intent-to-add", "--", "."); err != nil {
 		return nil, err
 	}
 	patient := *g
 	patient.MaxOutput = mostPatch
-	return patient.edit(ctx, there, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index", "--src-prefix=a/", "--dst-prefix=b/", base)
+	return patient.edit(ctx, there, "diff", "--no-ext-diff", "--no-textconv", "--no-color", "--binary", "--full-index",
+		"--src-prefix=a/", "--dst-prefix=b/", base)
 }
 
 // mostPatch bounds a patch, in bytes.
@@ -171,8 +173,8 @@ func (g *Git) Apply(ctx context.Context, repo Repo, patch string) error {
 	return err
 }
 
-// Commit commits all changes of a work tree, also new files, and returns how many files there were; nothing is committed for none. Where
-// the user has no name for commits, lathe's stands.
+// Commit commits all changes of a work tree, also new files, and returns how many files there were; nothing is
+// committed for none. Where the user has no name for commits, lathe's stands.
 func (g *Git) Commit(ctx context.Context, there Repo, message string) (files int, err error) {
 	if _, err := g.edit(ctx, there, "add", "--all"); err != nil {
 		return 0, err
@@ -181,7 +183,8 @@ func (g *Git) Commit(ctx context.Context, there Repo, message string) (files int
 	if files = strings.Count(string(out), "\x00"); err != nil || files == 0 {
 		return files, err
 	}
-	_, err = g.edit(ctx, there, append(g.author(ctx, there), "commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m", message)...)
+	_, err = g.edit(ctx, there, append(g.author(ctx, there), "commit", "--quiet", "--no-verify", "--no-gpg-sign", "-m",
+		message)...)
 	return files, err
 }
 
@@ -195,7 +198,8 @@ func (g *Git) author(ctx context.Context, there Repo) []string {
 
 // Merge merges a branch into that of a work tree. On a conflict it takes the merge back and returns the files.
 func (g *Git) Merge(ctx context.Context, there Repo, branch, message string) (conflicts []string, err error) {
-	_, err = g.edit(ctx, there, append(g.author(ctx, there), "merge", "--quiet", "--no-ff", "--no-verify", "--no-gpg-sign", "-m", message, branch)...)
+	_, err = g.edit(ctx, there, append(g.author(ctx, there), "merge", "--quiet", "--no-ff", "--no-verify",
+		"--no-gpg-sign", "-m", message, branch)...)
 	if err == nil {
 		return nil, nil
 	}

@@ -73,7 +73,9 @@ func dialers(b *testing.B) map[string]func(string) (net.Conn, *bufio.Reader) {
 		}
 		return c, bufio.NewReader(c)
 	}
-	return map[string]func(string) (net.Conn, *bufio.Reader){"plain": plain, "proxy": func(address string) (net.Conn, *bufio.Reader) {
+	return map[string]func(string) (net.Conn, *bufio.Reader){"plain": plain, "proxy": func(address string) (net.Conn,
+		*bufio.Reader,
+	) {
 		c, r := plain(l.Addr().String())
 		fmt.Fprintf(c, "CONNECT %s HTTP/1.1\r\nHost: %s\r\n\r\n", address, address)
 		answer, err := http.ReadResponse(r, &http.Request{Method: http.MethodConnect})
@@ -84,7 +86,8 @@ func dialers(b *testing.B) map[string]func(string) (net.Conn, *bufio.Reader) {
 	}}
 }
 
-// BenchmarkConnection is the time of a new connection with one line there and back, of a line on one that is open, and of 1 MiB.
+// BenchmarkConnection is the time of a new connection with one line there and back, of a line on one that is open, and
+// of 1 MiB.
 func BenchmarkConnection(b *testing.B) {
 	for _, name := range []string{"plain", "proxy"} {
 		line := func(b *testing.B, c net.Conn, r *bufio.Reader) {

@@ -8,12 +8,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/netproxy"
 )
 
-// A denied host is refused though another pattern allows it and a person would, by its name and by the address behind another name.
+// A denied host is refused though another pattern allows it and a person would, by its name and by the address behind
+// another name.
 func TestDeniedHostsAreRefusedWhateverAllowsThem(t *testing.T) {
 	yes := func(context.Context, netproxy.Request) netproxy.Verdict { return netproxy.Verdict{Allowed: true} }
-	addr, p, rec := start(t, netproxy.Config{Resolve: local, Ask: yes}, []string{"*", "*.good.example", "127.0.0.0/8"}, []string{"sub.good.example", "127.0.0.9"})
+	addr, p, rec := start(t, netproxy.Config{Resolve: local, Ask: yes}, []string{"*", "*.good.example", "127.0.0.0/8"},
+		[]string{"sub.good.example", "127.0.0.9"})
 	port := server(t, false)
-	for address, want := range map[string]bool{"good.example:": true, "sub.good.example:": false, "SUB.good.example.:": false, "127.0.0.9:": false} {
+	for address, want := range map[string]bool{
+		"good.example:": true, "sub.good.example:": false,
+		"SUB.good.example.:": false, "127.0.0.9:": false,
+	} {
 		code, body := get(t, client("http://"+addr), "http://"+address+port)
 		if (code == 200) != want {
 			t.Errorf("%s: %d %s", address, code, body)
@@ -29,7 +34,8 @@ func TestDeniedHostsAreRefusedWhateverAllowsThem(t *testing.T) {
 	names := resolve(map[string]string{"other.example.": "127.0.0.9", "mapped.example.": "::ffff:127.0.0.9"})
 	addr, _, _ = start(t, netproxy.Config{Resolve: names}, []string{"*", "127.0.0.0/8"}, []string{"127.0.0.9"})
 	for _, name := range []string{"other.example:", "mapped.example:"} {
-		if code, body := get(t, client("http://"+addr), "http://"+name+port); code == 200 || !strings.Contains(body, "127.0.0.9, which the settings deny") {
+		if code, body := get(t, client("http://"+addr), "http://"+name+port); code == 200 || !strings.Contains(body,
+			"127.0.0.9, which the settings deny") {
 			t.Errorf("%s leads to an address that is denied: %d %s", name, code, body)
 		}
 	}

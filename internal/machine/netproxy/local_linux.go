@@ -21,7 +21,8 @@ const lookEvery = 200 * time.Millisecond
 // mostPorts is how many ports of servers inside are opened at once.
 const mostPorts = 100
 
-// Local makes the servers of one command reachable on this machine's loopback, under the ports that they listen on inside.
+// Local makes the servers of one command reachable on this machine's loopback, under the ports that they listen on
+// inside.
 type Local struct {
 	stock chan int // sockets of the inner network that are free
 	skip  int
@@ -38,8 +39,9 @@ func NewLocal(skip int) *Local {
 	return &Local{skip: skip, stop: make(chan struct{}), gone: make(chan struct{}), conns: map[net.Conn]bool{}}
 }
 
-// Serve opens the ports on which processes in the network of pid listen, until Close or the end of pid. Connections inside are made with
-// the sockets, which belong to that network and are closed in the end. A port that another program of this machine has stays that program's.
+// Serve opens the ports on which processes in the network of pid listen, until Close or the end of pid. Connections
+// inside are made with the sockets, which belong to that network and are closed in the end. A port that another program
+// of this machine has stays that program's.
 func (l *Local) Serve(sockets []int, pid int) {
 	defer close(l.gone)
 	l.mu.Lock()
@@ -206,7 +208,8 @@ func listening(pid int) (map[int]bool, error) {
 				continue
 			}
 			address, hex, _ := strings.Cut(fields[1], ":")
-			if port, err := strconv.ParseUint(hex, 16, 16); err == nil && (strings.Trim(address, "0") == "" || address == "0100007F") {
+			if port, err := strconv.ParseUint(hex, 16, 16); err == nil && (strings.Trim(address, "0") == "" ||
+				address == "0100007F") {
 				ports[int(port)] = true
 			}
 		}

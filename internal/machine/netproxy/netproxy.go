@@ -1,20 +1,24 @@
 // Package netproxy is the way out of the sandbox's network: a proxy that connects confined commands with the hosts that
 // the user allows.
 //
-// The words: a [Target] is the host and port that a client names; [Rules] are the patterns of the settings; a [Request] is
-// a target that no pattern covers, with the program that wants it; a [Verdict] is the answer; a [Connection] is one line of
-// the record.
+// The words: a [Target] is the host and port that a client names; [Rules] are the patterns of the settings; a [Request]
+// is a target that no pattern covers, with the program that wants it; a [Verdict] is the answer; a [Connection] is one
+// line of the record.
 //
-// It speaks HTTP (CONNECT and plain requests) and SOCKS5 (the command connect) on the same port, and nothing else: no UDP.
+// It speaks HTTP (CONNECT and plain requests) and SOCKS5 (the command connect) on the same port, and nothing else: no
+// UDP.
 //
 // Promises:
 //
 //   - Nothing is allowed unless a pattern or a verdict says so; a pattern that denies wins over all.
-//   - A name is checked and put into one form before it is matched. Spellings that programs read in different ways are refused.
-//   - A name is resolved once. Each address is checked, and a checked address is dialled. Addresses of this machine, of its
-//     networks and of clouds' metadata services are refused, also behind an allowed name, unless a pattern names the address.
-//   - The target is what the request line (or the SOCKS request) names. The proxy does not look into encrypted connections, so
-//     the name in TLS (SNI) and the Host header inside may be others: an allowed host that serves others' data is a way out.
+//   - A name is checked and put into one form before it is matched. Spellings that programs read in different ways are
+//     refused.
+//   - A name is resolved once. Each address is checked, and a checked address is dialled. Addresses of this machine, of
+//     its networks and of clouds' metadata services are refused, also behind an allowed name, unless a pattern names
+//     the address.
+//   - The target is what the request line (or the SOCKS request) names. The proxy does not look into encrypted
+//     connections, so the name in TLS (SNI) and the Host header inside may be others: an allowed host that serves
+//     others' data is a way out.
 //   - Headers, handshakes, silence and the number of connections are limited.
 //   - Every connection and every refusal is recorded, once.
 package netproxy
@@ -35,10 +39,11 @@ import (
 // Config configures a Proxy.
 type Config struct {
 	Rules Rules
-	// Ask decides on a target that no pattern covers. It may wait for a person; its context ends with the proxy. It is called
-	// once for each host. Nil: such targets are refused.
+	// Ask decides on a target that no pattern covers. It may wait for a person; its context ends with the proxy. It is
+	// called once for each host. Nil: such targets are refused.
 	Ask func(context.Context, Request) Verdict
-	// Record takes each connection when it has ended, and each refusal. It is called from several goroutines. Nil: no record.
+	// Record takes each connection when it has ended, and each refusal. It is called from several goroutines. Nil: no
+	// record.
 	Record func(Connection)
 	// Program names the program behind a client's address, "" if that is unknown. Nil: always unknown.
 	Program func(client netip.AddrPort) string

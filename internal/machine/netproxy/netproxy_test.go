@@ -63,7 +63,10 @@ func start(t *testing.T, c netproxy.Config, allow, deny []string) (string, *netp
 func client(proxy string) *http.Client {
 	u, _ := url.Parse(proxy)
 	return &http.Client{
-		Transport:     &http.Transport{Proxy: http.ProxyURL(u), TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, DisableKeepAlives: true},
+		Transport: &http.Transport{
+			Proxy: http.ProxyURL(u), TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
+			DisableKeepAlives: true,
+		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return nil },
 	}
 }
@@ -117,7 +120,10 @@ func server(t *testing.T, secure bool) (port string) {
 	return port
 }
 
-var local = resolve(map[string]string{"good.example.": "127.0.0.1", "sub.good.example.": "127.0.0.1", "other.example.": "127.0.0.1"})
+var local = resolve(map[string]string{
+	"good.example.": "127.0.0.1", "sub.good.example.": "127.0.0.1",
+	"other.example.": "127.0.0.1",
+})
 
 func TestAllowedHostsAreReachedByEachProtocol(t *testing.T) {
 	addr, p, rec := start(t, netproxy.Config{Resolve: local}, []string{"good.example", "127.0.0.1"}, nil)
@@ -137,7 +143,8 @@ func TestAllowedHostsAreReachedByEachProtocol(t *testing.T) {
 	got := map[string]int{}
 	for _, c := range rec.list() {
 		got[c.Protocol]++
-		if !c.Allowed || c.Sent == 0 || c.Received == 0 || !strings.HasPrefix(c.Address, "127.0.0.1:") || !strings.Contains(c.Reason, "settings allow") {
+		if !c.Allowed || c.Sent == 0 || c.Received == 0 || !strings.HasPrefix(c.Address, "127.0.0.1:") ||
+			!strings.Contains(c.Reason, "settings allow") {
 			t.Errorf("recorded %+v", c)
 		}
 	}
@@ -147,7 +154,8 @@ func TestAllowedHostsAreReachedByEachProtocol(t *testing.T) {
 }
 
 func TestHostsThatNothingAllowsAreRefusedByName(t *testing.T) {
-	addr, p, rec := start(t, netproxy.Config{Resolve: local}, []string{"good.example", "127.0.0.1"}, []string{"sub.good.example"})
+	addr, p, rec := start(t, netproxy.Config{Resolve: local}, []string{"good.example", "127.0.0.1"},
+		[]string{"sub.good.example"})
 	port := server(t, false)
 	for _, address := range []string{"http://other.example:" + port, "http://sub.good.example:" + port} {
 		if code, body := get(t, client("http://"+addr), address); code != 403 || !strings.Contains(body, "example:"+port) {
@@ -161,7 +169,8 @@ func TestHostsThatNothingAllowsAreRefusedByName(t *testing.T) {
 			t.Errorf("CONNECT, %s: %s", address, body)
 		}
 	}
-	if refused := p.Refused(); len(refused) != 2 || refused[0].Host != "other.example" || refused[1].Host != "sub.good.example" {
+	if refused := p.Refused(); len(refused) != 2 || refused[0].Host != "other.example" ||
+		refused[1].Host != "sub.good.example" {
 		t.Errorf("refused: %+v", refused)
 	}
 	if len(rec.list()) != 6 {
@@ -180,7 +189,10 @@ func TestAHostIsAskedAboutOnce(t *testing.T) {
 		<-hold
 		return netproxy.Verdict{Allowed: r.Target.Host == "good.example", Reason: "the user"}
 	}
-	addr, _, _ := start(t, netproxy.Config{Resolve: local, Ask: ask, Program: func(netip.AddrPort) string { return "npm" }}, []string{"127.0.0.1"}, nil)
+	addr, _, _ := start(t, netproxy.Config{
+		Resolve: local, Ask: ask,
+		Program: func(netip.AddrPort) string { return "npm" },
+	}, []string{"127.0.0.1"}, nil)
 	port := server(t, false)
 	var all sync.WaitGroup
 	for range 5 {
@@ -217,10 +229,13 @@ func TestAQuestionEndsWithTheProxy(t *testing.T) {
 	<-done
 }
 
-// A name that leads to a public address first and to this machine later (DNS rebinding) is resolved for each connection,
-// once, and the address that was checked is dialled.
+// A name that leads to a public address first and to this machine later (DNS rebinding) is resolved for each
+// connection, once, and the address that was checked is dialled.
 func TestANameThatChangesItsAddressReachesNothingPrivate(t *testing.T) {
-	answers := []string{"93.184.215.14", "127.0.0.1", "169.254.169.254", "10.0.0.1 ::1 fe80::1 fd00:ec2::254 64:ff9b::7f00:1 2002:7f00:1::"}
+	answers := []string{
+		"93.184.215.14", "127.0.0.1", "169.254.169.254",
+		"10.0.0.1 ::1 fe80::1 fd00:ec2::254 64:ff9b::7f00:1 2002:7f00:1::",
+	}
 	resolved := 0
 	var dialled []string
 	c := netproxy.Config{
@@ -239,7 +254,8 @@ func TestANameThatChangesItsAddressReachesNothingPrivate(t *testing.T) {
 		code, _ := get(t, client("http://"+addr), "http://rebind.example/")
 		codes = append(codes, code)
 	}
-	if want := []int{502, 403, 403, 403}; !slices.Equal(codes, want) || resolved != 4 || len(dialled) != 1 || dialled[0] != "93.184.215.14:80" {
+	if want := []int{502, 403, 403, 403}; !slices.Equal(codes, want) || resolved != 4 || len(dialled) != 1 ||
+		dialled[0] != "93.184.215.14:80" {
 		t.Errorf("got %v, %d look-ups, dialled %v", codes, resolved, dialled)
 	}
 }
@@ -251,11 +267,15 @@ func TestAddressesOfThisMachineAndItsNetworksAreRefused(t *testing.T) {
 	}
 	addr, _, _ := start(t, c, []string{"*", "10.1.0.0/16"}, []string{"10.1.2.0/24", "8.8.4.4"})
 	for host, want := range map[string]int{
-		"127.0.0.1": 403, "[::1]": 403, "0.0.0.0": 403, "[::]": 403, "10.0.0.1": 403, "172.16.0.1": 403, "192.168.1.1": 403, "169.254.169.254": 403,
-		"100.100.100.200": 403, "168.63.129.16": 403, "[::ffff:127.0.0.1]": 403, "[::ffff:7f00:1]": 403, "[::127.0.0.1]": 403, "[fe80::1]": 403, "[fc00::1]": 403,
-		"[fd00:ec2::254]": 403, "[64:ff9b::7f00:1]": 403, "[64:ff9b:1::a00:1]": 403, "[2002:7f00:1::]": 403, "[2001:0:1::1]": 403, "[fec0::1]": 403, "[ff02::1]": 403,
+		"127.0.0.1": 403, "[::1]": 403, "0.0.0.0": 403, "[::]": 403, "10.0.0.1": 403, "172.16.0.1": 403, "192.168.1.1": 403,
+		"169.254.169.254": 403,
+		"100.100.100.200": 403, "168.63.129.16": 403, "[::ffff:127.0.0.1]": 403, "[::ffff:7f00:1]": 403,
+		"[::127.0.0.1]": 403, "[fe80::1]": 403, "[fc00::1]": 403,
+		"[fd00:ec2::254]": 403, "[64:ff9b::7f00:1]": 403, "[64:ff9b:1::a00:1]": 403, "[2002:7f00:1::]": 403,
+		"[2001:0:1::1]": 403, "[fec0::1]": 403, "[ff02::1]": 403,
 		"224.0.0.1": 403, "255.255.255.255": 403, "198.18.0.1": 403,
-		"8.8.8.8": 502, "[2606:4700::1111]": 502, "10.1.0.1": 502, "[::ffff:10.1.0.1]": 502, "10.1.2.3": 403, "8.8.4.4": 403, "[::ffff:8.8.4.4]": 403,
+		"8.8.8.8": 502, "[2606:4700::1111]": 502, "10.1.0.1": 502, "[::ffff:10.1.0.1]": 502, "10.1.2.3": 403, "8.8.4.4": 403,
+		"[::ffff:8.8.4.4]": 403,
 	} {
 		if code, body := get(t, client("http://"+addr), "http://"+host+"/"); code != want {
 			t.Errorf("%s: %d, want %d: %s", host, code, want, body)
@@ -264,11 +284,17 @@ func TestAddressesOfThisMachineAndItsNetworksAreRefused(t *testing.T) {
 }
 
 func TestHostsInOddSpellingsAreRefused(t *testing.T) {
-	c := netproxy.Config{Dial: func(context.Context, netip.AddrPort) (net.Conn, error) { return nil, errors.New("dialled") }, Resolve: local}
+	c := netproxy.Config{Dial: func(context.Context, netip.AddrPort) (net.Conn,
+		error,
+	) {
+		return nil, errors.New("dialled")
+	}, Resolve: local}
 	addr, _, _ := start(t, c, []string{"*", "127.0.0.0/8"}, nil)
 	for _, host := range []string{
-		"2130706433", "0x7f000001", "0x7f.0.0.1", "127.1", "0177.0.0.1", "127.0.0.01", "127.0.0.1.", "1.2.3.4.5", "good.example..", ".good.example", "-good.example",
-		"good.example%00.evil.example", "good.example\x00.evil.example", "good_.example-", "gööd.example", "good.example@evil.example", "good.example#x", "good.example/x",
+		"2130706433", "0x7f000001", "0x7f.0.0.1", "127.1", "0177.0.0.1", "127.0.0.01", "127.0.0.1.", "1.2.3.4.5",
+		"good.example..", ".good.example", "-good.example",
+		"good.example%00.evil.example", "good.example\x00.evil.example", "good_.example-", "gööd.example",
+		"good.example@evil.example", "good.example#x", "good.example/x",
 		strings.Repeat("a", 64) + ".example", strings.Repeat("a.", 127) + "aa", "[::1%25lo]", "[127.0.0.1]", "good.example\t",
 	} {
 		conn := dial(t, addr)
@@ -287,7 +313,8 @@ func TestHostsInOddSpellingsAreRefused(t *testing.T) {
 		}
 	}
 	for _, host := range []string{"GOOD.example", "good.example.", "good.EXAMPLE."} {
-		if code, body := get(t, client("http://"+addr), "http://"+host+":1/"); code != 502 || !strings.Contains(body, "127.0.0.1:1") {
+		if code, body := get(t, client("http://"+addr), "http://"+host+":1/"); code != 502 || !strings.Contains(body,
+			"127.0.0.1:1") {
 			t.Errorf("%q: %d %s", host, code, body)
 		}
 	}
@@ -315,15 +342,23 @@ func TestTheHostHeaderDecidesNothing(t *testing.T) {
 	addr, _, _ := start(t, netproxy.Config{Resolve: local}, []string{"good.example", "127.0.0.1"}, nil)
 	port := server(t, false)
 	for _, tt := range []struct{ request, want string }{
-		{"GET http://good.example:" + port + "/ HTTP/1.1\r\nHost: evil.example\r\nProxy-Authorization: x\r\nConnection: close\r\n\r\n", "host=good.example:" + port + ` secret=""`},
-		{"GET http://evil.example:" + port + "/ HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n", "refuses a connection to evil.example"},
+		{"GET http://good.example:" + port + "/ HTTP/1.1\r\nHost: evil.example\r\nProxy-Authorization: x\r\nConnection: " +
+			"close\r\n\r\n", "host=good.example:" + port + ` secret=""`},
+		{
+			"GET http://evil.example:" + port + "/ HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n",
+			"refuses a connection to evil.example",
+		},
 		{"CONNECT evil.example:443 HTTP/1.1\r\nHost: good.example:443\r\n\r\n", "refuses a connection to evil.example:443"},
 		{"GET / HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n", "begins with http://"},
 		{"GET ftp://good.example/ HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n", "begins with http://"},
-		{"GET http://good.example@evil.example:" + port + "/ HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n", "begins with http://"},
+		{
+			"GET http://good.example@evil.example:" + port + "/ HTTP/1.1\r\nHost: good.example\r\nConnection: close\r\n\r\n",
+			"begins with http://",
+		},
 		{"GET http://good.example:" + port + "/ HTTP/1.1\r\nHost: a\r\nHost: b\r\n\r\n", "400"},
 		{"GET http://good.example:" + port + "/\r\nX: y HTTP/1.1\r\n\r\n", "400"},
-		{"GET http://good.example:" + port + "/ HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked, x\r\n\r\n", "501"},
+		{"GET http://good.example:" + port + "/ HTTP/1.1\r\nHost: a\r\nContent-Length: 5\r\nTransfer-Encoding: chunked, " +
+			"x\r\n\r\n", "501"},
 		{"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "400"},
 	} {
 		conn := dial(t, addr)
@@ -342,9 +377,11 @@ func TestEveryRequestOfAConnectionIsJudged(t *testing.T) {
 	addr, _, _ := start(t, netproxy.Config{Resolve: local}, []string{"good.example", "127.0.0.1"}, nil)
 	port := server(t, false)
 	conn := dial(t, addr)
-	fmt.Fprintf(conn, "GET http://good.example:%[1]s/ HTTP/1.1\r\nHost: x\r\n\r\nGET http://evil.example:%[1]s/ HTTP/1.1\r\nHost: x\r\n\r\n", port)
+	fmt.Fprintf(conn, "GET http://good.example:%[1]s/ HTTP/1.1\r\nHost: x\r\n\r\nGET http://evil.example:%[1]s/ "+
+		"HTTP/1.1\r\nHost: x\r\n\r\n", port)
 	b, _ := io.ReadAll(conn)
-	if text := string(b); !strings.Contains(text, "host=good.example") || !strings.Contains(text, "refuses a connection to evil.example") {
+	if text := string(b); !strings.Contains(text, "host=good.example") || !strings.Contains(text,
+		"refuses a connection to evil.example") {
 		t.Errorf("got %s", text)
 	}
 }
@@ -352,16 +389,19 @@ func TestEveryRequestOfAConnectionIsJudged(t *testing.T) {
 func TestARedirectIsANewRequest(t *testing.T) {
 	addr, p, _ := start(t, netproxy.Config{Resolve: local}, []string{"good.example", "127.0.0.1"}, nil)
 	port := server(t, false)
-	code, body := get(t, client("http://"+addr), "http://good.example:"+port+"/?to="+url.QueryEscape("http://evil.example:"+port))
+	code, body := get(t, client("http://"+addr), "http://good.example:"+port+"/?to="+
+		url.QueryEscape("http://evil.example:"+port))
 	if code != 403 || !strings.Contains(body, "evil.example") || len(p.Refused()) != 1 {
 		t.Errorf("got %d %s", code, body)
 	}
 }
 
 func TestSlowAndLargeRequestsEnd(t *testing.T) {
-	addr, _, _ := start(t, netproxy.Config{Limits: netproxy.Limits{Handshake: 50 * time.Millisecond, Header: 4096}}, []string{"*"}, nil)
+	addr, _, _ := start(t, netproxy.Config{Limits: netproxy.Limits{Handshake: 50 * time.Millisecond, Header: 4096}},
+		[]string{"*"}, nil)
 	for name, send := range map[string]string{
-		"nothing": "", "half a request": "GET http://good.example/ HT", "half a header": "GET http://good.example/ HTTP/1.1\r\nHost: a\r\nX: ",
+		"nothing": "", "half a request": "GET http://good.example/ HT",
+		"half a header":   "GET http://good.example/ HTTP/1.1\r\nHost: a\r\nX: ",
 		"half a greeting": "\x05", "half a SOCKS request": "\x05\x01\x00\x05\x01\x00\x03\xff",
 	} {
 		conn := dial(t, addr)
@@ -412,7 +452,8 @@ func TestSilentConnectionsEnd(t *testing.T) {
 			_, _ = io.Copy(io.Discard, c)
 		}
 	}()
-	addr, _, _ := start(t, netproxy.Config{Limits: netproxy.Limits{Idle: 50 * time.Millisecond}}, []string{"127.0.0.1"}, nil)
+	addr, _, _ := start(t, netproxy.Config{Limits: netproxy.Limits{Idle: 50 * time.Millisecond}}, []string{"127.0.0.1"},
+		nil)
 	conn := dial(t, addr)
 	fmt.Fprintf(conn, "CONNECT %s HTTP/1.1\r\n\r\n", l.Addr())
 	if b, err := io.ReadAll(conn); err != nil || !strings.Contains(string(b), "200") {
@@ -451,12 +492,13 @@ func TestSocksServesNothingButConnect(t *testing.T) {
 		send string
 		want []byte
 	}{
-		"bind":              {"\x05\x01\x00\x05\x02\x00\x01\x01\x01\x01\x01\x00\x50", []byte{5, 0, 5, 7}},
-		"UDP":               {"\x05\x01\x00\x05\x03\x00\x01\x01\x01\x01\x01\x00\x50", []byte{5, 0, 5, 7}},
-		"a password only":   {"\x05\x01\x02", []byte{5, 0xff}},
-		"an unknown kind":   {"\x05\x01\x00\x05\x01\x00\x09\x01\x01\x01\x01\x00\x50", []byte{5, 0, 5, 8}},
-		"port 0":            {"\x05\x01\x00\x05\x01\x00\x01\x01\x01\x01\x01\x00\x00", []byte{5, 0, 5, 1}},
-		"a mapped loopback": {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 10) + "\xff\xff\x7f\x00\x00\x01\x00\x50", []byte{5, 0, 5, 2}},
+		"bind":            {"\x05\x01\x00\x05\x02\x00\x01\x01\x01\x01\x01\x00\x50", []byte{5, 0, 5, 7}},
+		"UDP":             {"\x05\x01\x00\x05\x03\x00\x01\x01\x01\x01\x01\x00\x50", []byte{5, 0, 5, 7}},
+		"a password only": {"\x05\x01\x02", []byte{5, 0xff}},
+		"an unknown kind": {"\x05\x01\x00\x05\x01\x00\x09\x01\x01\x01\x01\x00\x50", []byte{5, 0, 5, 8}},
+		"port 0":          {"\x05\x01\x00\x05\x01\x00\x01\x01\x01\x01\x01\x00\x00", []byte{5, 0, 5, 1}},
+		"a mapped loopback": {"\x05\x01\x00\x05\x01\x00\x04" + strings.Repeat("\x00", 10) +
+			"\xff\xff\x7f\x00\x00\x01\x00\x50", []byte{5, 0, 5, 2}},
 	} {
 		conn := dial(t, addr)
 		_, _ = io.WriteString(conn, tt.send)
@@ -473,7 +515,10 @@ func TestPatterns(t *testing.T) {
 		covers  []string
 		not     []string
 	}{
-		{"example.com", []string{"example.com:443", "EXAMPLE.com.:80"}, []string{"www.example.com:443", "example.com.evil.net:443", "notexample.com:443"}},
+		{"example.com", []string{"example.com:443", "EXAMPLE.com.:80"}, []string{
+			"www.example.com:443",
+			"example.com.evil.net:443", "notexample.com:443",
+		}},
 		{"*.example.com", []string{"a.example.com:1", "a.b.example.com:1"}, []string{"example.com:1", "aexample.com:1"}},
 		{"example.com:8443", []string{"example.com:8443"}, []string{"example.com:443"}},
 		{"*", []string{"anything.net:1", "8.8.8.8:53"}, []string{"127.0.0.1:1", "[::1]:1"}},
@@ -500,7 +545,10 @@ func TestPatterns(t *testing.T) {
 			}
 		}
 	}
-	for _, bad := range []string{"", "https://example.com", "example.com/path", "*.*.com", "ex*mple.com", "10.0.0.1/8", "a b", "bücher.example", "127.1", "example.com:0", "example.com:x", "*."} {
+	for _, bad := range []string{
+		"", "https://example.com", "example.com/path", "*.*.com", "ex*mple.com", "10.0.0.1/8",
+		"a b", "bücher.example", "127.1", "example.com:0", "example.com:x", "*.",
+	} {
 		if p, err := netproxy.ParsePattern(bad); err == nil {
 			t.Errorf("%q is a pattern: %+v", bad, p)
 		}
@@ -508,7 +556,10 @@ func TestPatterns(t *testing.T) {
 }
 
 func FuzzParseTarget(f *testing.F) {
-	for _, s := range []string{"example.com:443", "[::1]:80", "127.1:80", "a\x00b:1", "[::ffff:1.2.3.4]:5", "xn--bcher-kva.example:1"} {
+	for _, s := range []string{
+		"example.com:443", "[::1]:80", "127.1:80", "a\x00b:1", "[::ffff:1.2.3.4]:5",
+		"xn--bcher-kva.example:1",
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {
@@ -532,7 +583,8 @@ func TestACommandCannotAskWithoutEnd(t *testing.T) {
 		asked++
 		return netproxy.Verdict{Allowed: true}
 	}
-	addr, _, _ := start(t, netproxy.Config{Ask: ask, Resolve: resolve(nil), Limits: netproxy.Limits{Questions: 3}}, nil, nil)
+	addr, _, _ := start(t, netproxy.Config{Ask: ask, Resolve: resolve(nil), Limits: netproxy.Limits{Questions: 3}}, nil,
+		nil)
 	for i := range 6 {
 		want := map[bool]int{true: 502, false: 403}[i < 3]
 		if code, body := get(t, client("http://"+addr), fmt.Sprintf("http://h%d.example/", i)); code != want {

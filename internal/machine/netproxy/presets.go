@@ -22,14 +22,17 @@ var presets = []Preset{
 	{"Debian's packages", []string{"deb.debian.org", "security.debian.org"}},
 	{"Ubuntu's packages", []string{"archive.ubuntu.com", "security.ubuntu.com", "ports.ubuntu.com"}},
 	{"Alpine's packages", []string{"dl-cdn.alpinelinux.org"}},
-	{"GitHub", []string{"github.com", "api.github.com", "codeload.github.com", "raw.githubusercontent.com", "objects.githubusercontent.com", "release-assets.githubusercontent.com"}},
+	{"GitHub", []string{
+		"github.com", "api.github.com", "codeload.github.com", "raw.githubusercontent.com",
+		"objects.githubusercontent.com", "release-assets.githubusercontent.com",
+	}},
 	{"GitLab", []string{"gitlab.com"}},
 	{"Bitbucket", []string{"bitbucket.org"}},
 	{"Codeberg", []string{"codeberg.org"}},
 }
 
-// registries is the number of presets, from the first, that are registries of packages: their hosts take no data of an anonymous
-// client.
+// registries is the number of presets, from the first, that are registries of packages: their hosts take no data of an
+// anonymous client.
 const registries = 9
 
 // Registries returns the hosts of the package registries of programming languages.

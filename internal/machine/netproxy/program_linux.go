@@ -11,8 +11,8 @@ import (
 	"strings"
 )
 
-// ProgramBehind names the program at a client's address, among a process and its descendants. It is for people and proves
-// nothing: a process chooses its own name. "" if it is not found.
+// ProgramBehind names the program at a client's address, among a process and its descendants. It is for people and
+// proves nothing: a process chooses its own name. "" if it is not found.
 func ProgramBehind(pid int, client netip.AddrPort) string {
 	inode := socketInode(pid, client)
 	if inode == "" {

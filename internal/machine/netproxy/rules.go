@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Rules are the patterns of the settings. A pattern is a host, *.domain for the hosts below a domain, * for every host, an
-// address or a range of addresses (10.0.0.0/8), each but a range with :port for that port alone.
+// Rules are the patterns of the settings. A pattern is a host, *.domain for the hosts below a domain, * for every host,
+// an address or a range of addresses (10.0.0.0/8), each but a range with :port for that port alone.
 type Rules struct {
 	Allow, Deny []Pattern
 }
@@ -57,7 +57,8 @@ func ParsePattern(s string) (Pattern, error) {
 	}
 	host, p.sub = strings.CutPrefix(host, "*.")
 	if strings.ContainsAny(host, "*/") {
-		return p, fmt.Errorf("%q is no pattern: write a host, *.domain, *, an address or a range such as 10.0.0.0/8, without https:// and path", s)
+		return p, fmt.Errorf("%q is no pattern: write a host, *.domain, *, an address or a range such as 10.0.0.0/8, "+
+			"without https:// and path", s)
 	}
 	name, addr, err := hostForm(host)
 	if err != nil {
@@ -70,7 +71,8 @@ func ParsePattern(s string) (Pattern, error) {
 	return p, nil
 }
 
-// unmapped returns an IPv4-mapped range (::ffff:10.0.0.0/104) as the IPv4 range: the addresses that it is compared with have that form.
+// unmapped returns an IPv4-mapped range (::ffff:10.0.0.0/104) as the IPv4 range: the addresses that it is compared with
+// have that form.
 func unmapped(p netip.Prefix) netip.Prefix {
 	if p.Addr().Is4In6() { // with 96 bits or more, because no bits are set behind the range
 		return netip.PrefixFrom(p.Addr().Unmap(), p.Bits()-96)
@@ -138,9 +140,11 @@ func (r Rules) mayDial(t Target, addr netip.Addr) error {
 		}
 	}
 	if t.Addr.IsValid() {
-		return &RefusedError{t, "it is an address of this machine, its network or its cloud; sandbox.network.allowedDomains may name it"}
+		return &RefusedError{t, "it is an address of this machine, its network or its cloud; " +
+			"sandbox.network.allowedDomains may name it"}
 	}
-	return &RefusedError{t, fmt.Sprintf("it leads to %s, an address of this machine, its network or its cloud; sandbox.network.allowedDomains may name that address", addr)}
+	return &RefusedError{t, fmt.Sprintf("it leads to %s, an address of this machine, its network or its cloud; "+
+		"sandbox.network.allowedDomains may name that address", addr)}
 }
 
 // azure is the address at which Azure serves machines their certificates and settings. It looks public.

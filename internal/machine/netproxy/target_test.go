@@ -12,11 +12,16 @@ import (
 
 func TestATargetHasOneFormAndAPort(t *testing.T) {
 	for in, want := range map[string]string{
-		"a-b_c.0x.example:443": "a-b_c.0x.example:443", "example": "example:80", "Example.": "example:80", "x1:1": "x1:1", "example:65535": "example:65535",
-		"[::1]": "[::1]:80", "[::1]:443": "[::1]:443", "[::ffff:1.2.3.4]:1": "1.2.3.4:1", "az09.-.example:1": "", "1.2.3.4:5": "1.2.3.4:5",
-		"[::1": "", "[::1]443": "", "[::1]x": "", "[::1]:": "", "[::1%lo]": "", "[example]": "", "example:": "", "": "", ".": "", ":80": "",
-		"example:0": "", "example:65536": "", "example:443x": "", "example:+443": "", "example:-1": "", "example: 443": "", "example:80:80": "",
-		"a{b": "", "a|b": "", "a~b": "", "a[b": "", "a`b": "", "a/b": "", "a b": "", "a\x7fb": "", "é": "", "-a": "", "a-": "", "a..b": "", "0x": "", "0xff": "", "0xfg": "0xfg:80", "1": "", "a.1": "", "1.a": "1.a:80",
+		"a-b_c.0x.example:443": "a-b_c.0x.example:443", "example": "example:80", "Example.": "example:80", "x1:1": "x1:1",
+		"example:65535": "example:65535",
+		"[::1]":         "[::1]:80", "[::1]:443": "[::1]:443", "[::ffff:1.2.3.4]:1": "1.2.3.4:1", "az09.-.example:1": "",
+		"1.2.3.4:5": "1.2.3.4:5",
+		"[::1":      "", "[::1]443": "", "[::1]x": "", "[::1]:": "", "[::1%lo]": "", "[example]": "", "example:": "", "": "",
+		".": "", ":80": "",
+		"example:0": "", "example:65536": "", "example:443x": "", "example:+443": "", "example:-1": "", "example: 443": "",
+		"example:80:80": "",
+		"a{b":           "", "a|b": "", "a~b": "", "a[b": "", "a`b": "", "a/b": "", "a b": "", "a\x7fb": "", "é": "",
+		"-a": "", "a-": "", "a..b": "", "0x": "", "0xff": "", "0xfg": "0xfg:80", "1": "", "a.1": "", "1.a": "1.a:80",
 		strings.Repeat("a", 63): strings.Repeat("a", 63) + ":80", strings.Repeat("a", 64): "",
 		strings.Repeat("a.", 126) + "a": strings.Repeat("a.", 126) + "a:80", strings.Repeat("a.", 126) + "aa": "",
 	} {
@@ -88,7 +93,11 @@ func TestSocksTakesAnyOfTheOfferedMethods(t *testing.T) {
 }
 
 func TestAHostOfAPresetBelongsToItsGroup(t *testing.T) {
-	for host, want := range map[string]string{"registry.npmjs.org": "the npm registry", "REGISTRY.npmjs.org": "the npm registry", "api.github.com": "GitHub", "evil.example": "", "github.com.evil.example": ""} {
+	for host, want := range map[string]string{
+		"registry.npmjs.org": "the npm registry",
+		"REGISTRY.npmjs.org": "the npm registry", "api.github.com": "GitHub", "evil.example": "",
+		"github.com.evil.example": "",
+	} {
 		p := netproxy.PresetOf(host)
 		if p.Name != want || want == "" && (len(p.Hosts) != 1 || p.Hosts[0] != host) {
 			t.Errorf("%s belongs to %+v", host, p)

@@ -53,7 +53,8 @@ func (p *Proxy) handle(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if r.URL.Scheme != "http" || r.URL.Host == "" || r.URL.User != nil {
-		http.Error(w, "lathe: this is the sandbox's proxy: it takes CONNECT, and requests with an address that begins with http://", http.StatusBadRequest)
+		http.Error(w, "lathe: this is the sandbox's proxy: it takes CONNECT, and requests with an address that begins "+
+			"with http://", http.StatusBadRequest)
 		return
 	}
 	t, err := ParseTarget(r.URL.Host, 80)

@@ -47,12 +47,25 @@ var attacks = []attack{
 	{name: "write a file outside", bare: true, run: func(t target) error { return create(t.Outside + "/new") }},
 	{name: "empty a file outside", bare: true, run: func(t target) error { return os.Truncate(t.Outside+"/file", 0) }},
 	{name: "remove a file outside", bare: true, run: func(t target) error { return os.Remove(t.Outside + "/file") }},
-	{name: "rename a file outside", bare: true, run: func(t target) error { return os.Rename(t.Outside+"/file", t.Outside+"/moved") }},
-	{name: "move a file in from outside", bare: true, run: func(t target) error { return os.Rename(t.Outside+"/file", t.Work+"/moved") }},
-	{name: "change the mode of a file outside", full: true, why: "Landlock has no right for it", bare: true, run: func(t target) error { return os.Chmod(t.Outside+"/file", 0o777) }},
-	{name: "change the times of a file outside", full: true, why: "Landlock has no right for it", bare: true, run: func(t target) error {
-		return os.Chtimes(t.Outside+"/file", time.Unix(1, 0), time.Unix(1, 0))
+	{name: "rename a file outside", bare: true, run: func(
+		t target,
+	) error {
+		return os.Rename(t.Outside+"/file", t.Outside+"/moved")
 	}},
+	{
+		name: "move a file in from outside", bare: true,
+		run: func(t target) error { return os.Rename(t.Outside+"/file", t.Work+"/moved") },
+	},
+	{
+		name: "change the mode of a file outside", full: true, why: "Landlock has no right for it", bare: true,
+		run: func(t target) error { return os.Chmod(t.Outside+"/file", 0o777) },
+	},
+	{
+		name: "change the times of a file outside", full: true, why: "Landlock has no right for it", bare: true,
+		run: func(t target) error {
+			return os.Chtimes(t.Outside+"/file", time.Unix(1, 0), time.Unix(1, 0))
+		},
+	},
 	{name: "write a file in /etc", root: true, run: func(target) error { return createGone("/etc/lathe-attack") }},
 	{name: "write a file in the home folder", run: func(target) error {
 		home, err := os.UserHomeDir()
@@ -64,21 +77,32 @@ var attacks = []attack{
 	{name: "write through a hard link", bare: true, run: func(t target) error {
 		return errors.Join(os.Link(t.Outside+"/file", t.Work+"/hard"), os.WriteFile(t.Work+"/hard", nil, 0o600))
 	}},
-	{name: "write through /proc/self/root", bare: true, run: func(t target) error { return create("/proc/self/root" + t.Outside + "/new") }},
+	{
+		name: "write through /proc/self/root", bare: true,
+		run: func(t target) error { return create("/proc/self/root" + t.Outside + "/new") },
+	},
 	{name: "write through an inherited descriptor", bare: true, run: func(t target) error {
 		_, err := unix.Write(t.Fd, []byte("x"))
 		return err
 	}},
-	{name: "write a git hook", full: true, why: "Landlock cannot take a part out of a writable folder", bare: true, run: func(t target) error { return create(t.Work + "/.git/hooks/pre-commit") }},
-	{name: "change git's configuration", full: true, why: "as above", bare: true, run: func(t target) error { return os.WriteFile(t.Work+"/.git/config", []byte("[core]"), 0o600) }},
+	{
+		name: "write a git hook", full: true, why: "Landlock cannot take a part out of a writable folder", bare: true,
+		run: func(t target) error { return create(t.Work + "/.git/hooks/pre-commit") },
+	},
+	{
+		name: "change git's configuration", full: true, why: "as above", bare: true,
+		run: func(t target) error { return os.WriteFile(t.Work+"/.git/config", []byte("[core]"), 0o600) },
+	},
 	{name: "replace git's configuration", full: true, why: "as above", bare: true, run: func(t target) error {
 		return errors.Join(create(t.Work+"/.git/config.lock"), os.Rename(t.Work+"/.git/config.lock", t.Work+"/.git/config"))
 	}},
 	{name: "rename the folder above a protected one", full: true, why: "as above", bare: true, run: func(t target) error {
-		return errors.Join(os.Rename(t.Work+"/.git", t.Work+"/.git2"), os.MkdirAll(t.Work+"/.git/hooks", 0o700), create(t.Work+"/.git/hooks/pre-commit"))
+		return errors.Join(os.Rename(t.Work+"/.git", t.Work+"/.git2"), os.MkdirAll(t.Work+"/.git/hooks", 0o700),
+			create(t.Work+"/.git/hooks/pre-commit"))
 	}},
 	{name: "rename the folder above that", full: true, why: "as above", bare: true, run: func(t target) error {
-		return errors.Join(os.Rename(t.Work+"/sub", t.Work+"/sub2"), os.MkdirAll(t.Work+"/sub/.git/hooks", 0o700), create(t.Work+"/sub/.git/hooks/pre-commit"))
+		return errors.Join(os.Rename(t.Work+"/sub", t.Work+"/sub2"), os.MkdirAll(t.Work+"/sub/.git/hooks", 0o700),
+			create(t.Work+"/sub/.git/hooks/pre-commit"))
 	}},
 	{name: "exchange a protected folder", full: true, why: "as above", bare: true, run: func(t target) error {
 		if err := os.Mkdir(t.Work+"/mine", 0o700); err != nil {
@@ -87,7 +111,8 @@ var attacks = []attack{
 		return unix.Renameat2(unix.AT_FDCWD, t.Work+"/mine", unix.AT_FDCWD, t.Work+"/.git/hooks", unix.RENAME_EXCHANGE)
 	}},
 	{name: "link a protected file", full: true, why: "as above", bare: true, run: func(t target) error {
-		return errors.Join(os.Link(t.Work+"/.git/config", t.Work+"/config"), os.WriteFile(t.Work+"/config", []byte("[core]"), 0o600))
+		return errors.Join(os.Link(t.Work+"/.git/config", t.Work+"/config"), os.WriteFile(t.Work+"/config", []byte("[core]"),
+			0o600))
 	}},
 	{name: "read a masked file", full: true, why: "as above", bare: true, run: func(t target) error {
 		if b, err := os.ReadFile(t.Secret); err != nil {
@@ -104,7 +129,10 @@ var attacks = []attack{
 		_, err := os.ReadFile(t.Secret)
 		return err
 	}},
-	{name: "unmount a mask", full: true, why: "as above", run: func(t target) error { return unix.Unmount(t.Secret, unix.MNT_DETACH) }},
+	{
+		name: "unmount a mask", full: true, why: "as above",
+		run: func(t target) error { return unix.Unmount(t.Secret, unix.MNT_DETACH) },
+	},
 	{name: "mount the file system writable again", root: true, run: func(t target) error {
 		return unix.Mount("", "/", "", unix.MS_REMOUNT|unix.MS_BIND, "")
 	}},
@@ -115,9 +143,20 @@ var attacks = []attack{
 		}
 		return err
 	}},
-	{name: "make a user namespace", bare: true, run: func(target) error { return rawClone(unix.CLONE_NEWUSER | unix.CLONE_NEWNS) }},
-	{name: "make a user namespace with clone3", bare: true, run: func(target) error { return rawClone3(unix.CLONE_NEWUSER) }},
-	{name: "make a device", root: true, run: func(t target) error { return unix.Mknod(t.Work+"/mem", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1))) }},
+	{name: "make a user namespace", bare: true, run: func(
+		target,
+	) error {
+		return rawClone(unix.CLONE_NEWUSER | unix.CLONE_NEWNS)
+	}},
+	{
+		name: "make a user namespace with clone3", bare: true,
+		run: func(target) error { return rawClone3(unix.CLONE_NEWUSER) },
+	},
+	{name: "make a device", root: true, run: func(
+		t target,
+	) error {
+		return unix.Mknod(t.Work+"/mem", unix.S_IFCHR|0o600, int(unix.Mkdev(1, 1)))
+	}},
 	{name: "make a file run with its owner's rights", bare: true, run: func(t target) error {
 		return errors.Join(create(t.Work+"/setuid"), unix.Chmod(t.Work+"/setuid", 0o4755))
 	}},
@@ -125,7 +164,10 @@ var attacks = []attack{
 		return opened(unix.Open(t.Work+"/setuid2", unix.O_CREAT|unix.O_WRONLY|unix.O_EXCL, 0o4755))
 	}},
 	{name: "make one that does, by openat2", bare: true, run: func(t target) error {
-		return opened(unix.Openat2(unix.AT_FDCWD, t.Work+"/setuid3", &unix.OpenHow{Flags: unix.O_CREAT | unix.O_WRONLY, Mode: 0o4755}))
+		return opened(unix.Openat2(unix.AT_FDCWD, t.Work+"/setuid3", &unix.OpenHow{
+			Flags: unix.O_CREAT | unix.O_WRONLY,
+			Mode:  0o4755,
+		}))
 	}},
 	{name: "change the root folder", root: true, run: func(t target) error { return unix.Chroot(t.Work) }},
 	{name: "read a process's environment outside", bare: true, run: func(t target) error {
@@ -136,7 +178,8 @@ var attacks = []attack{
 		return err
 	}},
 	{name: "signal a process outside", bare: true, run: func(t target) error { return unix.Kill(t.Pid, 0) }},
-	{name: "signal every process", full: true, why: "Landlock's scope keeps it to the command's own processes, which are there", bare: true, run: func(t target) error {
+	{name: "signal every process", full: true, why: "Landlock's scope keeps it to the command's own processes, which " +
+		"are there", bare: true, run: func(t target) error {
 		if err := unix.Kill(-1, 0); err != nil {
 			return err
 		}
@@ -145,7 +188,10 @@ var attacks = []attack{
 	{name: "trace a process outside", root: true, run: func(t target) error {
 		return unix.PtraceSeize(t.Pid)
 	}},
-	{name: "trace the init program", full: true, why: "there is no init program", run: func(target) error { return unix.PtraceSeize(1) }},
+	{
+		name: "trace the init program", full: true, why: "there is no init program",
+		run: func(target) error { return unix.PtraceSeize(1) },
+	},
 	{name: "write the init program's memory", full: true, why: "there is no init program", run: func(target) error {
 		f, err := os.OpenFile("/proc/1/mem", os.O_RDWR, 0)
 		if err == nil {
@@ -168,7 +214,8 @@ var attacks = []attack{
 	}},
 	{name: "read memory of another process", root: true, run: func(t target) error {
 		b := make([]byte, 1)
-		_, err := unix.ProcessVMReadv(t.Pid, []unix.Iovec{{Base: &b[0], Len: 1}}, []unix.RemoteIovec{{Base: t.Mapped, Len: 1}}, 0)
+		_, err := unix.ProcessVMReadv(t.Pid, []unix.Iovec{{Base: &b[0], Len: 1}},
+			[]unix.RemoteIovec{{Base: t.Mapped, Len: 1}}, 0)
 		return err
 	}},
 	{name: "connect by TCP", bare: true, run: func(t target) error { return dial("tcp", t.TCP) }},
@@ -208,11 +255,21 @@ var attacks = []attack{
 		}
 		return err
 	}},
-	{name: "open a raw socket", root: true, run: func(target) error { return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP) }},
-	{name: "open a packet socket", root: true, run: func(target) error { return socket(unix.AF_PACKET, unix.SOCK_RAW, 0) }},
+	{name: "open a raw socket", root: true, run: func(
+		target,
+	) error {
+		return socket(unix.AF_INET, unix.SOCK_RAW, unix.IPPROTO_ICMP)
+	}},
+	{name: "open a packet socket", root: true, run: func(
+		target,
+	) error {
+		return socket(unix.AF_PACKET, unix.SOCK_RAW, 0)
+	}},
 	{name: "open a virtual machine socket", run: func(target) error { return socket(unix.AF_VSOCK, unix.SOCK_STREAM, 0) }},
 	{name: "open a crypto socket", run: func(target) error { return socket(unix.AF_ALG, unix.SOCK_SEQPACKET, 0) }},
-	{name: "open an audit socket", run: func(target) error { return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT) }},
+	{name: "open an audit socket", run: func(target) error {
+		return socket(unix.AF_NETLINK, unix.SOCK_RAW, unix.NETLINK_AUDIT)
+	}},
 	{name: "set up io_uring", bare: true, run: func(target) error {
 		var params [120]byte
 		return call(unix.SYS_IO_URING_SETUP, 1, uintptr(unsafe.Pointer(&params)))
@@ -238,18 +295,25 @@ var attacks = []attack{
 		}
 		return err
 	}},
-	{name: "read shared memory by name", full: true, why: "/dev/shm is that of the machine, for reading", bare: true, run: func(t target) error {
-		_, err := os.ReadFile("/dev/shm/" + t.Shared)
-		return err
-	}},
+	{
+		name: "read shared memory by name", full: true, why: "/dev/shm is that of the machine, for reading", bare: true,
+		run: func(t target) error {
+			_, err := os.ReadFile("/dev/shm/" + t.Shared)
+			return err
+		},
+	},
 	{name: "write shared memory by name", bare: true, run: func(t target) error { return opens("/dev/shm/" + t.Shared) }},
-	{name: "attach a shared memory segment", full: true, why: "Landlock does not see System V objects", bare: true, run: func(t target) error {
-		_, err := unix.SysvShmAttach(t.SysV, 0, 0)
-		return err
-	}},
+	{
+		name: "attach a shared memory segment", full: true, why: "Landlock does not see System V objects", bare: true,
+		run: func(t target) error {
+			_, err := unix.SysvShmAttach(t.SysV, 0, 0)
+			return err
+		},
+	},
 	{name: "set a cgroup's release agent or limit", root: true, run: func(t target) error {
 		opened := func(dir string) bool {
-			return opens(dir+"/release_agent") == nil || opens(dir+"/cgroup.subtree_control") == nil || opens(dir+"/cgroup.procs") == nil
+			return opens(dir+"/release_agent") == nil || opens(dir+"/cgroup.subtree_control") == nil ||
+				opens(dir+"/cgroup.procs") == nil
 		}
 		if opened("/sys/fs/cgroup") {
 			return nil
@@ -268,9 +332,15 @@ var attacks = []attack{
 		}
 		return err
 	}},
-	{name: "set the core dump program", root: true, run: func(target) error { return opens("/proc/sys/kernel/core_pattern") }},
+	{
+		name: "set the core dump program", root: true,
+		run: func(target) error { return opens("/proc/sys/kernel/core_pattern") },
+	},
 	{name: "press the magic key", run: func(target) error { return opens("/proc/sysrq-trigger") }},
-	{name: "set a kernel variable in /sys", root: true, run: func(target) error { return opens("/sys/kernel/uevent_helper", "/sys/kernel/mm/ksm/run") }},
+	{
+		name: "set a kernel variable in /sys", root: true,
+		run: func(target) error { return opens("/sys/kernel/uevent_helper", "/sys/kernel/mm/ksm/run") },
+	},
 	{name: "change the host's name", root: true, run: func(target) error {
 		var u unix.Utsname
 		_ = unix.Uname(&u)
@@ -283,7 +353,8 @@ var attacks = []attack{
 	}},
 }
 
-// attackMain runs one attack, if this process was started for it, and reports by exit code: 0 it worked, 1 it was refused.
+// attackMain runs one attack, if this process was started for it, and reports by exit code: 0 it worked, 1 it was
+// refused.
 func attackMain() {
 	name, ok := strings.CutPrefix(os.Getenv("LATHE_TEST_ATTACK"), "run ")
 	if !ok {
@@ -369,7 +440,8 @@ func call(nr uintptr, args ...uintptr) error {
 
 // rawClone forks a process with the flags that ends at once.
 func rawClone(flags uintptr) error {
-	p, err := os.StartProcess("/proc/self/exe", []string{"true"}, &os.ProcAttr{Env: []string{"LATHE_TEST_ATTACK=run nothing"}, Sys: &syscall.SysProcAttr{Cloneflags: flags}})
+	p, err := os.StartProcess("/proc/self/exe", []string{"true"},
+		&os.ProcAttr{Env: []string{"LATHE_TEST_ATTACK=run nothing"}, Sys: &syscall.SysProcAttr{Cloneflags: flags}})
 	if err == nil {
 		_, err = p.Wait()
 	}
@@ -378,7 +450,10 @@ func rawClone(flags uintptr) error {
 
 // rawClone3 asks for a process by clone3(2); the child does nothing but end.
 func rawClone3(flags uint64) error {
-	args := struct{ flags, pidfd, childTid, parentTid, exitSignal, stack, stackSize, tls uint64 }{flags: flags, exitSignal: uint64(unix.SIGCHLD)}
+	args := struct{ flags, pidfd, childTid, parentTid, exitSignal, stack, stackSize, tls uint64 }{
+		flags:      flags,
+		exitSignal: uint64(unix.SIGCHLD),
+	}
 	pid, _, errno := unix.RawSyscall(unix.SYS_CLONE3, uintptr(unsafe.Pointer(&args)), unsafe.Sizeof(args), 0)
 	if errno != 0 {
 		return errno

@@ -18,8 +18,9 @@ import (
 // carrierNeeded is set where no tier but the one of bubblewrap is full.
 const carrierNeeded = "LATHE_TEST_CARRIER"
 
-// TestTheSameByBubblewrapWhereOnlyItMakesNamespaces runs the tests of the boundary again as an ordinary user who may make no user namespace, beside a
-// setuid bubblewrap. The restriction is the kernel's own (user.max_user_namespaces), in a user namespace that has all ids.
+// TestTheSameByBubblewrapWhereOnlyItMakesNamespaces runs the tests of the boundary again as an ordinary user who may
+// make no user namespace, beside a setuid bubblewrap. The restriction is the kernel's own (user.max_user_namespaces),
+// in a user namespace that has all ids.
 func TestTheSameByBubblewrapWhereOnlyItMakesNamespaces(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can set up the restriction")
@@ -32,15 +33,20 @@ func TestTheSameByBubblewrapWhereOnlyItMakesNamespaces(t *testing.T) {
 	if err := os.Chmod(dir, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	setuid, self := copyFile(t, carrier, filepath.Join(dir, "bwrap"), 0o4755), copyFile(t, "/proc/self/exe", filepath.Join(dir, "tests"), 0o755)
+	setuid, self := copyFile(t, carrier, filepath.Join(dir, "bwrap"), 0o4755), copyFile(t, "/proc/self/exe",
+		filepath.Join(dir, "tests"), 0o755)
 	const script = `mount --bind "$1" "$2" && echo 0 >/proc/sys/user/max_user_namespaces && shift 2 && exec setpriv --reuid 65534 --regid 65534 --clear-groups "$@"`
 	cmd := exec.Command("/bin/sh", "-c", script, "sh", setuid, carrier, self,
 		// Outside no user namespace can be made either, so these would show nothing.
-		"-test.run=^TestAttack|^TestConfined", "-test.skip=/./make_a_user_namespace", "-test.v="+fmt.Sprint(testing.Verbose()))
+		"-test.run=^TestAttack|^TestConfined", "-test.skip=/./make_a_user_namespace", "-test.v="+
+			fmt.Sprint(testing.Verbose()))
 	cmd.Dir = "/"
 	cmd.Env = []string{"PATH=" + os.Getenv("PATH"), "TMPDIR=/var/tmp", "HOME=/nonexistent", carrierNeeded + "=1"}
 	all := []syscall.SysProcIDMap{{Size: 65536}}
-	cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS, UidMappings: all, GidMappings: all, GidMappingsEnableSetgroups: true}
+	cmd.SysProcAttr = &syscall.SysProcAttr{
+		Cloneflags: unix.CLONE_NEWUSER | unix.CLONE_NEWNS, UidMappings: all,
+		GidMappings: all, GidMappingsEnableSetgroups: true,
+	}
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
@@ -72,7 +78,10 @@ func TestConfinedPrivateFolderIsSharedWithLathe(t *testing.T) {
 		if s.Tier == confine.Full {
 			inside = confine.PrivateDir
 		}
-		c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}, Private: private}, Support: s}
+		c := &Confinement{
+			Policy:  confine.Policy{Mode: confine.Workspace, Write: []string{work}, Private: private},
+			Support: s,
+		}
 		if exit, out := sh(t, r, work, "echo here > "+inside+"/f", c); exit.Code != 0 {
 			t.Fatalf("exit %d: %s", exit.Code, out)
 		}

@@ -22,7 +22,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
-// TestTheSameAsNobody runs the tests of the boundary again as an ordinary user, which has other ways in and out than root.
+// TestTheSameAsNobody runs the tests of the boundary again as an ordinary user, which has other ways in and out than
+// root.
 func TestTheSameAsNobody(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("the other tests ran as an ordinary user already")
@@ -47,7 +48,8 @@ func realDir(t *testing.T) string {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() {
-		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error { // the kernel's folders of an overlay have no rights
+		// the kernel's folders of an overlay have no rights
+		_ = filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			if err == nil && d.IsDir() {
 				_ = os.Chmod(path, 0o700)
 			}
@@ -71,7 +73,10 @@ func write(t *testing.T, name, text string) string {
 // aim builds a world to attack and the policy that is to hold it.
 func aim(t *testing.T) (target, confine.Policy) {
 	dir := realDir(t)
-	a := target{Work: dir + "/work", Outside: dir + "/outside", Secret: dir + "/work/.env", Pid: os.Getpid(), Abstract: "@" + uniqueName(), Shared: uniqueName()}
+	a := target{
+		Work: dir + "/work", Outside: dir + "/outside", Secret: dir + "/work/.env", Pid: os.Getpid(),
+		Abstract: "@" + uniqueName(), Shared: uniqueName(),
+	}
 	write(t, a.Outside+"/file", "outside")
 	write(t, a.Secret, "KEY=1")
 	for _, repo := range []string{a.Work, a.Work + "/sub"} {
@@ -110,7 +115,8 @@ func aim(t *testing.T) (target, confine.Policy) {
 	})
 	return a, confine.Policy{
 		Mode: confine.Workspace, Write: []string{a.Work}, Mask: []string{a.Secret},
-		Protect: []string{a.Work + "/.git/hooks", a.Work + "/.git/config", a.Work + "/sub/.git/hooks", a.Work + "/sub/.git/config"},
+		Protect: []string{a.Work + "/.git/hooks", a.Work + "/.git/config", a.Work + "/sub/.git/hooks", a.Work +
+			"/sub/.git/config"},
 	}
 }
 
@@ -206,7 +212,10 @@ func TestAttacksAreRefused(t *testing.T) {
 func sh(t *testing.T, r *Runner, dir, line string, c *Confinement) (Exit, string) {
 	t.Helper()
 	var out bytes.Buffer
-	exit, err := r.Run(t.Context(), Spec{Argv: []string{"/bin/sh", "-c", line}, Dir: dir, Stdout: &out, Stderr: &out, Confine: c})
+	exit, err := r.Run(t.Context(), Spec{
+		Argv: []string{"/bin/sh", "-c", line}, Dir: dir, Stdout: &out, Stderr: &out,
+		Confine: c,
+	})
 	if err != nil {
 		t.Fatalf("%s: %v", line, err)
 	}
@@ -220,7 +229,8 @@ func TestConfinedExitIsTheCommands(t *testing.T) {
 		work := realDir(t)
 		c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
 		for line, want := range map[string]Exit{
-			"exit 0": {}, "exit 7": {Code: 7}, "exit 255": {Code: 255}, "kill -9 $$": {Code: 137, Signal: "killed"}, "kill -TERM $$": {Code: 143, Signal: "terminated"},
+			"exit 0": {}, "exit 7": {Code: 7}, "exit 255": {Code: 255}, "kill -9 $$": {Code: 137, Signal: "killed"},
+			"kill -TERM $$": {Code: 143, Signal: "terminated"},
 		} {
 			got, out := sh(t, r, work, line, c)
 			got.Duration = 0
@@ -238,7 +248,10 @@ func TestConfinedStartErrorsNameTheCause(t *testing.T) {
 		work := realDir(t)
 		c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
 		plain := write(t, work+"/text", "x")
-		for want, argv := range map[string][]string{"permission denied": {plain}, "no such file": {"/no/such/program"}, "exec format error": {scriptWithoutProgram(t, work)}} {
+		for want, argv := range map[string][]string{
+			"permission denied": {plain}, "no such file": {"/no/such/program"},
+			"exec format error": {scriptWithoutProgram(t, work)},
+		} {
 			_, err := r.Run(t.Context(), Spec{Argv: argv, Dir: work, Confine: c})
 			if err == nil || !strings.Contains(err.Error(), want) {
 				t.Errorf("%v: got %v, want %q in it", argv, err, want)
@@ -295,9 +308,13 @@ func TestConfinedFoldersBelowTmpAreThere(t *testing.T) {
 	}
 	write(t, work+"/file", "here")
 	write(t, work+"/sub/file", "there")
-	for mode, want := range map[confine.Mode]string{confine.Workspace: "herethere written", confine.ReadOnly: "herethere"} {
+	for mode, want := range map[confine.Mode]string{
+		confine.Workspace: "herethere written",
+		confine.ReadOnly:  "herethere",
+	} {
 		c := &Confinement{Policy: confine.Policy{Mode: mode, Write: []string{work}}, Support: s}
-		if _, out := sh(t, r, work+"/sub", "cat ../file file; : 2>/dev/null >new && echo ' written'", c); strings.TrimSpace(out) != want && !(mode == confine.ReadOnly && strings.HasPrefix(out, want)) {
+		if _, out := sh(t, r, work+"/sub", "cat ../file file; : 2>/dev/null >new && echo ' written'", c); strings.TrimSpace(
+			out) != want && !(mode == confine.ReadOnly && strings.HasPrefix(out, want)) {
 			t.Errorf("%s: got %q", mode, out)
 		}
 		os.Remove(work + "/sub/new")
@@ -333,8 +350,12 @@ func TestConfinedOverlayKeepsTheFolderAsItWas(t *testing.T) {
 	if err := errors.Join(os.Mkdir(o.Upper, 0o700), os.Mkdir(o.Work, 0o700)); err != nil {
 		t.Fatal(err)
 	}
-	c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}, Overlay: []confine.Overlay{o}}, Support: s}
-	if exit, out := sh(t, r, work, "cat "+cache+"/old; echo new >"+cache+"/old; echo more >"+cache+"/more", c); exit.Code != 0 {
+	c := &Confinement{Policy: confine.Policy{
+		Mode: confine.Workspace, Write: []string{work},
+		Overlay: []confine.Overlay{o},
+	}, Support: s}
+	if exit, out := sh(t, r, work, "cat "+cache+"/old; echo new >"+cache+"/old; echo more >"+cache+"/more",
+		c); exit.Code != 0 {
 		t.Fatalf("got %+v: %s", exit, out)
 	}
 	if _, out := sh(t, r, work, "cat "+cache+"/old "+cache+"/more", c); out != "new\nmore\n" {
@@ -354,7 +375,9 @@ func TestConfinedBackgroundProcessesEndWithTheCommand(t *testing.T) {
 	s := full(t)
 	work := realDir(t)
 	c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
-	exit, out := sh(t, r, work, `setsid sh -c 'env -i setsid sleep 1001 >/dev/null 2>&1 </dev/null &' & (sleep 1001 &) ; until [ $(pgrep -c -x sleep) -ge 2 ]; do :; done`, c)
+	exit,
+		out := sh(t, r, work,
+		`setsid sh -c 'env -i setsid sleep 1001 >/dev/null 2>&1 </dev/null &' & (sleep 1001 &) ; until [ $(pgrep -c -x sleep) -ge 2 ]; do :; done`, c)
 	if exit.Code != 0 || exit.Ended < 2 || exit.Alive != 0 {
 		t.Errorf("got %+v: %s", exit, out)
 	}
@@ -381,7 +404,8 @@ func TestConfinedCommandsAreEndedByCancel(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if exit := p.Wait(); !exit.Cancelled || exit.Code != 3 || exit.Alive != 0 || !strings.Contains(got.String(), "ended") {
+		if exit := p.Wait(); !exit.Cancelled || exit.Code != 3 || exit.Alive != 0 || !strings.Contains(got.String(),
+			"ended") {
 			t.Errorf("got %+v: %q", exit, got.String())
 		}
 	})
@@ -404,7 +428,9 @@ func TestConfinedServerOnLoopbackWorks(t *testing.T) {
 	if _, err := os.Stat("/usr/bin/python3"); err != nil {
 		t.Skip("no python3")
 	}
-	_, out := sh(t, r, work, `/usr/bin/python3 -m http.server 8000 >/dev/null 2>&1 & curl -s --retry 100 --retry-connrefused --retry-delay 0 --retry-max-time 20 http://127.0.0.1:8000/page`, c)
+	_,
+		out := sh(t, r, work,
+		`/usr/bin/python3 -m http.server 8000 >/dev/null 2>&1 & curl -s --retry 100 --retry-connrefused --retry-delay 0 --retry-max-time 20 http://127.0.0.1:8000/page`, c)
 	if out != "hello" {
 		t.Errorf("got %q", out)
 	}
@@ -417,7 +443,8 @@ func TestConfinedProxyConnectionsAreHandedOver(t *testing.T) {
 	work := realDir(t)
 	var out bytes.Buffer
 	exit, err := r.Run(t.Context(), Spec{
-		Argv: []string{"/bin/bash", "-c", `exec 5<>/dev/tcp/127.0.0.1/61017; echo ping >&5; head -n1 <&5`}, Dir: work, Stdout: &out, Stderr: &out,
+		Argv: []string{"/bin/bash", "-c", `exec 5<>/dev/tcp/127.0.0.1/61017; echo ping >&5; head -n1 <&5`}, Dir: work,
+		Stdout: &out, Stderr: &out,
 		Confine: &Confinement{
 			Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}, Proxy: true}, Support: s,
 			Proxy: func(l net.Listener, _ int) {
@@ -451,7 +478,10 @@ func BenchmarkConfinedTrue(b *testing.B) {
 			with.Tier = tier
 			c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: with}
 			for b.Loop() {
-				if _, err := r.Run(b.Context(), Spec{Argv: []string{"/bin/true"}, Dir: work, Stdout: io.Discard, Stderr: io.Discard, Confine: c}); err != nil {
+				if _, err := r.Run(b.Context(), Spec{
+					Argv: []string{"/bin/true"}, Dir: work, Stdout: io.Discard,
+					Stderr: io.Discard, Confine: c,
+				}); err != nil {
 					b.Fatal(err)
 				}
 			}

@@ -16,7 +16,10 @@ func childEnv(t *testing.T, environ []string, o Options) map[string]string {
 	r := New()
 	defer r.Close()
 	var out bytes.Buffer
-	if _, err := r.Run(t.Context(), Spec{Argv: []string{"/usr/bin/env", "-0"}, Env: CleanEnv(environ, o), Stdout: &out}); err != nil {
+	if _, err := r.Run(t.Context(), Spec{
+		Argv: []string{"/usr/bin/env", "-0"}, Env: CleanEnv(environ, o),
+		Stdout: &out,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	got := map[string]string{}
@@ -34,13 +37,17 @@ func TestChildSeesNoKeysAndNoHooks(t *testing.T) {
 		"DYLD_INSERT_LIBRARIES=/x", "BASH_ENV=/x", "ENV=/x", "PROMPT_COMMAND=x", "SHELLOPTS=xtrace", "BASHOPTS=x",
 		"PS4=$(x)", "BASH_FUNC_ls%%=() { x; }", "GLOBIGNORE=*", "IFS=/", "CDPATH=/", "LESSOPEN=|x", "FORCE_COLOR=1",
 	}
-	got := childEnv(t, append([]string{"HOME=/h", "PATH=/usr/bin:/bin", "GOFLAGS=-v", "GITHUB_TOKEN=t"}, secret...), Options{})
+	got := childEnv(t, append([]string{"HOME=/h", "PATH=/usr/bin:/bin", "GOFLAGS=-v", "GITHUB_TOKEN=t"}, secret...),
+		Options{})
 	for _, kv := range secret {
 		if name, _, _ := strings.Cut(kv, "="); got[name] != "" {
 			t.Errorf("the child sees %s=%s", name, got[name])
 		}
 	}
-	want := map[string]string{"HOME": "/h", "GOFLAGS": "-v", "GITHUB_TOKEN": "t", "TERM": "dumb", "PAGER": "cat", "GIT_TERMINAL_PROMPT": "0", "LATHE": "1", "CLAUDECODE": "1", "GIT_EDITOR": "true"}
+	want := map[string]string{
+		"HOME": "/h", "GOFLAGS": "-v", "GITHUB_TOKEN": "t", "TERM": "dumb", "PAGER": "cat",
+		"GIT_TERMINAL_PROMPT": "0", "LATHE": "1", "CLAUDECODE": "1", "GIT_EDITOR": "true",
+	}
 	for name, value := range want {
 		if got[name] != value {
 			t.Errorf("%s is %q, want %q", name, got[name], value)
@@ -50,11 +57,16 @@ func TestChildSeesNoKeysAndNoHooks(t *testing.T) {
 
 func TestScrubDropsWhatLooksLikeACredential(t *testing.T) {
 	environ := []string{
-		"GITHUB_TOKEN=t", "AWS_SECRET_ACCESS_KEY=s", "PGPASSWORD=p", "MYSQL_PWD=p", "MY_API_KEY=k", "NPM_AUTH=x", "SSH_AUTH_SOCK=/s",
-		"DATABASE_URL=postgres://u:p@h/d", "PWD=/", "HOME=/h", "KEYBOARD=de", "TOKENIZERS_PARALLELISM=1", "HOMEPAGE=https://h/@x:y", "XAUTHORITY=/x",
+		"GITHUB_TOKEN=t", "AWS_SECRET_ACCESS_KEY=s", "PGPASSWORD=p", "MYSQL_PWD=p", "MY_API_KEY=k", "NPM_AUTH=x",
+		"SSH_AUTH_SOCK=/s",
+		"DATABASE_URL=postgres://u:p@h/d", "PWD=/", "HOME=/h", "KEYBOARD=de", "TOKENIZERS_PARALLELISM=1",
+		"HOMEPAGE=https://h/@x:y", "XAUTHORITY=/x",
 	}
 	got := childEnv(t, environ, Options{ScrubCredentials: true, Keep: []string{"NPM_*"}})
-	for _, name := range []string{"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "MYSQL_PWD", "MY_API_KEY", "SSH_AUTH_SOCK", "DATABASE_URL"} {
+	for _, name := range []string{
+		"GITHUB_TOKEN", "AWS_SECRET_ACCESS_KEY", "PGPASSWORD", "MYSQL_PWD", "MY_API_KEY",
+		"SSH_AUTH_SOCK", "DATABASE_URL",
+	} {
 		if v, ok := got[name]; ok {
 			t.Errorf("%s=%s was kept", name, v)
 		}
@@ -68,8 +80,12 @@ func TestScrubDropsWhatLooksLikeACredential(t *testing.T) {
 
 func TestKeepWinsAndDropAndSetAreObeyed(t *testing.T) {
 	environ := []string{"LD_LIBRARY_PATH=/l", "TERM=xterm", "FOO_A=1", "BAR=1", "PATH=.::/bin:rel:/usr/bin"}
-	got := childEnv(t, environ, Options{Keep: []string{"LD_LIBRARY_PATH", "TERM"}, Drop: []string{"FOO_*"}, Set: map[string]string{"BAR": "2", "NEW": "3", "TERM": "no"}})
-	if got["LD_LIBRARY_PATH"] != "/l" || got["TERM"] != "xterm" || got["FOO_A"] != "" || got["BAR"] != "2" || got["NEW"] != "3" {
+	got := childEnv(t, environ, Options{
+		Keep: []string{"LD_LIBRARY_PATH", "TERM"}, Drop: []string{"FOO_*"},
+		Set: map[string]string{"BAR": "2", "NEW": "3", "TERM": "no"},
+	})
+	if got["LD_LIBRARY_PATH"] != "/l" || got["TERM"] != "xterm" || got["FOO_A"] != "" || got["BAR"] != "2" ||
+		got["NEW"] != "3" {
 		t.Errorf("got %v", got)
 	}
 	if got["PATH"] != "/bin:/usr/bin" {

@@ -31,7 +31,8 @@ func TestConfinedCommandsRunWhereNoProgramMayBeInMemory(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		c := exec.Command(unshare, "--pid", "--fork", "--mount-proc", "sh", "-c", `echo 2 >/proc/sys/vm/memfd_noexec && exec "$@"`, "sh", exe, "-test.run=^"+t.Name()+"$", "-test.v")
+		c := exec.Command(unshare, "--pid", "--fork", "--mount-proc", "sh", "-c",
+			`echo 2 >/proc/sys/vm/memfd_noexec && exec "$@"`, "sh", exe, "-test.run=^"+t.Name()+"$", "-test.v")
 		c.Env = append(os.Environ(), mark+"=1")
 		out, err := c.CombinedOutput()
 		if strings.Contains(string(out), "unshare failed") {
@@ -53,7 +54,8 @@ func TestConfinedCommandsRunWhereNoProgramMayBeInMemory(t *testing.T) {
 	r := New()
 	defer r.Close()
 	work := realDir(t)
-	exit, out := sh(t, r, work, "echo here; touch /var/tmp/outside", &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s})
+	exit, out := sh(t, r, work, "echo here; touch /var/tmp/outside",
+		&Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s})
 	if exit.Code == 0 || !strings.Contains(out, "here\n") || !strings.Contains(out, "ead-only") {
 		t.Errorf("%+v: %s", exit, out)
 	}

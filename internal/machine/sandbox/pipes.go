@@ -9,16 +9,17 @@ import (
 	"time"
 )
 
-// Piped is a long-lived child that is spoken to through its standard input and output: a language server, an MCP server.
-// Both ends are files, so deadlines work on them. Read Out to its end, or the child blocks when the pipe is full.
+// Piped is a long-lived child that is spoken to through its standard input and output: a language server, an MCP
+// server. Both ends are files, so deadlines work on them. Read Out to its end, or the child blocks when the pipe is
+// full.
 type Piped struct {
 	*Proc
 	In  io.WriteCloser // the child's standard input
 	Out io.ReadCloser  // the child's standard output; ends when all processes that hold it have ended
 }
 
-// StartPiped starts spec, of which Stdin and Stdout must be nil. The tree ends as with Start: with its leader, ctx or the
-// Runner. Call Shut, or close In and Out.
+// StartPiped starts spec, of which Stdin and Stdout must be nil. The tree ends as with Start: with its leader, ctx or
+// the Runner. Call Shut, or close In and Out.
 func (r *Runner) StartPiped(ctx context.Context, spec Spec) (*Piped, error) {
 	if spec.Stdin != nil || spec.Stdout != nil {
 		return nil, errors.New("sandbox: a piped child has its own standard input and output")
@@ -45,8 +46,8 @@ func (r *Runner) StartPiped(ctx context.Context, spec Spec) (*Piped, error) {
 	return &Piped{Proc: p, In: in, Out: out}, nil
 }
 
-// Shut closes the input, which asks such a child to end, and ends the tree if it still runs after grace. It discards the rest of the
-// output, and returns when the tree is gone.
+// Shut closes the input, which asks such a child to end, and ends the tree if it still runs after grace. It discards
+// the rest of the output, and returns when the tree is gone.
 func (p *Piped) Shut(grace time.Duration) Exit {
 	p.In.Close()
 	drained := make(chan struct{})

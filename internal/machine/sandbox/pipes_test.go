@@ -23,7 +23,10 @@ func shell(t *testing.T) string {
 func TestAPipedChildAnswersUntilItsInputEnds(t *testing.T) {
 	r := New()
 	defer r.Close()
-	p, err := r.StartPiped(t.Context(), Spec{Argv: []string{shell(t), "-c", `while read -r x; do echo "got $x"; done; exit 7`}})
+	p, err := r.StartPiped(t.Context(), Spec{Argv: []string{
+		shell(t), "-c",
+		`while read -r x; do echo "got $x"; done; exit 7`,
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -45,7 +48,10 @@ func TestAPipedChildAnswersUntilItsInputEnds(t *testing.T) {
 func TestAPipedChildThatDoesNotEndIsEndedWithItsTree(t *testing.T) {
 	r := New()
 	defer r.Close()
-	p, err := r.StartPiped(t.Context(), Spec{Argv: []string{shell(t), "-c", `trap '' TERM; sleep 1000 & echo $!; while :; do echo flood; done`}, Grace: time.Millisecond})
+	p, err := r.StartPiped(t.Context(), Spec{Argv: []string{
+		shell(t), "-c",
+		`trap '' TERM; sleep 1000 & echo $!; while :; do echo flood; done`,
+	}, Grace: time.Millisecond})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,8 +97,8 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 	return p, nil
 }
 
-// Cover makes protected and masked paths of a confined child so again: see confine.Child. Its error is [os.ErrProcessDone] if the child
-// has ended.
+// Cover makes protected and masked paths of a confined child so again: see confine.Child. Its error is
+// [os.ErrProcessDone] if the child has ended.
 func (p *Proc) Cover(protect, mask []string) error {
 	if p.child == nil {
 		return nil
@@ -183,7 +183,8 @@ func startError(spec Spec, err error) error {
 		}
 	}
 	if errors.Is(err, syscall.E2BIG) {
-		return fmt.Errorf("cannot start %s: its arguments and environment are too long for this system: %w", spec.Argv[0], err)
+		return fmt.Errorf("cannot start %s: its arguments and environment are too long for this system: %w", spec.Argv[0],
+			err)
 	}
 	if errors.Is(err, exec.ErrNotFound) {
 		return fmt.Errorf("cannot start %s: it is not installed or not on PATH: %w", spec.Argv[0], err)

@@ -60,12 +60,18 @@ func plantable(work, dir string) bool {
 // modules, configuration files, helpers. Such a command is read-only for certain only without them. The
 // credentials go with them, since it has no need of any.
 var steering = []string{
-	"GIT_*", "SSH_*", "*PAGER", "LESS*", "MAN*", "POSIXLY_CORRECT", "_POSIX2_VERSION", "TAR_OPTIONS", "GZIP", "XZ_*", "ZSTD_*",
-	"RIPGREP_CONFIG_PATH", "GREP_*", "FZF_*", "BAT_*", "JQ_*", "LS_OPTIONS", "DIFF_OPTIONS", "MAKEFLAGS", "MAKEFILES", "MFLAGS",
-	"NODE_*", "NPM_*", "npm_*", "YARN_*", "PNPM_*", "COREPACK_*", "BUN_*", "DENO_*", "PYTHON*", "PIP_*", "VIRTUAL_ENV", "UV_*",
-	"PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "LUA_*", "TCL*", "PHP*", "COMPOSER_*", "JAVA_*", "_JAVA_OPTIONS", "JDK_*", "MAVEN_*",
-	"GRADLE_*", "DOTNET_*", "RUSTC*", "RUSTFLAGS", "CARGO_BUILD_*", "CARGO_TARGET_*", "GOFLAGS", "GOENV", "GOWORK", "GOTOOLCHAIN",
-	"GOPROXY", "GOVCS", "GODEBUG", "CGO_*", "CC", "CXX", "AR", "PKG_CONFIG*", "OPENSSL_*", "CURL_HOME", "WGETRC", "DOCKER_*", "KUBECONFIG",
+	"GIT_*", "SSH_*", "*PAGER", "LESS*", "MAN*", "POSIXLY_CORRECT", "_POSIX2_VERSION", "TAR_OPTIONS", "GZIP", "XZ_*",
+	"ZSTD_*",
+	"RIPGREP_CONFIG_PATH", "GREP_*", "FZF_*", "BAT_*", "JQ_*", "LS_OPTIONS", "DIFF_OPTIONS", "MAKEFLAGS", "MAKEFILES",
+	"MFLAGS",
+	"NODE_*", "NPM_*", "npm_*", "YARN_*", "PNPM_*", "COREPACK_*", "BUN_*", "DENO_*", "PYTHON*", "PIP_*", "VIRTUAL_ENV",
+	"UV_*",
+	"PERL*", "RUBY*", "GEM_*", "BUNDLE_*", "LUA_*", "TCL*", "PHP*", "COMPOSER_*", "JAVA_*", "_JAVA_OPTIONS", "JDK_*",
+	"MAVEN_*",
+	"GRADLE_*", "DOTNET_*", "RUSTC*", "RUSTFLAGS", "CARGO_BUILD_*", "CARGO_TARGET_*", "GOFLAGS", "GOENV", "GOWORK",
+	"GOTOOLCHAIN",
+	"GOPROXY", "GOVCS", "GODEBUG", "CGO_*", "CC", "CXX", "AR", "PKG_CONFIG*", "OPENSSL_*", "CURL_HOME", "WGETRC",
+	"DOCKER_*", "KUBECONFIG",
 }
 
 // secretParts make a name one of a secret wherever they stand in it.

@@ -31,7 +31,8 @@ func TestToolsAreNotTakenFromWhereTheProjectCouldPutThem(t *testing.T) {
 		}
 		return path
 	}
-	good, second, open, sticky := dir("good", 0o755), dir("second", 0o700), dir("open", 0o777), dir("sticky", 0o1777|os.ModeSticky)
+	good, second, open, sticky := dir("good", 0o755), dir("second", 0o700), dir("open", 0o777),
+		dir("sticky", 0o1777|os.ModeSticky)
 	work := dir("work", 0o755)
 	inside := dir("work/bin", 0o755)
 	link, hop := filepath.Join(base, "link"), filepath.Join(base, "hop")
@@ -44,7 +45,10 @@ func TestToolsAreNotTakenFromWhereTheProjectCouldPutThem(t *testing.T) {
 	if err := os.WriteFile(file, nil, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	path := strings.Join([]string{"", ".", "bin", "../x", open, sticky, inside, hop, work, link, good, file, base + "/none", second, good}, ":")
+	path := strings.Join([]string{
+		"", ".", "bin", "../x", open, sticky, inside, hop, work, link, good, file,
+		base + "/none", second, good,
+	}, ":")
 	if d := cmp.Diff([]string{good, second}, sandbox.ToolDirs(path, []string{work})); d != "" {
 		t.Error(d)
 	}
@@ -61,22 +65,28 @@ func TestToolsAreNotTakenFromWhereTheProjectCouldPutThem(t *testing.T) {
 func TestAReadOnlyCommandGetsNothingThatSteersIt(t *testing.T) {
 	var bad []string
 	for _, name := range []string{
-		"LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS", "CDPATH", "GLOBIGNORE",
-		"LESSOPEN", "LESSCLOSE", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_GLOBAL", "NODE_OPTIONS", "PYTHONSTARTUP", "PERL5OPT", "RUBYOPT",
-		"RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "JAVA_TOOL_OPTIONS", "BASH_FUNC_ls%%", "TAR_OPTIONS", "POSIXLY_CORRECT", "GOENV",
-		"MY_API_KEY", "github_token", "DB_PASSWORD", "SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "CREDFILE", "ANTHROPIC_API_KEY", "monkey",
+		"LD_PRELOAD", "DYLD_INSERT_LIBRARIES", "BASH_ENV", "ENV", "SHELLOPTS", "BASHOPTS", "PS4", "PROMPT_COMMAND", "IFS",
+		"CDPATH", "GLOBIGNORE",
+		"LESSOPEN", "LESSCLOSE", "GIT_DIR", "GIT_EXTERNAL_DIFF", "GIT_CONFIG_GLOBAL", "NODE_OPTIONS", "PYTHONSTARTUP",
+		"PERL5OPT", "RUBYOPT",
+		"RIPGREP_CONFIG_PATH", "GREP_OPTIONS", "JAVA_TOOL_OPTIONS", "BASH_FUNC_ls%%", "TAR_OPTIONS", "POSIXLY_CORRECT",
+		"GOENV",
+		"MY_API_KEY", "github_token", "DB_PASSWORD", "SSH_AUTH_SOCK", "AWS_SECRET_ACCESS_KEY", "CREDFILE",
+		"ANTHROPIC_API_KEY", "monkey",
 	} {
 		bad = append(bad, name+"=x")
 	}
 	good := []string{"HOME=/home/u", "LANG=de_DE.UTF-8", "TZ=UTC", "GOPATH=/go", "USER=u", "LS_COLORS=x"}
-	env := sandbox.ReadOnlyEnv(append(append(bad, good...), "PATH=.:/evil", "GOFLAGS=-toolexec=/evil", "GIT_PAGER=evil", "EDITOR=evil", "VISUAL=evil"),
+	env := sandbox.ReadOnlyEnv(append(append(bad, good...), "PATH=.:/evil", "GOFLAGS=-toolexec=/evil", "GIT_PAGER=evil",
+		"EDITOR=evil", "VISUAL=evil"),
 		[]string{"/usr/bin", "/bin"}, []string{"GIT_CONFIG_COUNT=0"})
 	for _, kv := range env {
 		if strings.Contains(kv, "evil") || slices.Contains(bad, kv) {
 			t.Errorf("%s came through", kv)
 		}
 	}
-	for _, want := range append(good, "PATH=/usr/bin:/bin", "GOTOOLCHAIN=local", "GOPROXY=off", "GOFLAGS=-mod=readonly -buildvcs=false", "PAGER=cat", "GIT_CONFIG_COUNT=0") {
+	for _, want := range append(good, "PATH=/usr/bin:/bin", "GOTOOLCHAIN=local", "GOPROXY=off",
+		"GOFLAGS=-mod=readonly -buildvcs=false", "PAGER=cat", "GIT_CONFIG_COUNT=0") {
 		if !slices.Contains(env, want) {
 			t.Errorf("%s is missing in %q", want, env)
 		}

@@ -9,15 +9,17 @@
 //   - A child has no terminal: it is the leader of a new session, and its standard input is the null
 //     device unless the Spec gives one. It inherits no descriptor but the three standard ones.
 //   - When the leader ends, the context is cancelled or the Runner is closed, the whole tree is ended, unless the
-//     Spec says that processes may outlive the leader (a daemon that was asked for): SIGTERM, a grace, SIGKILL. On Linux the tree is found through a subreaper, the session, the output
-//     pipe and a marker in the environment, so that a daemon is found too unless it gave up all of these.
-//     On other Unix systems the tree is the process group; on Windows it is a job object.
+//     Spec says that processes may outlive the leader (a daemon that was asked for): SIGTERM, a grace, SIGKILL. On
+//     Linux the tree is found through a subreaper, the session, the output pipe and a marker in the environment, so
+//     that a daemon is found too unless it gave up all of these. On other Unix systems the tree is
+//     the process group; on Windows it is a job object.
 //   - When lathe itself is killed, the kernel kills the leader (Linux), and a small shell that was started
 //     with the first command kills the rest; on Windows the job object does both.
 //   - Wait returns when the leader has ended and the tree is gone. It never waits for a grandchild that
 //     keeps the output open.
 //   - The environment is cleaned ([CleanEnv]) unless the Spec gives one.
-//   - With a [Confinement] the child and all that it starts run inside that boundary (package confine), or nothing starts.
+//   - With a [Confinement] the child and all that it starts run inside that boundary (package confine), or nothing
+//     starts.
 package sandbox
 
 import (
@@ -33,29 +35,33 @@ import (
 
 // Spec describes a program to start. Argv must not be empty; Argv[0] is found along PATH when it has no slash.
 type Spec struct {
-	Argv   []string
-	Dir    string    // working folder; empty means lathe's own
-	Env    []string  // nil means CleanEnv of lathe's own environment
-	Stdin  io.Reader // nil means the null device
-	Stdout io.Writer // nil means the null device; one with Flush is flushed at the end; equal to Stderr means one pipe, so that the order is kept
+	Argv  []string
+	Dir   string    // working folder; empty means lathe's own
+	Env   []string  // nil means CleanEnv of lathe's own environment
+	Stdin io.Reader // nil means the null device
+	// nil means the null device; one with Flush is flushed at the end; equal to Stderr means one pipe, so that the order
+	// is kept
+	Stdout io.Writer
 	Stderr io.Writer
 	Grace  time.Duration // from SIGTERM to SIGKILL; 0 means 700 ms
 	Leave  bool          // processes may outlive the leader and lathe; not on Windows
 
 	Confine *Confinement // nil: not confined
-	Reads   bool         // the program only reads files and prints: without a Confine of its own, Runner.Readers confines it
+	// the program only reads files and prints: without a Confine of its own, Runner.Readers confines it
+	Reads bool
 }
 
 // Confinement is the boundary around a child.
 type Confinement struct {
 	Policy  confine.Policy
 	Support confine.Support // the tier that enforces it; without it the child does not start
-	// Proxy serves the connections that the child makes to confine.ProxyAddr, with Policy.Proxy, until the listener is closed.
-	// pid is the process at the top of the child's tree.
+	// Proxy serves the connections that the child makes to confine.ProxyAddr, with Policy.Proxy, until the listener is
+	// closed. pid is the process at the top of the child's tree.
 	Proxy func(l net.Listener, pid int)
 	// Local gets sockets of the child's network, with Policy.Local, and is called in a goroutine. They are its own.
 	Local func(sockets []int, pid int)
-	// Watch is called before the start, and its result with the child when that runs, or with nil if it does not start; nil: neither.
+	// Watch is called before the start, and its result with the child when that runs, or with nil if it does not start;
+	// nil: neither.
 	Watch func() (started func(*Proc))
 }
 
@@ -68,7 +74,10 @@ func (c *Confinement) environ() map[string]string {
 		env["TMPDIR"] = c.Policy.Temp
 	}
 	if c.Policy.Proxy && c.Support.Tier == confine.Full {
-		for _, name := range [...]string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "YARN_HTTP_PROXY", "YARN_HTTPS_PROXY"} {
+		for _, name := range [...]string{
+			"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy", "YARN_HTTP_PROXY",
+			"YARN_HTTPS_PROXY",
+		} {
 			env[name] = "http://" + confine.ProxyAddr
 		}
 		env["ALL_PROXY"], env["all_proxy"] = "socks5h://"+confine.ProxyAddr, "socks5h://"+confine.ProxyAddr
@@ -97,8 +106,8 @@ var ErrClosed = errors.New("sandbox: lathe is shutting down, no process is start
 
 // Runner starts processes. It is safe for concurrent use. Close it before lathe exits.
 type Runner struct {
-	// Readers confines children with Spec.Reads, by their working folder; nil, or a nil result: not confined. Set it before
-	// the first child. Its error is that of Start: such a child does not run without the boundary.
+	// Readers confines children with Spec.Reads, by their working folder; nil, or a nil result: not confined. Set it
+	// before the first child. Its error is that of Start: such a child does not run without the boundary.
 	Readers func(dir string) (*Confinement, error)
 
 	mu      sync.Mutex

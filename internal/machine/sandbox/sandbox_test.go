@@ -67,8 +67,14 @@ func TestChildHasNoTerminalNoInputAndNoOtherFiles(t *testing.T) {
 	r := New()
 	defer r.Close()
 	var out bytes.Buffer
-	_, err := r.Run(t.Context(), Spec{Argv: []string{"sh", "-c", `cat; (: </dev/tty) 2>/dev/null && echo tty; [ -t 0 ] && echo tty0
-		[ ! -d /proc/self/fd ] || [ "$(ls /proc/self/fd | wc -l)" = 4 ] || ls -l /proc/self/fd; echo done`}, Stdout: &out, Stderr: &out})
+	_, err := r.Run(t.Context(), Spec{
+		Argv: []string{
+			"sh", "-c",
+			`cat; (: </dev/tty) 2>/dev/null && echo tty; [ -t 0 ] && echo tty0
+		[ ! -d /proc/self/fd ] || [ "$(ls /proc/self/fd | wc -l)" = 4 ] || ls -l /proc/self/fd; echo done`,
+		}, Stdout: &out,
+		Stderr: &out,
+	})
 	if err != nil || out.String() != "done\n" {
 		t.Errorf("got %q, %v", out.String(), err)
 	}
@@ -166,7 +172,10 @@ func TestCloseEndsEverythingAndRefusesMore(t *testing.T) {
 func TestAWriterThatFailsDoesNotHangTheCommand(t *testing.T) {
 	r := New()
 	defer r.Close()
-	exit, err := r.Run(t.Context(), Spec{Argv: []string{"sh", "-c", "while echo xxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done 2>/dev/null"}, Stdout: failing{}})
+	exit, err := r.Run(t.Context(), Spec{Argv: []string{
+		"sh", "-c",
+		"while echo xxxxxxxxxxxxxxxxxxxxxxxxxxx; do :; done 2>/dev/null",
+	}, Stdout: failing{}})
 	if err != nil || exit.Cancelled {
 		t.Errorf("got %+v, %v", exit, err)
 	}
@@ -180,7 +189,10 @@ func BenchmarkRunTrue(b *testing.B) {
 	r := New()
 	defer r.Close()
 	for b.Loop() {
-		if _, err := r.Run(b.Context(), Spec{Argv: []string{"/bin/true"}, Stdout: io.Discard, Stderr: io.Discard}); err != nil {
+		if _, err := r.Run(b.Context(), Spec{
+			Argv: []string{"/bin/true"}, Stdout: io.Discard,
+			Stderr: io.Discard,
+		}); err != nil {
 			b.Fatal(err)
 		}
 	}

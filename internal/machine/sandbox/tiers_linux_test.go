@@ -12,7 +12,8 @@ import (
 func tiers(t *testing.T, test func(*testing.T, confine.Support)) {
 	found := confine.Detect()
 	own := confine.Support{Tier: confine.Full, ABI: found.ABI, User: os.Getuid() != 0}
-	if _, hole := errors.AsType[*confine.HoleError](confine.Probe(own)); hole { // lathe takes another tier: show what this one lets through
+	// lathe takes another tier: show what this one lets through
+	if _, hole := errors.AsType[*confine.HoleError](confine.Probe(own)); hole {
 		found = own
 	}
 	if os.Getenv(carrierNeeded) != "" && found.Carrier == "" {
@@ -61,12 +62,19 @@ func probed(t *testing.T, s confine.Support) {
 	}
 }
 
-// TestConfinedProbesFindNoHole looks at each way to make the tiers. Where one has a hole lathe takes another, so the other tests would not show it.
+// TestConfinedProbesFindNoHole looks at each way to make the tiers. Where one has a hole lathe takes another, so the
+// other tests would not show it.
 func TestConfinedProbesFindNoHole(t *testing.T) {
 	abi := confine.Detect().ABI
 	for name, s := range map[string]confine.Support{
-		"own namespaces": {Tier: confine.Full, ABI: abi, User: os.Getuid() != 0}, "user namespace": {Tier: confine.Full, ABI: abi, User: true},
-		"bubblewrap": {Tier: confine.Full, ABI: abi, Carrier: confine.Bubblewrap()}, "landlock": {Tier: confine.Landlock, ABI: abi},
+		"own namespaces": {Tier: confine.Full, ABI: abi, User: os.Getuid() != 0}, "user namespace": {
+			Tier: confine.Full,
+			ABI:  abi, User: true,
+		},
+		"bubblewrap": {Tier: confine.Full, ABI: abi, Carrier: confine.Bubblewrap()}, "landlock": {
+			Tier: confine.Landlock,
+			ABI:  abi,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name == "bubblewrap" && s.Carrier == "" {

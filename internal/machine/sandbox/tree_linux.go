@@ -112,8 +112,8 @@ func (t *tree) leftovers(grace time.Duration) (ended, alive int) {
 	if err != nil {
 		return t.end(grace)
 	}
-	// A child may end while it is looked at, and the children it leaves to us are then not in the list: read it again. Twice
-	// settled is settled: the list itself may lack a child when it changes under the reader (proc(5)).
+	// A child may end while it is looked at, and the children it leaves to us are then not in the list: read it again.
+	// Twice settled is settled: the list itself may lack a child when it changes under the reader (proc(5)).
 	dead, calm := map[int]bool{}, 0
 	for range 50 {
 		found, settled := t.look(kids, dead)

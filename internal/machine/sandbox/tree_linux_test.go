@@ -54,7 +54,8 @@ func arrival(t *testing.T, dir, name string) (wait func()) {
 	if err := syscall.Mkfifo(path, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0) // for writing too, so that neither side waits for the other to open it
+	// for writing too, so that neither side waits for the other to open it
+	f, err := os.OpenFile(path, os.O_RDWR|syscall.O_NONBLOCK, 0)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -141,7 +142,10 @@ func TestTreesAreKeptApart(t *testing.T) {
 	r := newRunner(t)
 	dir := t.TempDir()
 	up := arrival(t, dir, "up")
-	other, err := r.Start(t.Context(), Spec{Argv: []string{"bash", "-c", `(setsid sleep 1000 & echo $! >kid); echo $$ >pid; echo up >up; exec sleep 1000`}, Dir: dir})
+	other, err := r.Start(t.Context(), Spec{Argv: []string{
+		"bash", "-c",
+		`(setsid sleep 1000 & echo $! >kid); echo $$ >pid; echo up >up; exec sleep 1000`,
+	}, Dir: dir})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -194,10 +198,13 @@ func TestDeadOrphansAreReaped(t *testing.T) {
 func TestTheWholeTreeDiesWithItsParent(t *testing.T) {
 	dir := t.TempDir()
 	if os.Getenv("SANDBOX_TEST_PARENT") != "" {
-		_, err := New().Start(context.Background(), Spec{Dir: os.Getenv("SANDBOX_TEST_PARENT"), Argv: []string{"bash", "-c", `trap '' TERM HUP
+		_, err := New().Start(context.Background(), Spec{
+			Dir: os.Getenv("SANDBOX_TEST_PARENT"),
+			Argv: []string{"bash", "-c", `trap '' TERM HUP
 			echo $$ >leader; sleep 1000 & echo $! >background
 			setsid bash -c 'echo $$ >session; exec sleep 1000' >/dev/null 2>&1 & while [ ! -s session ]; do :; done
-			echo >ready; sleep 1000; echo never`}})
+			echo >ready; sleep 1000; echo never`},
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,12 @@ func TestColorDepthFollowsTheEnvironment(t *testing.T) {
 		{"256 colours", env{"TERM": "xterm-256color"}, true, "linux", term.Color256},
 		{"true colour", env{"TERM": "xterm-256color", "COLORTERM": "truecolor"}, true, "linux", term.TrueColor},
 		{"a terminal known by name", env{"TERM": "xterm-kitty"}, true, "linux", term.TrueColor},
-		{"a program known by name", env{"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"}, true, "darwin", term.TrueColor},
+		{
+			"a program known by name",
+			env{"TERM": "xterm-256color", "TERM_PROGRAM": "iTerm.app"},
+			true, "darwin",
+			term.TrueColor,
+		},
 		{"a pipe", env{"TERM": "xterm-256color"}, false, "linux", term.NoColor},
 		{"a dumb terminal", env{"TERM": "dumb", "COLORTERM": "truecolor"}, true, "linux", term.NoColor},
 		{"no TERM", env{}, true, "linux", term.NoColor},

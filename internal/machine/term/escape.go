@@ -79,7 +79,8 @@ func appendLine(b []byte, s string) []byte {
 			b = append(b, "↵"...)
 		case r == '\t':
 			b = append(b, "⇥"...)
-		case unsafeRune(r) || contextual(r) || r != ' ' && unicode.Is(unicode.Zs, r) || r == brailleBlank || marks > mostMarks:
+		case unsafeRune(r) || contextual(r) || r != ' ' && unicode.Is(unicode.Zs, r) || r == brailleBlank ||
+			marks > mostMarks:
 			b = appendShown(b, r)
 		default:
 			b = append(b, s[i:i+n]...)
@@ -135,7 +136,8 @@ func unsafeRune(r rune) bool {
 	case contextual(r):
 		return false
 	}
-	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs, invisible) && !unicode.Is(unicode.Prepended_Concatenation_Mark, r) ||
+	return unicode.In(r, unicode.Cf, unicode.Zl, unicode.Zp, unicode.Cs, invisible) &&
+		!unicode.Is(unicode.Prepended_Concatenation_Mark, r) ||
 		unicode.In(r, unicode.Other_Default_Ignorable_Code_Point, unicode.Noncharacter_Code_Point) || r >= 0xf0000
 }
 
@@ -184,12 +186,15 @@ func keeps(prev, r, next rune) bool {
 
 // pictorial reports characters that emoji are made of.
 func pictorial(r rune) bool {
-	return r >= 0x203c && r != utf8.RuneError && (unicode.In(r, unicode.So, unicode.Sm) || r == 0x203c || r == 0x2049 || 0x1f3fb <= r && r <= 0x1f3ff)
+	return r >= 0x203c && r != utf8.RuneError && (unicode.In(r, unicode.So, unicode.Sm) || r == 0x203c || r == 0x2049 ||
+		0x1f3fb <= r && r <= 0x1f3ff)
 }
 
 // joining reports letters and marks of scripts whose shapes depend on joiners.
 func joining(r rune) bool {
-	return r >= 0x600 && r != utf8.RuneError && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian, unicode.Nko,
+	return r >= 0x600 && r != utf8.RuneError && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Mongolian,
+		unicode.Nko,
 		unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
-		unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Myanmar, unicode.Khmer, unicode.Tibetan) && unicode.In(r, unicode.L, unicode.M)
+		unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Myanmar, unicode.Khmer, unicode.Tibetan) &&
+		unicode.In(r, unicode.L, unicode.M)
 }

@@ -27,9 +27,18 @@ var escapes = []struct{ name, in, block, line string }{
 	{"CRLF", "a\r\nb\r\n", "a\nb\n", "a↵b↵"},
 	{"overwriting a line", "rm -rf ~\rls     ", "rm -rf ~␍ls     ", "rm -rf ~␍ls     "},
 	{"bidi override", "a\u202egpj.exe\u202c", "a‹U+202E›gpj.exe‹U+202C›", "a‹U+202E›gpj.exe‹U+202C›"},
-	{"bidi isolates and marks", "\u2066\u2069\u200e\u200f\u061c", "‹U+2066›‹U+2069›‹U+200E›‹U+200F›‹U+061C›", "‹U+2066›‹U+2069›‹U+200E›‹U+200F›‹U+061C›"},
-	{"zero width", "pass\u200bwd\ufeff\u2060\u00ad", "pass‹U+200B›wd‹U+FEFF›‹U+2060›‹U+00AD›", "pass‹U+200B›wd‹U+FEFF›‹U+2060›‹U+00AD›"},
-	{"invisible letters", "a\u3164b\u115f\uffa0\u034f", "a‹U+3164›b‹U+115F›‹U+FFA0›‹U+034F›", "a‹U+3164›b‹U+115F›‹U+FFA0›‹U+034F›"},
+	{
+		"bidi isolates and marks", "\u2066\u2069\u200e\u200f\u061c", "‹U+2066›‹U+2069›‹U+200E›‹U+200F›‹U+061C›",
+		"‹U+2066›‹U+2069›‹U+200E›‹U+200F›‹U+061C›",
+	},
+	{
+		"zero width", "pass\u200bwd\ufeff\u2060\u00ad", "pass‹U+200B›wd‹U+FEFF›‹U+2060›‹U+00AD›",
+		"pass‹U+200B›wd‹U+FEFF›‹U+2060›‹U+00AD›",
+	},
+	{
+		"invisible letters", "a\u3164b\u115f\uffa0\u034f", "a‹U+3164›b‹U+115F›‹U+FFA0›‹U+034F›",
+		"a‹U+3164›b‹U+115F›‹U+FFA0›‹U+034F›",
+	},
 	{"tags", "hi\U000e0041\U000e007f", "hi‹U+E0041›‹U+E007F›", "hi‹U+E0041›‹U+E007F›"},
 	{"line separators", "a\u2028b\u2029", "a‹U+2028›b‹U+2029›", "a‹U+2028›b‹U+2029›"},
 	{"noncharacters", "\ufffe\U0001ffff", "‹U+FFFE›‹U+1FFFF›", "‹U+FFFE›‹U+1FFFF›"},
@@ -39,12 +48,19 @@ var escapes = []struct{ name, in, block, line string }{
 	{"a joiner in Persian", "می\u200cخواهم", "می\u200cخواهم", "می‹U+200C›خواهم"},
 	{"a joiner between letters of ours", "sud\u200do", "sud‹U+200D›o", "sud‹U+200D›o"},
 	{"a form of a Han character", "葛\U000e0100城", "葛\U000e0100城", "葛‹U+E0100›城"},
-	{"bytes hidden in selectors", "😀\ufe0f\ufe0e\U000e0155\ufe01", "😀\ufe0f‹U+FE0E›‹U+E0155›‹U+FE01›", "😀‹U+FE0F›‹U+FE0E›‹U+E0155›‹U+FE01›"},
+	{
+		"bytes hidden in selectors", "😀\ufe0f\ufe0e\U000e0155\ufe01", "😀\ufe0f‹U+FE0E›‹U+E0155›‹U+FE01›",
+		"😀‹U+FE0F›‹U+FE0E›‹U+E0155›‹U+FE01›",
+	},
 	{"a selector at the start", "\ufe0fa", "‹U+FE0F›a", "‹U+FE0F›a"},
 	{"marks", "e\u0301", "e\u0301", "e\u0301"},
-	{"a tower of marks", "e" + strings.Repeat("\u0301", 10), "e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›", "e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›"},
+	{
+		"a tower of marks", "e" + strings.Repeat("\u0301", 10), "e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›",
+		"e" + strings.Repeat("\u0301", 8) + "‹U+0301›‹U+0301›",
+	},
 	{"other spaces", "rm\u00a0-rf\u3000\u2800x", "rm\u00a0-rf\u3000\u2800x", "rm‹U+00A0›-rf‹U+3000›‹U+2800›x"},
-	{"a long run of blanks", "ls" + strings.Repeat(" ", 300) + "; rm -rf ~", "ls" + strings.Repeat(" ", 300) + "; rm -rf ~", "ls‹300 spaces›; rm -rf ~"},
+	{"a long run of blanks", "ls" + strings.Repeat(" ", 300) + "; rm -rf ~", "ls" + strings.Repeat(" ", 300) +
+		"; rm -rf ~", "ls‹300 spaces›; rm -rf ~"},
 	{"eight blanks", "a        b", "a        b", "a        b"},
 	{"icons", "\ue0b0\U000f0001", "\ue0b0‹U+F0001›", "\ue0b0‹U+F0001›"},
 	{"nothing", "", "", ""},
@@ -96,7 +112,8 @@ func TestEveryCharacterIsJudgedTheSameAlone(t *testing.T) {
 			continue
 		}
 		checkSafe(t, string(r), term.Escape(string(r)), false)
-		if tower := strings.Repeat(string(r), 9); unicode.In(r, unicode.Mn, unicode.Me) && term.Escape("e"+tower) == "e"+tower {
+		if tower := strings.Repeat(string(r), 9); unicode.In(r, unicode.Mn, unicode.Me) && term.Escape("e"+tower) == "e"+
+			tower {
 			t.Fatalf("%U: a tower of marks stays", r)
 		}
 	}

@@ -57,7 +57,8 @@ func BenchmarkLoop(b *testing.B) {
 }
 
 func BenchmarkFourKindsOfMembers(b *testing.B) {
-	benchmark(b, strings.Repeat("cat a.txt | grep -v x | sort -u | head -3 | ", 219)+"cat a.txt | grep -v x | sort -u | head -3")
+	benchmark(b, strings.Repeat("cat a.txt | grep -v x | sort -u | head -3 | ", 219)+
+		"cat a.txt | grep -v x | sort -u | head -3")
 }
 
 func BenchmarkManyVariables(b *testing.B) { benchmark(b, strings.Repeat("a=$a$a;", 1427)) }

@@ -7,21 +7,45 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// TestOneAnswerCoversTheTestsAndBuildsOfAProject: the rule that the first question offers covers the next runs of the same
-// program form, and not the options that make it run something else.
+// TestOneAnswerCoversTheTestsAndBuildsOfAProject: the rule that the first question offers covers the next runs of the
+// same program form, and not the options that make it run something else.
 func TestOneAnswerCoversTheTestsAndBuildsOfAProject(t *testing.T) {
 	for first, later := range map[string]struct{ allowed, asks []string }{
 		"cd sub && go test ./... 2>&1 | tail -20": {
-			allowed: []string{"go test ./...", "go test -run TestX -count=1 ./internal/x", "CGO_ENABLED=0 go test -v . | grep FAIL", "timeout 60 go test -race ./..."},
-			asks:    []string{"go test -exec ./x ./...", "go test -toolexec=./x .", "go test -ldflags=-extld=./x .", "go test ./... > out.txt", "go run .", "go test ./... && touch x"},
+			allowed: []string{
+				"go test ./...", "go test -run TestX -count=1 ./internal/x",
+				"CGO_ENABLED=0 go test -v . | grep FAIL", "timeout 60 go test -race ./...",
+			},
+			asks: []string{
+				"go test -exec ./x ./...", "go test -toolexec=./x .", "go test -ldflags=-extld=./x .",
+				"go test ./... > out.txt", "go run .", "go test ./... && touch x",
+			},
 		},
-		"go build ./...":    {allowed: []string{"go build -o /dev/null ./cmd/x", "go build -v ./..."}, asks: []string{"go build -toolexec ./x ./...", "go install ./...", "go generate ./..."}},
-		"go vet ./...":      {allowed: []string{"go vet ./internal/..."}, asks: []string{"go vet -vettool=./x ./..."}},
-		"npm test":          {allowed: []string{"npm test", "npm test -- --watch=false"}, asks: []string{"npm test --script-shell=./x", "npm install", "npm run deploy"}},
-		"npm run build":     {allowed: []string{"npm run build", "npm run build -- --mode dev"}, asks: []string{"npm run deploy", "npm run build --prefix ../x"}},
-		"cargo test":        {allowed: []string{"cargo test", "cargo test parse -- --nocapture"}, asks: []string{"cargo --config x test", "cargo test --config x", "cargo publish"}},
-		"pytest -q":         {allowed: []string{"pytest tests/test_a.py -k x"}, asks: []string{"python -m pytest", "pytest -p ./x -q --rootdir=../y -c ../z.ini"}},
-		"make test":         {allowed: []string{"make test", "make test | tail -5"}, asks: []string{"make deploy", "make test SHELL=./x", "make -f other test"}},
+		"go build ./...": {
+			allowed: []string{"go build -o /dev/null ./cmd/x", "go build -v ./..."},
+			asks:    []string{"go build -toolexec ./x ./...", "go install ./...", "go generate ./..."},
+		},
+		"go vet ./...": {allowed: []string{"go vet ./internal/..."}, asks: []string{"go vet -vettool=./x ./..."}},
+		"npm test": {
+			allowed: []string{"npm test", "npm test -- --watch=false"},
+			asks:    []string{"npm test --script-shell=./x", "npm install", "npm run deploy"},
+		},
+		"npm run build": {
+			allowed: []string{"npm run build", "npm run build -- --mode dev"},
+			asks:    []string{"npm run deploy", "npm run build --prefix ../x"},
+		},
+		"cargo test": {
+			allowed: []string{"cargo test", "cargo test parse -- --nocapture"},
+			asks:    []string{"cargo --config x test", "cargo test --config x", "cargo publish"},
+		},
+		"pytest -q": {allowed: []string{"pytest tests/test_a.py -k x"}, asks: []string{
+			"python -m pytest",
+			"pytest -p ./x -q --rootdir=../y -c ../z.ini",
+		}},
+		"make test": {allowed: []string{"make test", "make test | tail -5"}, asks: []string{
+			"make deploy",
+			"make test SHELL=./x", "make -f other test",
+		}},
 		"./gradlew test":    {allowed: []string{"./gradlew test"}, asks: []string{"./gradlew publish"}},
 		"npx tsc --noEmit":  {allowed: []string{"npx tsc --noEmit"}, asks: []string{"npx other"}},
 		"bundle exec rspec": {allowed: []string{"bundle exec rspec"}, asks: []string{"bundle exec rake deploy"}},

@@ -29,7 +29,10 @@ type Machine struct {
 
 // NewMachine is a machine of which only a working folder and a home are known.
 func NewMachine(tools *Catalogue, dir, home string) *Machine {
-	return &Machine{HypotheticalMachine: permission.HypotheticalMachine{HomeDir: home, RootDirs: []string{dir}}, Dir: dir, tools: tools}
+	return &Machine{
+		HypotheticalMachine: permission.HypotheticalMachine{HomeDir: home, RootDirs: []string{dir}}, Dir: dir,
+		tools: tools,
+	}
 }
 
 // Policy is the policy of a session that works there.
@@ -102,7 +105,8 @@ func (f Fixture) hosts(accesses []permission.Access) (more []permission.Access) 
 		}
 	}
 	for _, word := range strings.FieldsFunc(f.DNS, func(r rune) bool { return r == ' ' || r == ',' || r == ';' }) {
-		if a, err := netip.ParseAddr(word); err == nil && permission.PrivateAddr(a) && !strings.Contains(accesses[i].Target, word) {
+		if a, err := netip.ParseAddr(word); err == nil && permission.PrivateAddr(a) && !strings.Contains(accesses[i].Target,
+			word) {
 			more = append(more, permission.Access{Kind: permission.Net, Target: word, Named: accesses[i].Target})
 		}
 	}

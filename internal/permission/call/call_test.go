@@ -40,10 +40,16 @@ func TestCallsOfEveryTool(t *testing.T) {
 		{"Grep", `{"pattern":"x"}`, permission.Allow, call.Fixture{}},
 		{"Bash", `{"command":"ls"}`, permission.Allow, call.Fixture{}},
 		{"Bash", `{"command":"ls"}`, permission.Ask, call.Fixture{Files: "link -> /etc", Dir: "/home/u/link"}},
-		{"Bash", `{"command":"touch marker","description":"List files","requires_approval":false}`, permission.Ask, call.Fixture{}},
+		{
+			"Bash", `{"command":"touch marker","description":"List files","requires_approval":false}`, permission.Ask,
+			call.Fixture{},
+		},
 		{"WebFetch", `{"url":"https://example.test/"}`, permission.Ask, call.Fixture{}},
 		{"WebFetch", `{"url":"https://example.test%00.b.org/"}`, permission.Deny, call.Fixture{}},
-		{"WebFetch", `{"url":"http://rebind.example.test/"}`, permission.Deny, call.Fixture{DNS: "first public, then 127.0.0.1"}},
+		{
+			"WebFetch", `{"url":"http://rebind.example.test/"}`, permission.Deny,
+			call.Fixture{DNS: "first public, then 127.0.0.1"},
+		},
 		{"TodoWrite", `{"todos":[]}`, permission.Allow, call.Fixture{}},
 		{"Task", `{"subagent_type":"explore"}`, permission.Allow, call.Fixture{}},
 		{"mcp__files__read", `{"annotations":{"readOnlyHint":true}}`, permission.Ask, call.Fixture{}},
@@ -67,7 +73,10 @@ func TestARedirectToAPrivateAddressIsAnotherAccess(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for to, want := range map[string]permission.Effect{"": permission.Allow, "https://example.com/b": permission.Allow, "http://169.254.169.254/": permission.Ask, "https://other.test/": permission.Ask} {
+	for to, want := range map[string]permission.Effect{
+		"": permission.Allow, "https://example.com/b": permission.Allow,
+		"http://169.254.169.254/": permission.Ask, "https://other.test/": permission.Ask,
+	} {
 		req, err := m.Request("WebFetch", object("url", "https://example.com/a"), call.Fixture{Redirect: to})
 		if d := m.Policy([]permission.Rule{r}).Decide(req); d.Effect != want || err != nil {
 			t.Errorf("%s: %+v %v", to, d, err)
@@ -76,7 +85,10 @@ func TestARedirectToAPrivateAddressIsAnotherAccess(t *testing.T) {
 }
 
 func TestInputsThatNameNothingAreErrors(t *testing.T) {
-	for tool, input := range map[string]string{"Bash": `{"command":" "}`, "Read": `{}`, "WebFetch": `{"url":""}`, "Write": `{"file_path":7}`} {
+	for tool, input := range map[string]string{
+		"Bash": `{"command":" "}`, "Read": `{}`, "WebFetch": `{"url":""}`,
+		"Write": `{"file_path":7}`,
+	} {
 		if _, err := machine().Request(tool, json.RawMessage(input), call.Fixture{}); err == nil {
 			t.Errorf("%s %s was taken", tool, input)
 		}
@@ -86,17 +98,24 @@ func TestInputsThatNameNothingAreErrors(t *testing.T) {
 // Names count alike for the Read tool and for a command that reads the file, whatever working folder they lie in.
 func TestReadAndTheShellAnswerAlikeAboutSecrets(t *testing.T) {
 	asks := []string{
-		".env", ".env.local", "id_rsa", "server.pem", "SERVER.PEM", ".npmrc", ".viminfo", ".lesshst", ".bash_history", "login.keychain-db", "credentials.json", "terraform.tfstate",
-		".docker/config.json", ".Docker/Config.json", ".config/gh/hosts.yml", ".config/hub", ".cargo/credentials", ".cargo/credentials.toml", ".claude/.credentials.json", ".codex/auth.json",
-		".ssh/config", ".mozilla/x/y", ".m2/settings.xml", ".thunderbird/x/y", "Library/Keychains/x", "etc/ssl/private/x", "sub/.aws/config", "sub/.docker/config.json",
+		".env", ".env.local", "id_rsa", "server.pem", "SERVER.PEM", ".npmrc", ".viminfo", ".lesshst", ".bash_history",
+		"login.keychain-db", "credentials.json", "terraform.tfstate",
+		".docker/config.json", ".Docker/Config.json", ".config/gh/hosts.yml", ".config/hub", ".cargo/credentials",
+		".cargo/credentials.toml", ".claude/.credentials.json", ".codex/auth.json",
+		".ssh/config", ".mozilla/x/y", ".m2/settings.xml", ".thunderbird/x/y", "Library/Keychains/x", "etc/ssl/private/x",
+		"sub/.aws/config", "sub/.docker/config.json",
 	}
 	allows := []string{
-		"known_hosts", "authorized_keys", ".env.example", ".env.schema", "config.json", "docker/config.json", ".docker/nginx.conf", ".docker/config.json/x",
+		"known_hosts", "authorized_keys", ".env.example", ".env.schema", "config.json", "docker/config.json",
+		".docker/nginx.conf", ".docker/config.json/x",
 		"gh/hosts.yml", ".config/app/hosts.yml", "keychains/x", "auth.json", "a.go",
 	}
 	for want, paths := range map[permission.Effect][]string{permission.Ask: asks, permission.Allow: allows} {
 		for _, path := range paths {
-			for tool, input := range map[string]json.RawMessage{"Read": object("path", path), "Bash": object("command", "cat "+path)} {
+			for tool, input := range map[string]json.RawMessage{
+				"Read": object("path", path),
+				"Bash": object("command", "cat "+path),
+			} {
 				m := machine()
 				req, err := m.Request(tool, input, call.Fixture{})
 				if err != nil {
@@ -122,7 +141,10 @@ func TestAWorkingFolderAmongSecretsCanBeWorkedIn(t *testing.T) {
 		{"/home/u/.config", "gh/hosts.yml", permission.Ask},
 		{"/home/u/.docker", "config.json", permission.Ask},
 	} {
-		for tool, input := range map[string]json.RawMessage{"Read": object("path", tt.path), "Bash": object("command", "cat "+tt.path)} {
+		for tool, input := range map[string]json.RawMessage{
+			"Read": object("path", tt.path),
+			"Bash": object("command", "cat "+tt.path),
+		} {
 			m := call.NewMachine(tools, tt.dir, "/home/u")
 			req, err := m.Request(tool, input, call.Fixture{})
 			if err != nil {

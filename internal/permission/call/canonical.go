@@ -92,8 +92,8 @@ func (d *declared) rename(fields map[string]json.RawMessage) (changed bool) {
 	return changed
 }
 
-// Rename gives the fields of an object the names of the tool's parameters, as Canonical does for a whole input, and mends their
-// values. It reports whether it changed any.
+// Rename gives the fields of an object the names of the tool's parameters, as Canonical does for a whole input, and
+// mends their values. It reports whether it changed any.
 func (d *Declaration) Rename(fields map[string]json.RawMessage) bool {
 	own := &declared{Declaration: *d}
 	changed := own.rename(fields)

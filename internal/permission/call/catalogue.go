@@ -160,7 +160,8 @@ func (c *Catalogue) Accesses(tool string, input json.RawMessage, at Place) ([]pe
 	return accesses, err
 }
 
-// Nearest returns the tool that a misspelled name most likely means, or "": it may be one letter off, two in a long name.
+// Nearest returns the tool that a misspelled name most likely means, or "": it may be one letter off, two in a long
+// name.
 func (c *Catalogue) Nearest(spelling string) string {
 	name := c.Name(spelling)
 	if c.find(name) != nil {

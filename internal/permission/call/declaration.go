@@ -27,8 +27,9 @@ type Declaration struct {
 	SubjectIn []string           // the parameters that hold it; for a name, the first that is given counts
 	Rest      string             // for a name: the parameter with the words after it
 	Class     permission.Class   // the strongest class of a call; "" is unknown
-	With      []string           // the tools of which one must be there for this one to be of use: it is there and gone with them
-	Deferred  bool               // the model's list leaves it out and announces its name, where there is ToolSearch
+	// the tools of which one must be there for this one to be of use: it is there and gone with them
+	With     []string
+	Deferred bool // the model's list leaves it out and announces its name, where there is ToolSearch
 
 	// Accesses returns the accesses of a call. It is pure: it knows the machine only through the place, and the same
 	// input in the same place gives the same accesses. Nil means unknown, so that it asks. The error is text for
@@ -55,7 +56,8 @@ func (p Place) Access(kind permission.Kind, name string) permission.Access {
 }
 
 // Typed makes an Accesses of a function over a decoded input.
-func Typed[In any](accesses func(in In, at Place) ([]permission.Access, error)) func(json.RawMessage, Place) ([]permission.Access, error) {
+func Typed[In any](accesses func(in In, at Place) ([]permission.Access, error)) func(json.RawMessage,
+	Place) ([]permission.Access, error) {
 	return func(raw json.RawMessage, at Place) ([]permission.Access, error) {
 		var in In
 		if len(raw) > 0 {

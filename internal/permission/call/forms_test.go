@@ -8,8 +8,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// codeOfItsWords are lines that run code which their words choose. Each is unlike every line that a general rule was proposed
-// for, so none may be let through by one.
+// codeOfItsWords are lines that run code which their words choose. Each is unlike every line that a general rule was
+// proposed for, so none may be let through by one.
 const codeOfItsWords = `make other
 make -f other.mk
 cmake other

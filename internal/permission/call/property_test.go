@@ -13,13 +13,16 @@ import (
 
 var (
 	lines = []string{
-		"ls", "git status", "cat a.go", "cat .env", "rm -r build", "rm -rf ~", "npm test", "git push", "echo x > a", "echo x > ~/.bashrc", "cd sub", "curl https://a.test",
-		"sudo rm x", "true", "X=1", "FOO=1 make", "git commit -m x", "mkdir d", "cp a b", "sed -i s/a/b/ f", "python3 x.py", "(ls)", "find . -delete", "cat /etc/passwd",
+		"ls", "git status", "cat a.go", "cat .env", "rm -r build", "rm -rf ~", "npm test", "git push", "echo x > a",
+		"echo x > ~/.bashrc", "cd sub", "curl https://a.test",
+		"sudo rm x", "true", "X=1", "FOO=1 make", "git commit -m x", "mkdir d", "cp a b", "sed -i s/a/b/ f", "python3 x.py",
+		"(ls)", "find . -delete", "cat /etc/passwd",
 		"$X", "echo $(id)", "chmod +x .git/hooks/x", "go test ./...", "touch node_modules/.bin/x",
 	}
 	joins = []string{"; ", " && ", " || ", " | ", " & ", "\n"}
 	rules = []string{
-		"Bash(git *)", "Bash(npm test *)", "Bash(rm *)", "Bash(echo *)", "Bash(ls *)", "Bash(cat *)", "Edit(/**)", "Read(//etc/**)", "Bash(* x)", "Bash(sudo *)",
+		"Bash(git *)", "Bash(npm test *)", "Bash(rm *)", "Bash(echo *)", "Bash(ls *)", "Bash(cat *)", "Edit(/**)",
+		"Read(//etc/**)", "Bash(* x)", "Bash(sudo *)",
 		"Bash(go test *)", "Bash(make *)", "Bash(mkdir *)", "Bash(cd *)", "Bash(*a*)", "Edit(~/**)", "Bash(curl *)",
 	}
 	strictness = map[permission.Effect]int{permission.Allow: 0, permission.Ask: 1, permission.Deny: 2}
@@ -29,7 +32,8 @@ var (
 func drawn(t *rapid.T, m *call.Machine, effects ...permission.Effect) []permission.Rule {
 	var out []permission.Rule
 	for range rapid.IntRange(0, 4).Draw(t, "rules") {
-		r, err := permission.ParseRule(tools, rapid.SampledFrom(rules).Draw(t, "rule"), rapid.SampledFrom(effects).Draw(t, "effect"), permission.Source{Name: "test", Base: m.Dir})
+		r, err := permission.ParseRule(tools, rapid.SampledFrom(rules).Draw(t, "rule"), rapid.SampledFrom(effects).Draw(t,
+			"effect"), permission.Source{Name: "test", Base: m.Dir})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -117,7 +121,8 @@ func TestProposedRulesAreSufficientAndNotTooWide(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		m := machine()
 		p := m.Policy(nil)
-		line := rapid.SampledFrom(lines).Draw(t, "a") + rapid.SampledFrom(joins).Draw(t, "join") + rapid.SampledFrom(lines).Draw(t, "b")
+		line := rapid.SampledFrom(lines).Draw(t, "a") + rapid.SampledFrom(joins).Draw(t, "join") +
+			rapid.SampledFrom(lines).Draw(t, "b")
 		req, err := m.Request("Bash", object("command", line), call.Fixture{})
 		if err != nil {
 			t.Fatal(err)
@@ -132,7 +137,10 @@ func TestProposedRulesAreSufficientAndNotTooWide(t *testing.T) {
 				t.Fatal(err)
 			}
 			p.Grant(r)
-			for _, danger := range []string{"rm -rf build2", "sudo rm y", "python3 y.py", "git push --force", "cat /etc/shadow", "curl https://b.test"} {
+			for _, danger := range []string{
+				"rm -rf build2", "sudo rm y", "python3 y.py", "git push --force", "cat /etc/shadow",
+				"curl https://b.test",
+			} {
 				if d := decide(t, m, p, danger, permission.Default); d.Effect == permission.Allow {
 					t.Errorf("%q proposed %s, which lets %q through", line, text, danger)
 				}

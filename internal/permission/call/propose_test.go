@@ -76,14 +76,18 @@ func everyday(t *testing.T) []string {
 	for _, name := range []string{"harmless.txt", "ask.txt", "ordinary.txt"} {
 		out = append(out, permissiontest.Lines(t, "../../shell/testdata/"+name)...)
 	}
-	return append(append(out, permissiontest.Lines(t, "evasions_rm.txt")...), permissiontest.Lines(t, "evasions_read.txt")...)
+	return append(append(out, permissiontest.Lines(t, "evasions_rm.txt")...),
+		permissiontest.Lines(t, "evasions_read.txt")...)
 }
 
 // further are words that a rule might let through after the words of the line.
 var further = []string{
-	"--force", "-f", "--hard", "--delete", "-D", "-d", "--amend", "--exec x", "-exec x", "--config x=y", "-c x=y", "--upload-pack=x", "--eval x", "-e x", "-o x", "--output=x", "--prefix x", "-C x",
-	"--toolexec x", "-toolexec=x", "-exec=x", "-vettool=x", "--script-shell=x", "--node-options=x", "--template=x", "-u x", "--no-verify", "--plugin x", "--require x", "-r x", "--rcfile x", "SHELL=x",
-	"$(x)", "`x`", "$X", "> x", "; x", "| x", "& x", "../x", "/etc/x", "~/.bashrc", ".git/hooks/pre-commit", "-", "--", "@x", "ext::x", "--all", "clean", "destroy", "reset", "apply", "run x", "push",
+	"--force", "-f", "--hard", "--delete", "-D", "-d", "--amend", "--exec x", "-exec x", "--config x=y", "-c x=y",
+	"--upload-pack=x", "--eval x", "-e x", "-o x", "--output=x", "--prefix x", "-C x",
+	"--toolexec x", "-toolexec=x", "-exec=x", "-vettool=x", "--script-shell=x", "--node-options=x", "--template=x",
+	"-u x", "--no-verify", "--plugin x", "--require x", "-r x", "--rcfile x", "SHELL=x",
+	"$(x)", "`x`", "$X", "> x", "; x", "| x", "& x", "../x", "/etc/x", "~/.bashrc", ".git/hooks/pre-commit", "-", "--",
+	"@x", "ext::x", "--all", "clean", "destroy", "reset", "apply", "run x", "push",
 }
 
 // What a proposed rule lets through beyond the shown line is the same program and subcommand, and nothing of a
@@ -103,7 +107,8 @@ func TestProposedRulesLetThroughOnlyMoreOfTheSame(t *testing.T) {
 		}
 		for _, text := range texts {
 			for _, p := range parts {
-				if prefix, ok := strings.CutSuffix(strings.TrimPrefix(text, "Bash("), " *)"); ok && strings.HasPrefix(p.Text+" ", prefix+" ") {
+				if prefix, ok := strings.CutSuffix(strings.TrimPrefix(text, "Bash("), " *)"); ok && strings.HasPrefix(p.Text+" ",
+					prefix+" ") {
 					rules[text] = p
 				}
 			}
@@ -152,8 +157,11 @@ func strength(c permission.Class) int { return slices.Index(permission.Classes, 
 
 // deeds are words behind a form that make a command do more than the form says, if the program understands them.
 var deeds = []string{
-	"drop", "clear", "pop", "remove x", "rm x", "delete x", "purge", "prune", "uninstall x", "publish", "push", "deploy", "expire --all", "reset --hard", "restore x", ".", "x", "x y", "-- x",
-	"rm -rf y", "-- rm -rf y", "x rm -rf y", "-c rm", "sh -c x", "-i x rm y", "install x", "init x", "exec rm y", "run x rm y", "apply x", "--force", "-f x", "--hard", "-D x", "-rf x", "+x", ":x", "origin :x", "origin --delete x", "--mirror",
+	"drop", "clear", "pop", "remove x", "rm x", "delete x", "purge", "prune", "uninstall x", "publish", "push", "deploy",
+	"expire --all", "reset --hard", "restore x", ".", "x", "x y", "-- x",
+	"rm -rf y", "-- rm -rf y", "x rm -rf y", "-c rm", "sh -c x", "-i x rm y", "install x", "init x", "exec rm y",
+	"run x rm y", "apply x", "--force", "-f x", "--hard", "-D x", "-rf x", "+x", ":x", "origin :x", "origin --delete x",
+	"--mirror",
 }
 
 // beyond says why a rule with any words behind a form lets through more than the form says: a command that destroys or
@@ -191,7 +199,11 @@ func TestAGeneralFormDoesNothingWorseWithAnyWords(t *testing.T) {
 			t.Error(why)
 		}
 	}
-	for _, form := range []string{"git stash", "git push", "git clean", "git checkout", "git reset", "git restore", "git branch", "git worktree", "npm exec", "npx", "pnpm exec", "yarn dlx", "env", "sudo", "timeout", "xargs", "nice", "rm", "terraform destroy"} {
+	for _, form := range []string{
+		"git stash", "git push", "git clean", "git checkout", "git reset", "git restore",
+		"git branch", "git worktree", "npm exec", "npx", "pnpm exec", "yarn dlx", "env", "sudo", "timeout", "xargs", "nice",
+		"rm", "terraform destroy",
+	} {
 		if len(beyond(t, form)) == 0 {
 			t.Errorf("%s could stand among the general forms unnoticed", form)
 		}
@@ -200,16 +212,20 @@ func TestAGeneralFormDoesNothingWorseWithAnyWords(t *testing.T) {
 
 // interpreters are lines of programs that run code: a rule for one must not let other code through.
 var interpreters = []string{
-	"python3 x.py", "python3 -m pytest", "node x.js", "groovy x.groovy", "scala x.scala", "R -f x.R", "Rscript x.R", "octave x.m", "guile x.scm", "m4 x.m4", "jshell x", "tsx x.ts", "ts-node x.ts",
-	"cmake -P x.cmake", "rpm --eval x", "perl x.pl", "ruby x.rb", "php x.php", "lua x.lua", "julia x.jl", "deno run x.ts", "bun x.ts", "swipl x.pl", "sbcl --script x", "tclsh x.tcl", "expect x.exp",
-	"elixir x.exs", "kotlin x.kts", "ocaml x.ml", "racket x.rkt", "raku x", "osascript x", "gdb -x f a", "make -f x.mk", "bash x.sh", "sh x.sh", "awk -f x f", "sqlite3 x .tables",
+	"python3 x.py", "python3 -m pytest", "node x.js", "groovy x.groovy", "scala x.scala", "R -f x.R", "Rscript x.R",
+	"octave x.m", "guile x.scm", "m4 x.m4", "jshell x", "tsx x.ts", "ts-node x.ts",
+	"cmake -P x.cmake", "rpm --eval x", "perl x.pl", "ruby x.rb", "php x.php", "lua x.lua", "julia x.jl", "deno run x.ts",
+	"bun x.ts", "swipl x.pl", "sbcl --script x", "tclsh x.tcl", "expect x.exp",
+	"elixir x.exs", "kotlin x.kts", "ocaml x.ml", "racket x.rkt", "raku x", "osascript x", "gdb -x f a", "make -f x.mk",
+	"bash x.sh", "sh x.sh", "awk -f x f", "sqlite3 x .tables",
 }
 
 // otherCode are lines of the same program that run other code than the line shown: another file, code in words, code
 // from the input, more options before the same file.
 func otherCode(line string) []string {
 	program, rest, _ := strings.Cut(line, " ")
-	out := []string{program + " other", program + " -e other", program + " -c other", program + " --eval other", program + " - ", line + " -e other", line + " --eval other", line + " --require other", program + " -r other " + rest}
+	out := []string{program + " other", program + " -e other", program + " -c other", program + " --eval other", program +
+		" - ", line + " -e other", line + " --eval other", line + " --require other", program + " -r other " + rest}
 	first, _, _ := strings.Cut(rest, " ")
 	return append(out, program+" "+first+" other", program+" "+first+" other more")
 }

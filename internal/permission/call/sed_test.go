@@ -28,7 +28,8 @@ func TestEditingInPlaceIsAnEditWhereTheScriptDoesNothingElse(t *testing.T) {
 		if d := decided(t, permission.AcceptEdits, line, nil); d.Effect != want {
 			t.Errorf("%q: %s (%s), want %s", line, d.Effect, d.Reason, want)
 		}
-		if d := decided(t, permission.Default, line, map[string]permission.Effect{"Bash(sed *)": permission.Allow}); d.Effect == permission.Allow {
+		if d := decided(t, permission.Default, line,
+			map[string]permission.Effect{"Bash(sed *)": permission.Allow}); d.Effect == permission.Allow {
 			t.Errorf("Bash(sed *) covers %q, whose author may have thought of printing", line)
 		}
 	}

@@ -93,7 +93,10 @@ func (m *Machine) Try(r permission.Rule) error {
 				return fmt.Errorf("the rule %s: its example %q: %w", r.Text, subject, err)
 			}
 			if got := p.Matches(r, req); got != want {
-				verb := map[bool]string{true: "covers it, although not_match says that it does not", false: "does not cover it, although match says that it does"}[got]
+				verb := map[bool]string{
+					true:  "covers it, although not_match says that it does not",
+					false: "does not cover it, although match says that it does",
+				}[got]
 				return fmt.Errorf("the rule %s fails its example %q: as %s rule it %s", r.Text, subject, article(r.Effect), verb)
 			}
 		}

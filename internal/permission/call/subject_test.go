@@ -195,8 +195,9 @@ func TestRulesOnSubjects(t *testing.T) {
 // A rule that is the whole line to the letter covers it, even a destructive one, unless a guard refuses.
 func TestAnExactRuleCoversItsLine(t *testing.T) {
 	for line, want := range map[string]bool{
-		"find . -name '*.tmp' -delete": true, "echo x > out.txt": true, "npm test && rm -r build": true, "curl $URL | sh": true,
-		"rm -rf ~": false, "echo x > .git/hooks/pre-commit": false,
+		"find . -name '*.tmp' -delete": true, "echo x > out.txt": true, "npm test && rm -r build": true,
+		"curl $URL | sh": true,
+		"rm -rf ~":       false, "echo x > .git/hooks/pre-commit": false,
 	} {
 		m := machine()
 		r, err := permission.ParseRule(tools, "Bash("+line+")", permission.Allow, permission.Source{})
@@ -227,7 +228,8 @@ func TestExamplesOfRulesAreTried(t *testing.T) {
 		parse("Bash(git *)", nil, []string{"git commit -m x"}),
 	} {
 		err := machine().Try(r)
-		if err == nil || !strings.Contains(err.Error(), r.Text) || !strings.Contains(err.Error(), append(r.NotMatch, r.Match...)[len(append(r.NotMatch, r.Match...))-1]) {
+		if err == nil || !strings.Contains(err.Error(), r.Text) || !strings.Contains(err.Error(),
+			append(r.NotMatch, r.Match...)[len(append(r.NotMatch, r.Match...))-1]) {
 			t.Errorf("%s: %v", r.Text, err)
 		}
 	}

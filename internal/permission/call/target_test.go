@@ -28,10 +28,14 @@ func decided(t *testing.T, mode permission.Mode, line string, rules map[string]p
 }
 
 func TestNoRuleCoversAFileThatOnlyRunningTells(t *testing.T) {
-	rules := map[string]permission.Effect{"Bash(echo *)": permission.Allow, "Bash(cat *)": permission.Allow, "Bash(cat)": permission.Allow, "Edit(**)": permission.Allow}
+	rules := map[string]permission.Effect{
+		"Bash(echo *)": permission.Allow, "Bash(cat *)": permission.Allow,
+		"Bash(cat)": permission.Allow, "Edit(**)": permission.Allow,
+	}
 	for _, op := range []string{">", ">>", ">|", "2>", "&>", "&>>", "1<>", "<>", "3>"} {
 		for _, target := range []string{
-			"$V", `"$V"`, "${V}", `"${V}"`, "${a[0]}", `"${a[@]}"`, "$1", "${V:-x}", "${V:=x}", "${V%x}", "${!V}", "${V@Q}", "$(pwd)/$V", "`cmd`", "$(cmd)", "x$V", `"$HOME/$V"`,
+			"$V", `"$V"`, "${V}", `"${V}"`, "${a[0]}", `"${a[@]}"`, "$1", "${V:-x}", "${V:=x}", "${V%x}", "${!V}", "${V@Q}",
+			"$(pwd)/$V", "`cmd`", "$(cmd)", "x$V", `"$HOME/$V"`,
 			"*.txt", "x?", "$((n))", "~+/x$V", "~nobody/x", "{a,b}",
 		} {
 			line := "echo x " + op + " " + target
@@ -42,7 +46,8 @@ func TestNoRuleCoversAFileThatOnlyRunningTells(t *testing.T) {
 			}
 		}
 	}
-	if d := decided(t, permission.Bypass, "echo x > $V", map[string]permission.Effect{"Edit(secrets/**)": permission.Deny}); d.Effect != permission.Ask {
+	if d := decided(t, permission.Bypass, "echo x > $V",
+		map[string]permission.Effect{"Edit(secrets/**)": permission.Deny}); d.Effect != permission.Ask {
 		t.Errorf("a deny rule that may be about the file: %+v", d)
 	}
 	if d := decided(t, permission.Default, "cat < $V", rules); d.Effect == permission.Allow {

@@ -5,28 +5,59 @@ import "strings"
 // archiveRows: archives may be listed; packing and unpacking writes.
 func archiveRows() map[string]spec {
 	rows := map[string]spec{
-		"tar":        {class: write, does: "packs or unpacks files", raw: true, judge: judgeTar},
-		"unzip":      {class: write, does: "unpacks files", ops: "FILE TEXT...", judge: unpacks("-d", printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")), flags: unzipFlags},
-		"zipinfo":    {class: list, ops: "FILE TEXT...", flags: &flagSet{letters: "12CMTZhlmstvz"}},
-		"zip":        {class: write, does: "packs files", ops: "OUT FILE...", flags: zipFlags, judge: judgeZip},
-		"7z":         {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: &flagSet{oneDash: true, alone: "-slt -ba -bd"}, judge: judgeSeven},
-		"gzip":       {class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gzipFlags, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"gunzip":     {class: write, does: "unpacks files in place", ops: "FILE...", flags: gzipFlags, judge: printsWith("-c -l -t --stdout --to-stdout --list --test", "")},
-		"bzip2":      {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: lastMode("-c --stdout", "-t --test"), flags: bzip2Flags},
-		"xz":         {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: lastMode("-c --stdout --to-stdout", "-l -t --list --test"), flags: xzFlags},
-		"zstd":       {class: write, does: "packs or unpacks files", ops: "FILE...", judge: lastMode("-c --stdout", "-l -t --list --test"), flags: zstdFlags},
-		"cpio":       {class: write, does: "packs or unpacks files", ops: "TEXT...", judge: unpacks("-D", nil), flags: cpioFlags},
-		"unrar":      {class: write, does: "unpacks files", ops: "TEXT FILE OUT...", judge: unpacks("", nil)},
-		"jar":        {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
-		"less":       {class: read, ops: "FILE...", flags: lessFlags, judge: judgePager},
-		"more":       {class: read, ops: "FILE...", flags: &flagSet{number: true, letters: "dflcpsu", value: "-n"}, judge: judgePager},
-		"most":       {class: write, does: "is interactive", ops: "FILE..."},
-		"dpkg":       {class: write, does: "installs packages", ops: "TEXT...", judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version", "-l -L -s -S --list --listfiles --status --search --print-architecture --version"), flags: dpkgFlags},
+		"tar": {class: write, does: "packs or unpacks files", raw: true, judge: judgeTar},
+		"unzip": {
+			class: write, does: "unpacks files", ops: "FILE TEXT...",
+			judge: unpacks("-d", printsWith("-l -v -Z -t -p -z -c", "-l -v -Z -t -p -z -c -q -C")), flags: unzipFlags,
+		},
+		"zipinfo": {class: list, ops: "FILE TEXT...", flags: &flagSet{letters: "12CMTZhlmstvz"}},
+		"zip":     {class: write, does: "packs files", ops: "OUT FILE...", flags: zipFlags, judge: judgeZip},
+		"7z": {class: write, does: "packs or unpacks files", ops: "TEXT FILE TEXT...", flags: &flagSet{
+			oneDash: true,
+			alone:   "-slt -ba -bd",
+		}, judge: judgeSeven},
+		"gzip": {
+			class: write, does: "packs or unpacks files in place", ops: "FILE...", flags: gzipFlags,
+			judge: printsWith("-c -l -t --stdout --to-stdout --list --test", ""),
+		},
+		"gunzip": {
+			class: write, does: "unpacks files in place", ops: "FILE...", flags: gzipFlags,
+			judge: printsWith("-c -l -t --stdout --to-stdout --list --test", ""),
+		},
+		"bzip2": {class: write, does: "packs or unpacks files in place", ops: "FILE...", judge: lastMode("-c --stdout",
+			"-t --test"), flags: bzip2Flags},
+		"xz": {
+			class: write, does: "packs or unpacks files in place", ops: "FILE...",
+			judge: lastMode("-c --stdout --to-stdout", "-l -t --list --test"), flags: xzFlags,
+		},
+		"zstd": {class: write, does: "packs or unpacks files", ops: "FILE...", judge: lastMode("-c --stdout",
+			"-l -t --list --test"), flags: zstdFlags},
+		"cpio": {
+			class: write, does: "packs or unpacks files", ops: "TEXT...", judge: unpacks("-D", nil),
+			flags: cpioFlags,
+		},
+		"unrar": {class: write, does: "unpacks files", ops: "TEXT FILE OUT...", judge: unpacks("", nil)},
+		"jar":   {class: write, does: "packs or unpacks files", raw: true, judge: asks("--version")},
+		"less":  {class: read, ops: "FILE...", flags: lessFlags, judge: judgePager},
+		"more": {
+			class: read, ops: "FILE...", flags: &flagSet{number: true, letters: "dflcpsu", value: "-n"},
+			judge: judgePager,
+		},
+		"most": {class: write, does: "is interactive", ops: "FILE..."},
+		"dpkg": {
+			class: write, does: "installs packages", ops: "TEXT...",
+			judge: printsWith("-l -L -s -S --list --listfiles --status --search --print-architecture --version",
+				"-l -L -s -S --list --listfiles --status --search --print-architecture --version"), flags: dpkgFlags,
+		},
 		"dpkg-query": {class: list, ops: "TEXT...", flags: dpkgQueryFlags},
 		"apt-cache":  {class: list, ops: "TEXT...", flags: aptCacheFlags, judge: aptCache},
 		"apt":        {class: write, does: "installs packages", ops: "TEXT...", flags: aptFlags, judge: judgeApt},
-		"apt-get":    {class: write, does: "installs packages", ops: "TEXT...", flags: &flagSet{letters: "yq", unsafeValue: "-o -c"}},
-		"rpm":        {class: write, does: "installs packages", ops: "TEXT...", judge: printsWith("-q --query --version", "-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version"), flags: rpmFlags},
+		"apt-get": {class: write, does: "installs packages", ops: "TEXT...", flags: &flagSet{
+			letters:     "yq",
+			unsafeValue: "-o -c",
+		}},
+		"rpm": {class: write, does: "installs packages", ops: "TEXT...", judge: printsWith("-q --query --version",
+			"-q -a -i -l -f -R -v -c -d --all --info --list --file --query --queryformat --qf --version"), flags: rpmFlags},
 	}
 	rows["bsdtar"], rows["gtar"] = rows["tar"], rows["tar"]
 	rows["7za"], rows["7zz"] = rows["7z"], rows["7z"]
@@ -166,10 +197,11 @@ var tarFlags = &flagSet{
 	letters: "tvzjJaZhpsPSkmUWwBiRlnOA",
 	alone: `--list --verbose --gzip --bzip2 --xz --zstd --lzma --auto-compress --wildcards --full-time --numeric-owner --force-local
 		--to-stdout --absolute-names --overwrite --keep-old-files --version --help --no-recursion`,
-	value:       "-b -H --exclude --strip-components --strip --checkpoint-action --checkpoint?",
-	text:        "-K -N -V --transform --xform",
-	reads:       "-f -C -T -X --file --directory --exclude-from --files-from",
-	unsafe:      "-c -x -r -u -d --create --extract --get --append --update --delete --diff --compare --concatenate --remove-files",
+	value: "-b -H --exclude --strip-components --strip --checkpoint-action --checkpoint?",
+	text:  "-K -N -V --transform --xform",
+	reads: "-f -C -T -X --file --directory --exclude-from --files-from",
+	unsafe: "-c -x -r -u -d --create --extract --get --append --update --delete --diff --compare --concatenate " +
+		"--remove-files",
 	unsafeValue: "-g -L",
 	writes:      "--index-file --volno-file --listed-incremental --one-top-level?",
 	script:      "-F --to-command --info-script --new-volume-script",
@@ -286,7 +318,8 @@ func judgeZip(c *call) {
 
 // judgeSeven: 7z l lists.
 func judgeSeven(c *call) {
-	if len(c.ops) == 2 && c.ops[0].Text == "l" && !c.ops[0].Unknown && !c.ops[1].Unknown && len(c.strange) == 0 && len(c.unsure) == 0 {
+	if len(c.ops) == 2 && c.ops[0].Text == "l" && !c.ops[0].Unknown && !c.ops[1].Unknown && len(c.strange) == 0 &&
+		len(c.unsure) == 0 {
 		c.Class, c.Reason = list, ""
 	}
 }

@@ -6,7 +6,8 @@ import (
 
 // awkBinary are the operators between two values.
 var awkBinary = set{
-	"+", "-", "*", "/", "%", "^", "<", "<=", "==", "!=", ">", ">=", "~", "!~", "&&", "||", "?", ":", "=", "+=", "-=", "*=", "/=", "%=", "^=",
+	"+", "-", "*", "/", "%", "^", "<", "<=", "==", "!=", ">", ">=", "~", "!~", "&&", "||", "?", ":", "=", "+=", "-=",
+	"*=", "/=", "%=", "^=",
 }
 
 // expression reads values and operators in turn. In print, > ends it.
@@ -147,7 +148,8 @@ func (p *awkParser) variable(name string) {
 // getline reads the next line of the input, into a variable or not. Behind it < would name a file.
 func (p *awkParser) getline(printing bool) {
 	p.next()
-	if p.tok.kind == awkName && !p.tok.calls && !awkReserved.has(p.tok.text) && !awkSecret.has(p.tok.text) && !awkFunctions.has(p.tok.text) {
+	if p.tok.kind == awkName && !p.tok.calls && !awkReserved.has(p.tok.text) && !awkSecret.has(p.tok.text) &&
+		!awkFunctions.has(p.tok.text) {
 		p.variable(p.tok.text)
 		p.next()
 	}

@@ -42,7 +42,8 @@ func (g *awkWriter) gap() string {
 func (g *awkWriter) soft() string { return g.pick("", "", " ", " ", "\t", "\\\n") }
 
 func (g *awkWriter) regex() string {
-	return g.pick("/a/", "/a;b/", "/[/]/", "/\\//", "/a|b/", "/\"/", "/[^\"/]/", "/[[:alpha:]/]/", "/#/", "/>/", "/=a/", "/[]/]/", "/\\[/", "/{/", "/[a-z]+>/", "/]/", "/[\\]/]/", "/[[]/")
+	return g.pick("/a/", "/a;b/", "/[/]/", "/\\//", "/a|b/", "/\"/", "/[^\"/]/", "/[[:alpha:]/]/", "/#/", "/>/", "/=a/",
+		"/[]/]/", "/\\[/", "/{/", "/[a-z]+>/", "/]/", "/[\\]/]/", "/[[]/")
 }
 
 func (g *awkWriter) text() string {
@@ -68,7 +69,8 @@ func (g *awkWriter) expr() string {
 	case 4, 5:
 		return g.regex()
 	case 6, 7, 8:
-		op := g.pick("+", "-", "*", "/", "%", "^", "<", "==", "!=", ">", ">=", "~", "!~", "&&", "||", " ", " in ", "/", "=", "/=", ">", ">>", "**")
+		op := g.pick("+", "-", "*", "/", "%", "^", "<", "==", "!=", ">", ">=", "~", "!~", "&&", "||", " ", " in ", "/", "=",
+			"/=", ">", ">>", "**")
 		return g.expr() + g.soft() + op + g.gap() + g.expr()
 	case 9:
 		return "(" + g.soft() + g.expr() + g.gap() + ")"
@@ -81,9 +83,11 @@ func (g *awkWriter) expr() string {
 	case 13:
 		return g.pick("a", "c[1]", "$1") + g.pick("++", "--") + g.soft() + g.pick("", g.regex(), "/ 2")
 	case 14:
-		return g.pick("length", "substr", "toupper", "int", "split", "gsub", "match", "sprintf", "index", "fflush", "f", "close") + g.pick("", "", " ") + "(" + g.expr() + "," + g.gap() + g.expr() + ")"
+		return g.pick("length", "substr", "toupper", "int", "split", "gsub", "match", "sprintf", "index", "fflush", "f",
+			"close") + g.pick("", "", " ") + "(" + g.expr() + "," + g.gap() + g.expr() + ")"
 	case 15:
-		return g.pick("getline", "getline a", "(getline a)", "getline a < \"f\"", `"echo x > MK" | getline`, `"echo x > MK" |& getline a`)
+		return g.pick("getline", "getline a", "(getline a)", "getline a < \"f\"", `"echo x > MK" | getline`,
+			`"echo x > MK" |& getline a`)
 	case 16:
 		return g.pick("system", "system ") + "(" + `"echo x > MK"` + ")"
 	case 17:
@@ -96,7 +100,8 @@ func (g *awkWriter) expr() string {
 }
 
 func (g *awkWriter) output() string {
-	return g.soft() + g.pick(">", ">>", ">", "|", "|&", "\n>") + g.soft() + g.pick(g.target(), g.target(), `"cat > MK"`, g.target()+" "+g.expr())
+	return g.soft() + g.pick(">", ">>", ">", "|", "|&", "\n>") + g.soft() + g.pick(g.target(), g.target(), `"cat > MK"`,
+		g.target()+" "+g.expr())
 }
 
 func (g *awkWriter) print() string {
@@ -165,7 +170,8 @@ func (g *awkWriter) mutate(s string) string {
 		at, to := g.IntN(len(s)+1), g.IntN(len(s)+1)
 		switch g.IntN(4) {
 		case 0:
-			s = s[:at] + g.pick("\n", "\"", "/", "\\", ">", ")", "(", "}", "{", "#", ";", " ", "[", "]", ",", "|", "\\\n", "\r", "&", "@", "é") + s[at:]
+			s = s[:at] + g.pick("\n", "\"", "/", "\\", ">", ")", "(", "}", "{", "#", ";", " ", "[", "]", ",", "|", "\\\n", "\r",
+				"&", "@", "é") + s[at:]
 		case 1:
 			s = s[:min(at, to)] + s[max(at, to):]
 		case 2:
@@ -179,7 +185,8 @@ func (g *awkWriter) mutate(s string) string {
 
 // rewards are programs whose meaning depends on one detail. The fuzzer combines them with generated ones.
 var rewards = []string{
-	`print /a;b/,"x" > "MK"`, "print 1,\n\"x\" > \"MK\"", `print a ? b : c > "MK"`, `print (a)(b) > "MK"`, `print "x" >"MK"`, `print a /b > "MK"`, `print "\"" > "MK"`, `print /[/]/ > "MK"`,
+	`print /a;b/,"x" > "MK"`, "print 1,\n\"x\" > \"MK\"", `print a ? b : c > "MK"`, `print (a)(b) > "MK"`,
+	`print "x" >"MK"`, `print a /b > "MK"`, `print "\"" > "MK"`, `print /[/]/ > "MK"`,
 	`system("echo x > MK")`, `"echo x > MK" | getline`, `print | "cat > MK"`,
 }
 

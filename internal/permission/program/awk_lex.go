@@ -200,7 +200,8 @@ func (l *awkLexer) brackets() bool {
 			return n > 0
 		case '[':
 			end := strings.Index(l.text[l.at:], ":]")
-			if !strings.HasPrefix(l.text[l.at:], "[:") || end < 3 || strings.Trim(l.text[l.at+2:l.at+end], "abcdefghijklmnopqrstuvwxyz") != "" {
+			if !strings.HasPrefix(l.text[l.at:], "[:") || end < 3 || strings.Trim(l.text[l.at+2:l.at+end],
+				"abcdefghijklmnopqrstuvwxyz") != "" {
 				return false
 			}
 			l.at += end + 2

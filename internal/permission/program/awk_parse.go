@@ -21,8 +21,10 @@ type awkParser struct {
 
 // awkFunctions are the functions of awk and gawk that only compute. system and close are left out on purpose.
 var awkFunctions = set{
-	"length", "substr", "index", "split", "sub", "gsub", "match", "sprintf", "sin", "cos", "atan2", "exp", "log", "sqrt", "int", "rand", "srand",
-	"tolower", "toupper", "gensub", "strftime", "systime", "mktime", "asort", "asorti", "patsplit", "strtonum", "and", "or", "xor", "compl",
+	"length", "substr", "index", "split", "sub", "gsub", "match", "sprintf", "sin", "cos", "atan2", "exp", "log", "sqrt",
+	"int", "rand", "srand",
+	"tolower", "toupper", "gensub", "strftime", "systime", "mktime", "asort", "asorti", "patsplit", "strtonum", "and",
+	"or", "xor", "compl",
 	"lshift", "rshift", "typeof", "isarray", "fflush",
 }
 
@@ -31,8 +33,10 @@ var awkSecret = set{"ENVIRON", "PROCINFO", "SYMTAB", "FUNCTAB", "ARGV", "ARGC"}
 
 // awkReserved are words that some version reserves, so that they are not variables.
 var awkReserved = set{
-	"BEGIN", "END", "BEGINFILE", "ENDFILE", "func", "function", "getline", "print", "printf", "if", "else", "while", "for", "do", "break", "continue",
-	"next", "nextfile", "exit", "return", "delete", "in", "switch", "case", "default", "system", "close", "eval", "include", "load", "namespace",
+	"BEGIN", "END", "BEGINFILE", "ENDFILE", "func", "function", "getline", "print", "printf", "if", "else", "while",
+	"for", "do", "break", "continue",
+	"next", "nextfile", "exit", "return", "delete", "in", "switch", "case", "default", "system", "close", "eval",
+	"include", "load", "namespace",
 	"dcgettext", "dcngettext", "bindtextdomain", "extension", "mkbool", "stopme", "adump", "printerr",
 }
 

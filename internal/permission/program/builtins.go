@@ -8,39 +8,42 @@ import (
 // builtinRows are the builtin commands of bash 5.2, and those that zsh 5.9 adds.
 func builtinRows() map[string]spec {
 	rows := map[string]spec{
-		":":         {class: neutral, raw: true, judge: textOnly},
-		"true":      {class: neutral, raw: true, judge: textOnly},
-		"false":     {class: neutral, raw: true, judge: textOnly},
-		"echo":      {class: neutral, raw: true, judge: textOnly},
-		"printf":    {class: neutral, raw: true, judge: judgePrintf},
-		"test":      {class: list, raw: true, judge: judgeTest},
-		"[":         {class: list, raw: true, judge: judgeTest},
-		"pwd":       {class: neutral, flags: &flagSet{letters: "LP", alone: "--logical --physical --version --help"}},
-		"cd":        {class: neutral, raw: true, judge: judgeCd},
-		"chdir":     {class: neutral, raw: true, judge: judgeCd},
-		"pushd":     {class: neutral, raw: true, judge: judgeCd},
-		"popd":      {class: write, does: "goes to a folder that only running tells", raw: true, judge: judgePopd},
-		"dirs":      {class: neutral, flags: &flagSet{letters: "lpv"}},
-		"type":      {class: list, tame: true, ops: "TEXT...", flags: &flagSet{letters: "afptP"}},
-		"help":      {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "dms"}},
-		"times":     {class: neutral},
-		"jobs":      {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "lnprs", exact: "-x"}},
-		"wait":      {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "fn"}},
-		"history":   {class: write, does: "shows or changes what was typed", ops: "TEXT...", flags: nil},
-		"umask":     {class: neutral, flags: &flagSet{letters: "pS"}},
-		"shift":     {class: neutral, ops: "TEXT"},
-		"break":     {class: neutral, ops: "TEXT"},
-		"continue":  {class: neutral, ops: "TEXT"},
-		"return":    {class: neutral, ops: "TEXT"},
-		"exit":      {class: neutral, ops: "TEXT"},
-		"logout":    {class: neutral, ops: "TEXT"},
-		"eval":      {class: write, does: "runs text as a command", raw: true, judge: judgeEval},
-		"source":    {class: write, does: "runs a file in this shell", raw: true, judge: judgeSource},
-		".":         {class: write, does: "runs a file in this shell", raw: true, judge: judgeSource},
-		"trap":      {class: write, does: "runs text later", raw: true, judge: judgeTrap},
-		"command":   {class: neutral, raw: true, judge: judgeCommand},
-		"builtin":   {class: neutral, raw: true, judge: wraps(0)},
-		"exec":      {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: &flagSet{letters: "cl", text: "-a"}, judge: judgeExec},
+		":":        {class: neutral, raw: true, judge: textOnly},
+		"true":     {class: neutral, raw: true, judge: textOnly},
+		"false":    {class: neutral, raw: true, judge: textOnly},
+		"echo":     {class: neutral, raw: true, judge: textOnly},
+		"printf":   {class: neutral, raw: true, judge: judgePrintf},
+		"test":     {class: list, raw: true, judge: judgeTest},
+		"[":        {class: list, raw: true, judge: judgeTest},
+		"pwd":      {class: neutral, flags: &flagSet{letters: "LP", alone: "--logical --physical --version --help"}},
+		"cd":       {class: neutral, raw: true, judge: judgeCd},
+		"chdir":    {class: neutral, raw: true, judge: judgeCd},
+		"pushd":    {class: neutral, raw: true, judge: judgeCd},
+		"popd":     {class: write, does: "goes to a folder that only running tells", raw: true, judge: judgePopd},
+		"dirs":     {class: neutral, flags: &flagSet{letters: "lpv"}},
+		"type":     {class: list, tame: true, ops: "TEXT...", flags: &flagSet{letters: "afptP"}},
+		"help":     {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "dms"}},
+		"times":    {class: neutral},
+		"jobs":     {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "lnprs", exact: "-x"}},
+		"wait":     {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "fn"}},
+		"history":  {class: write, does: "shows or changes what was typed", ops: "TEXT...", flags: nil},
+		"umask":    {class: neutral, flags: &flagSet{letters: "pS"}},
+		"shift":    {class: neutral, ops: "TEXT"},
+		"break":    {class: neutral, ops: "TEXT"},
+		"continue": {class: neutral, ops: "TEXT"},
+		"return":   {class: neutral, ops: "TEXT"},
+		"exit":     {class: neutral, ops: "TEXT"},
+		"logout":   {class: neutral, ops: "TEXT"},
+		"eval":     {class: write, does: "runs text as a command", raw: true, judge: judgeEval},
+		"source":   {class: write, does: "runs a file in this shell", raw: true, judge: judgeSource},
+		".":        {class: write, does: "runs a file in this shell", raw: true, judge: judgeSource},
+		"trap":     {class: write, does: "runs text later", raw: true, judge: judgeTrap},
+		"command":  {class: neutral, raw: true, judge: judgeCommand},
+		"builtin":  {class: neutral, raw: true, judge: wraps(0)},
+		"exec": {class: write, does: "replaces the shell", plain: true, ops: "TEXT...", flags: &flagSet{
+			letters: "cl",
+			text:    "-a",
+		}, judge: judgeExec},
 		"fc":        {class: write, does: "runs what was typed before", ops: "TEXT..."},
 		"compgen":   {class: list, ops: "TEXT", flags: compgenFlags, judge: judgeCompgen},
 		"mapfile":   {class: write, does: "sets variables", ops: "TEXT", flags: mapfileFlags},
@@ -230,7 +233,8 @@ func testsFile(w Word) bool {
 
 // name reports whether a word is the name of a variable, or may only be that.
 func name(w Word) bool {
-	return !w.Unknown && w.Text != "" && strings.Trim(w.Text, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
+	return !w.Unknown && w.Text != "" && strings.Trim(w.Text,
+		"abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_0123456789") == ""
 }
 
 // judgeCompgen: names of files come from any folder that its word names.
@@ -264,7 +268,8 @@ func judgeCd(c *call) {
 			home = c.env.World.Home()
 		}
 		c.Dir = &Word{Text: home, Unknown: home == ""}
-	case len(rest) != 1 || rest[0].Unknown || rest[0].Glob || rest[0].Text == "-" || strings.HasPrefix(rest[0].Text, "-") || strings.HasPrefix(rest[0].Text, "+") && c.name == "pushd":
+	case len(rest) != 1 || rest[0].Unknown || rest[0].Glob || rest[0].Text == "-" || strings.HasPrefix(rest[0].Text,
+		"-") || strings.HasPrefix(rest[0].Text, "+") && c.name == "pushd":
 		c.Dir = &Word{Unknown: true}
 		c.refuse("only running it tells which folder " + c.name + " goes to")
 	default:

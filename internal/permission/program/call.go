@@ -10,8 +10,9 @@ import (
 // spec is a row of the table: the facts about one program or subcommand.
 type spec struct {
 	class permission.Class // its class unless flags or operands change it
-	does  string           // for programs that are not read-only: their effect, continuing a sentence that begins with the name
-	flags *flagSet         // its flags; nil where it has none
+	// for programs that are not read-only: their effect, continuing a sentence that begins with the name
+	does  string
+	flags *flagSet // its flags; nil where it has none
 	// ops are the roles of its operands, in order; the one with ... takes any number. FILE and DIR are read,
 	// OUT is written, KILL destroyed, HOST reached, TEXT just text. Operands without a role are refused.
 	ops   string
@@ -228,7 +229,8 @@ func (c *call) roles() {
 
 // single reports whether a file's role is for one word only, and another kind of role follows.
 func single(names []string, n string) bool {
-	return n != "TEXT" && slices.Contains(names, n) && slices.ContainsFunc(names, func(other string) bool { return other == "OUT" || other == "KILL" })
+	return n != "TEXT" && slices.Contains(names, n) && slices.ContainsFunc(names,
+		func(other string) bool { return other == "OUT" || other == "KILL" })
 }
 
 // roleOf gives the role of operand i of n, "" when there is none for it.

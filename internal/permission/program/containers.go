@@ -52,8 +52,8 @@ var composeFlags = &flagSet{
 	unsafeValue: "--env-file --project-directory -H --host -c --context",
 }
 
-// composeRows are the subcommands of docker compose that load no compose file, and those that run a program. All others, ps too, fetch
-// what the compose file includes, from addresses that may hold values of .env.
+// composeRows are the subcommands of docker compose that load no compose file, and those that run a program. All
+// others, ps too, fetch what the compose file includes, from addresses that may hold values of .env.
 func composeRows() map[string]spec {
 	return map[string]spec{
 		"ls":      {class: list, flags: &flagSet{letters: "aq", alone: "--all --quiet", text: "--format --filter"}},
@@ -98,7 +98,8 @@ func judgeCompose(c *call) {
 func dockerInspect(c *call) {
 	f, ok := c.get("-f", "--format")
 	if !ok || f.value.Unknown || !harmlessFields(f.value.Text) {
-		c.refuse("docker inspect prints the environment of a container, which may hold secrets; --format '{{.State.Status}}' prints a field")
+		c.refuse("docker inspect prints the environment of a container, which may hold secrets; --format " +
+			"'{{.State.Status}}' prints a field")
 	}
 }
 
@@ -156,7 +157,9 @@ func judgeDocker(c *call) {
 }
 
 // containerFlags of docker run and exec that take no value; all others take one.
-const containerFlags = " -d -i -t -it -ti -dit -itd -P --rm --detach --interactive --tty --privileged --init --read-only --no-healthcheck --publish-all --oom-kill-disable --sig-proxy --disable-content-trust --quiet -q -T --no-TTY --no-deps --service-ports --build --use-aliases "
+const containerFlags = " -d -i -t -it -ti -dit -itd -P --rm --detach --interactive --tty --privileged --init " +
+	"--read-only --no-healthcheck --publish-all --oom-kill-disable --sig-proxy --disable-content-trust --quiet -q -T " +
+	"--no-TTY --no-deps --service-ports --build --use-aliases "
 
 // containerRuns: flags, an image or a container, then a command.
 func containerRuns(c *call) {
@@ -168,7 +171,8 @@ func containerRuns(c *call) {
 			break
 		}
 		c.containerFlag(i)
-		if !strings.Contains(w.Text, "=") && !strings.Contains(containerFlags, " "+w.Text+" ") && (strings.HasPrefix(w.Text, "--") || len(w.Text) == 2) {
+		if !strings.Contains(w.Text, "=") && !strings.Contains(containerFlags, " "+w.Text+" ") &&
+			(strings.HasPrefix(w.Text, "--") || len(w.Text) == 2) {
 			i++
 		}
 	}

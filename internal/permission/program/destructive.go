@@ -9,35 +9,62 @@ import (
 // destructiveRows are the programs that change, remove and end things.
 func destructiveRows() map[string]spec {
 	return map[string]spec{
-		"rm":            {class: destructive, does: "removes files", ops: "KILL...", flags: rmFlags, judge: removes},
-		"rmdir":         {class: destructive, does: "removes folders", ops: "KILL...", flags: rmdirFlags, judge: removes},
-		"unlink":        {class: destructive, does: "removes a file", ops: "KILL", flags: &flagSet{alone: "--version --help"}, judge: removes},
-		"shred":         {class: destructive, does: "overwrites files", ops: "KILL...", flags: shredFlags, judge: removes},
-		"srm":           {class: destructive, does: "overwrites files", ops: "KILL...", flags: &flagSet{letters: "dfirRvsmz"}, judge: removes},
-		"trash":         {class: destructive, does: "removes files", ops: "KILL...", flags: &flagSet{letters: "v"}, judge: removes},
-		"trash-put":     {class: destructive, does: "removes files", ops: "KILL...", flags: &flagSet{letters: "v"}, judge: removes},
-		"rimraf":        {class: destructive, does: "removes files", ops: "KILL...", flags: nil, judge: removes},
-		"del":           {class: destructive, does: "removes files", ops: "KILL...", judge: removes},
-		"truncate":      {class: destructive, does: "cuts files off", ops: "KILL...", flags: truncateFlags, judge: removes},
-		"wipefs":        {class: destructive, does: "erases the signs of file systems", ops: "KILL...", flags: wipefsFlags},
-		"mkfs":          {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: &flagSet{letters: "V", value: "-t --type"}},
-		"mke2fs":        {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: &flagSet{letters: "cFnqvS"}},
-		"mkswap":        {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: &flagSet{letters: "cf"}},
-		"dd":            {class: destructive, does: "overwrites what it writes to", raw: true, judge: judgeDd},
-		"badblocks":     {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: &flagSet{letters: "wnsv"}},
-		"cryptsetup":    {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
-		"hdparm":        {class: destructive, does: "may change a disk", ops: "KILL..."},
-		"mv":            {class: write, does: "moves files", ops: "FILE... OUT", flags: mvFlags, judge: judgeMv},
-		"cp":            {class: write, does: "copies files", ops: "FILE... OUT", flags: cpFlags, judge: judgeTarget},
-		"ln":            {class: write, does: "links files", ops: "FILE... OUT", flags: lnFlags, judge: judgeTarget},
-		"install":       {class: write, does: "copies files", ops: "FILE... OUT", flags: installFlags, judge: judgeTarget},
-		"touch":         {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: touchFlags},
-		"mkdir":         {class: write, does: "creates folders", ops: "OUT...", flags: mkdirFlags},
-		"mkfifo":        {class: write, does: "creates a pipe", ops: "OUT...", flags: &flagSet{value: "-m --mode"}},
-		"mknod":         {class: write, does: "creates a device", ops: "OUT TEXT...", flags: &flagSet{value: "-m --mode"}},
-		"chmod":         {class: write, does: "changes rights", ops: "TEXT OUT...", drop: "--reference", flags: chmodFlags, judge: judgeRecursive},
-		"chown":         {class: write, does: "changes owners", ops: "TEXT OUT...", drop: "--reference", flags: chownFlags, judge: judgeRecursive},
-		"chgrp":         {class: write, does: "changes groups", ops: "TEXT OUT...", drop: "--reference", flags: chgrpFlags, judge: judgeRecursive},
+		"rm":    {class: destructive, does: "removes files", ops: "KILL...", flags: rmFlags, judge: removes},
+		"rmdir": {class: destructive, does: "removes folders", ops: "KILL...", flags: rmdirFlags, judge: removes},
+		"unlink": {
+			class: destructive, does: "removes a file", ops: "KILL",
+			flags: &flagSet{alone: "--version --help"}, judge: removes,
+		},
+		"shred": {class: destructive, does: "overwrites files", ops: "KILL...", flags: shredFlags, judge: removes},
+		"srm": {
+			class: destructive, does: "overwrites files", ops: "KILL...",
+			flags: &flagSet{letters: "dfirRvsmz"}, judge: removes,
+		},
+		"trash": {
+			class: destructive, does: "removes files", ops: "KILL...", flags: &flagSet{letters: "v"},
+			judge: removes,
+		},
+		"trash-put": {
+			class: destructive, does: "removes files", ops: "KILL...", flags: &flagSet{letters: "v"},
+			judge: removes,
+		},
+		"rimraf":   {class: destructive, does: "removes files", ops: "KILL...", flags: nil, judge: removes},
+		"del":      {class: destructive, does: "removes files", ops: "KILL...", judge: removes},
+		"truncate": {class: destructive, does: "cuts files off", ops: "KILL...", flags: truncateFlags, judge: removes},
+		"wipefs":   {class: destructive, does: "erases the signs of file systems", ops: "KILL...", flags: wipefsFlags},
+		"mkfs": {class: destructive, does: "overwrites a file system", ops: "KILL...", flags: &flagSet{
+			letters: "V",
+			value:   "-t --type",
+		}},
+		"mke2fs": {
+			class: destructive, does: "overwrites a file system", ops: "KILL...",
+			flags: &flagSet{letters: "cFnqvS"},
+		},
+		"mkswap":     {class: destructive, does: "overwrites a disk", ops: "KILL...", flags: &flagSet{letters: "cf"}},
+		"dd":         {class: destructive, does: "overwrites what it writes to", raw: true, judge: judgeDd},
+		"badblocks":  {class: destructive, does: "may overwrite a disk", ops: "KILL...", flags: &flagSet{letters: "wnsv"}},
+		"cryptsetup": {class: destructive, does: "changes encrypted disks", ops: "TEXT..."},
+		"hdparm":     {class: destructive, does: "may change a disk", ops: "KILL..."},
+		"mv":         {class: write, does: "moves files", ops: "FILE... OUT", flags: mvFlags, judge: judgeMv},
+		"cp":         {class: write, does: "copies files", ops: "FILE... OUT", flags: cpFlags, judge: judgeTarget},
+		"ln":         {class: write, does: "links files", ops: "FILE... OUT", flags: lnFlags, judge: judgeTarget},
+		"install":    {class: write, does: "copies files", ops: "FILE... OUT", flags: installFlags, judge: judgeTarget},
+		"touch":      {class: write, does: "creates files, or changes their times", ops: "OUT...", flags: touchFlags},
+		"mkdir":      {class: write, does: "creates folders", ops: "OUT...", flags: mkdirFlags},
+		"mkfifo":     {class: write, does: "creates a pipe", ops: "OUT...", flags: &flagSet{value: "-m --mode"}},
+		"mknod":      {class: write, does: "creates a device", ops: "OUT TEXT...", flags: &flagSet{value: "-m --mode"}},
+		"chmod": {
+			class: write, does: "changes rights", ops: "TEXT OUT...", drop: "--reference", flags: chmodFlags,
+			judge: judgeRecursive,
+		},
+		"chown": {
+			class: write, does: "changes owners", ops: "TEXT OUT...", drop: "--reference", flags: chownFlags,
+			judge: judgeRecursive,
+		},
+		"chgrp": {
+			class: write, does: "changes groups", ops: "TEXT OUT...", drop: "--reference", flags: chgrpFlags,
+			judge: judgeRecursive,
+		},
 		"chattr":        {class: write, does: "changes attributes", ops: "TEXT OUT...", flags: &flagSet{letters: "RVf"}},
 		"setfacl":       {class: write, does: "changes rights", ops: "OUT...", flags: setfaclFlags},
 		"xattr":         {class: write, does: "changes attributes", ops: "TEXT..."},
@@ -56,8 +83,14 @@ func destructiveRows() map[string]spec {
 		"pm2":           {class: write, does: "controls processes", ops: "TEXT..."},
 		"supervisorctl": {class: write, does: "controls processes", ops: "TEXT..."},
 		"passwd":        {class: destructive, does: "changes a password", ops: "TEXT..."},
-		"iptables":      {class: write, does: "changes the firewall", ops: "TEXT...", judge: flushes("-F -X -D -P --flush"), flags: iptablesFlags},
-		"ip6tables":     {class: write, does: "changes the firewall", ops: "TEXT...", judge: flushes("-F -X -D -P --flush"), flags: ip6tablesFlags},
+		"iptables": {
+			class: write, does: "changes the firewall", ops: "TEXT...", judge: flushes("-F -X -D -P --flush"),
+			flags: iptablesFlags,
+		},
+		"ip6tables": {
+			class: write, does: "changes the firewall", ops: "TEXT...", judge: flushes("-F -X -D -P --flush"),
+			flags: ip6tablesFlags,
+		},
 	}
 }
 
@@ -94,10 +127,11 @@ var wipefsFlags = &flagSet{
 
 var mvFlags = &flagSet{
 	letters: "bfinTuvZ",
-	alone:   "--force --interactive --no-clobber --no-target-directory --verbose --strip-trailing-slashes --exchange --version --help",
-	value:   "--backup? --update?",
-	text:    "-S --suffix",
-	target:  "-t --target-directory",
+	alone: "--force --interactive --no-clobber --no-target-directory --verbose --strip-trailing-slashes --exchange " +
+		"--version --help",
+	value:  "--backup? --update?",
+	text:   "-S --suffix",
+	target: "-t --target-directory",
 }
 
 var cpFlags = &flagSet{
@@ -111,10 +145,11 @@ var cpFlags = &flagSet{
 
 var lnFlags = &flagSet{
 	letters: "bdFfiLnPrsTv",
-	alone:   "--directory --force --interactive --logical --no-dereference --physical --relative --symbolic --no-target-directory --verbose",
-	value:   "--backup?",
-	text:    "-S --suffix",
-	target:  "-t --target-directory",
+	alone: "--directory --force --interactive --logical --no-dereference --physical --relative --symbolic " +
+		"--no-target-directory --verbose",
+	value:  "--backup?",
+	text:   "-S --suffix",
+	target: "-t --target-directory",
 }
 
 var installFlags = &flagSet{
@@ -148,15 +183,17 @@ var chmodFlags = &flagSet{
 
 var chownFlags = &flagSet{
 	letters: "cfhvRHLP",
-	alone:   "--changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --recursive",
-	value:   "--from",
-	reads:   "--reference",
+	alone: "--changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root " +
+		"--recursive",
+	value: "--from",
+	reads: "--reference",
 }
 
 var chgrpFlags = &flagSet{
 	letters: "cfhvRHLP",
-	alone:   "--changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root --recursive",
-	reads:   "--reference",
+	alone: "--changes --silent --quiet --verbose --dereference --no-dereference --no-preserve-root --preserve-root " +
+		"--recursive",
+	reads: "--reference",
 }
 
 var setfaclFlags = &flagSet{
@@ -318,7 +355,8 @@ func (c *call) lands() {
 		return
 	}
 	target := c.Writes[len(c.Writes)-1]
-	inside := len(c.Reads) > 1 || c.has("-t", "--target-directory") || strings.HasSuffix(target, "/") || target == "." || target == ".." || strings.HasSuffix(target, "/.")
+	inside := len(c.Reads) > 1 || c.has("-t", "--target-directory") || strings.HasSuffix(target, "/") || target == "." ||
+		target == ".." || strings.HasSuffix(target, "/.")
 	c.Lands = &Landing{
 		Sources: slices.Clone(c.Reads), Target: target, Inside: inside && !c.has("-T", "--no-target-directory"),
 		Deep: c.name == "mv" || c.has("-r", "-R", "-a", "--recursive", "--archive"),

@@ -26,7 +26,11 @@ var exactOptions = sync.OnceValue(func() map[string][]exactOption {
 			out[name] = append(out[name], o)
 		}
 	}
-	for name, of := range map[string]string{"g++": "gcc", "cc": "gcc", "c++": "gcc", "gfortran": "gcc", "cpp": "gcc", "clang++": "clang", "clang-cl": "clang", "pip": "pip3", "bunx": "bun", "nodejs": "node", "python": "python3", "luajit": "lua", "gtar": "tar", "npm-run": "npm", "pnpx": "pnpm", "7za": "7z", "7zz": "7z"} {
+	for name, of := range map[string]string{
+		"g++": "gcc", "cc": "gcc", "c++": "gcc", "gfortran": "gcc", "cpp": "gcc",
+		"clang++": "clang", "clang-cl": "clang", "pip": "pip3", "bunx": "bun", "nodejs": "node", "python": "python3",
+		"luajit": "lua", "gtar": "tar", "npm-run": "npm", "pnpx": "pnpm", "7za": "7z", "7zz": "7z",
+	} {
 		out[name] = out[of]
 	}
 	for name, options := range maps.Clone(out) {
@@ -109,7 +113,8 @@ func (c *call) buildsElsewhere() {
 			name = value
 		}
 		at := absolute(name, c.env.Dir)
-		if !strings.HasPrefix(name, "-") && !slices.ContainsFunc(c.env.World.Roots(), func(root string) bool { return at == root || strings.HasPrefix(at, root+"/") }) {
+		if !strings.HasPrefix(name, "-") && !slices.ContainsFunc(c.env.World.Roots(),
+			func(root string) bool { return at == root || strings.HasPrefix(at, root+"/") }) {
 			c.exact("cmake builds outside of the working folders")
 		}
 	}
@@ -126,7 +131,8 @@ var interpreters = set(strings.Fields("node nodejs tsx ts-node python python3 ru
 // beforeScript is the number of words before the script's own. A word behind a flag may be that flag's value.
 func beforeScript(args []Word) int {
 	for i, w := range args {
-		if !strings.HasPrefix(w.Text, "-") && (i == 0 || args[i-1].Text == "-jar" || !strings.HasPrefix(args[i-1].Text, "-") || strings.Contains(w.Text, ".") && i+1 < len(args) && !strings.HasPrefix(args[i+1].Text, "-")) {
+		if !strings.HasPrefix(w.Text, "-") && (i == 0 || args[i-1].Text == "-jar" || !strings.HasPrefix(args[i-1].Text,
+			"-") || strings.Contains(w.Text, ".") && i+1 < len(args) && !strings.HasPrefix(args[i+1].Text, "-")) {
 			return i
 		}
 	}
@@ -134,7 +140,9 @@ func beforeScript(args []Word) int {
 }
 
 // composeVerbs are the subcommands of docker compose. The options before them are its own.
-var composeVerbs = set(strings.Fields(`attach build commit config cp create down events exec export images kill logs ls pause port ps pull push
+var composeVerbs = set(
+	strings.Fields(
+		`attach build commit config cp create down events exec export images kill logs ls pause port ps pull push
 	restart rm run scale start stats stop top unpause up version wait watch`))
 
 func beforeVerb(args []Word) int {
@@ -147,8 +155,11 @@ func beforeVerb(args []Word) int {
 // oneDash are programs whose long options have one dash, so that their letters are never joined; whole are those
 // that take no shortened long options.
 var (
-	oneDash = set(strings.Fields("go gofmt gcc g++ cc c++ gfortran cpp clang clang++ clang-cl mvn mvnw ant gradle gradlew terraform protoc dotnet tsc rustc kotlinc scalac 7z 7za 7zz ruby perl php java javac ld pandoc latexmk pdflatex xelatex lualatex openssl dot sqlite3 clang-tidy clang-format"))
-	whole   = set(strings.Fields("go gofmt jest vitest mocha eslint prettier tsc docker docker-compose podman kubectl helm aws gh dotnet cargo rustc terraform uv ruff pnpm yarn bun deno"))
+	oneDash = set(strings.Fields("go gofmt gcc g++ cc c++ gfortran cpp clang clang++ clang-cl mvn mvnw ant gradle " +
+		"gradlew terraform protoc dotnet tsc rustc kotlinc scalac 7z 7za 7zz ruby perl php java javac ld pandoc latexmk " +
+		"pdflatex xelatex lualatex openssl dot sqlite3 clang-tidy clang-format"))
+	whole = set(strings.Fields("go gofmt jest vitest mocha eslint prettier tsc docker docker-compose podman kubectl " +
+		"helm aws gh dotnet cargo rustc terraform uv ruff pnpm yarn bun deno"))
 )
 
 func (c *call) exactWord(options []exactOption, i int, w Word, oneDash, whole bool) {
@@ -232,14 +243,16 @@ func (c *call) oneAddress() {
 		switch f.name {
 		case "-H", "--header", "--proxy-header":
 			lower := strings.ToLower(v)
-			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.HasPrefix(lower, "host") || strings.HasPrefix(lower, ":")
+			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.HasPrefix(lower, "host") || strings.HasPrefix(lower,
+				":")
 		case "-b", "--cookie":
 			c.Literal = c.Literal || !strings.Contains(v, "=")
 		case "-w", "--write-out":
 			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
 		}
 		if contains(curlData, f.name) {
-			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "=@") || strings.Contains(v, "=<") || strings.HasPrefix(v, "<")
+			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "=@") || strings.Contains(v, "=<") ||
+				strings.HasPrefix(v, "<")
 		}
 	}
 	c.Literal = c.Literal || len(c.strange) > 0

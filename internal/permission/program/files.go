@@ -4,48 +4,57 @@ package program
 // than those of macOS and BusyBox; where a letter means another thing there, it is not listed.
 func fileRows() map[string]spec {
 	return map[string]spec{
-		"ls":         {class: list, tame: true, dot: true, ops: "FILE...", flags: lsFlags, judge: judgeLs},
-		"cat":        {class: read, tame: true, ops: "FILE...", flags: catFlags},
-		"tac":        {class: read, tame: true, ops: "FILE...", flags: tacFlags},
-		"head":       {class: read, tame: true, ops: "FILE...", flags: headFlags},
-		"tail":       {class: read, tame: true, ops: "FILE...", flags: tailFlags},
-		"nl":         {class: read, tame: true, ops: "FILE...", flags: nlFlags},
-		"wc":         {class: read, tame: true, ops: "FILE...", judge: filesFrom("--files0-from"), flags: wcFlags},
-		"stat":       {class: list, tame: true, ops: "FILE...", flags: statFlags},
-		"file":       {class: read, ops: "FILE...", flags: fileFlags, judge: judgeFile},
-		"du":         {class: list, tame: true, dot: true, ops: "FILE...", flags: duFlags, judge: judgeDu},
-		"df":         {class: list, tame: true, ops: "FILE...", flags: dfFlags},
-		"tree":       {class: list, dot: true, ops: "DIR...", judge: followers("-l"), flags: treeFlags},
-		"eza":        {class: list, dot: true, ops: "FILE...", flags: ezaFlags},
-		"bat":        {class: read, ops: "FILE...", flags: batFlags, judge: judgeBat},
-		"readlink":   {class: list, tame: true, ops: "FILE...", flags: readlinkFlags},
-		"realpath":   {class: list, tame: true, ops: "FILE...", flags: realpathFlags},
-		"basename":   {class: neutral, tame: true, ops: "TEXT...", flags: basenameFlags},
-		"dirname":    {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{letters: "z", alone: "--zero --version --help"}},
-		"cmp":        {class: read, ops: "FILE FILE TEXT TEXT", tame: true, flags: cmpFlags},
-		"diff":       {class: read, tame: true, ops: "FILE FILE", flags: diffFlags, judge: judgeDiff},
-		"colordiff":  {class: read, ops: "FILE FILE", flags: colordiffFlags, judge: judgeDiff},
-		"sdiff":      {class: read, ops: "FILE FILE", flags: sdiffFlags},
-		"diff3":      {class: read, ops: "FILE FILE FILE", flags: diff3Flags},
-		"comm":       {class: read, ops: "FILE FILE", tame: true, flags: commFlags},
-		"xxd":        {class: read, plain: true, ops: "FILE OUT", flags: xxdFlags},
-		"hexdump":    {class: read, ops: "FILE...", tame: true, flags: hexdumpFlags},
-		"hd":         {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "bcCdovx", value: "-n -s"}},
-		"od":         {class: read, ops: "FILE...", tame: true, flags: odFlags},
-		"strings":    {class: read, ops: "FILE...", tame: true, flags: stringsFlags},
-		"base64":     {class: read, ops: "FILE", tame: true, flags: base64Flags},
-		"base32":     {class: read, ops: "FILE", tame: true, flags: base32Flags},
-		"basenc":     {class: read, ops: "FILE", tame: true, flags: basencFlags},
-		"zcat":       {class: read, ops: "FILE...", flags: &flagSet{letters: "fqvlLVh", alone: "--force --quiet --verbose --version --help"}},
-		"bzcat":      {class: read, ops: "FILE...", flags: &flagSet{letters: "qs", alone: "--quiet --small"}},
-		"xzcat":      {class: read, ops: "FILE...", flags: &flagSet{letters: "qfv", alone: "--quiet --force"}},
-		"zstdcat":    {class: read, ops: "FILE...", flags: &flagSet{letters: "qfv", alone: "--quiet"}},
-		"nm":         {class: read, ops: "FILE...", flags: nmFlags},
-		"objdump":    {class: read, ops: "FILE...", flags: objdumpFlags},
-		"readelf":    {class: read, ops: "FILE...", flags: readelfFlags},
-		"size":       {class: read, ops: "FILE...", flags: sizeFlags},
-		"otool":      {class: read, ops: "FILE...", flags: &flagSet{letters: "afhlLDtdorsvVxS"}},
-		"diffstat":   {class: read, ops: "FILE...", flags: &flagSet{letters: "bcfHKlmqRStuvV", value: "-p -w -n -N", writes: "-o"}},
+		"ls":       {class: list, tame: true, dot: true, ops: "FILE...", flags: lsFlags, judge: judgeLs},
+		"cat":      {class: read, tame: true, ops: "FILE...", flags: catFlags},
+		"tac":      {class: read, tame: true, ops: "FILE...", flags: tacFlags},
+		"head":     {class: read, tame: true, ops: "FILE...", flags: headFlags},
+		"tail":     {class: read, tame: true, ops: "FILE...", flags: tailFlags},
+		"nl":       {class: read, tame: true, ops: "FILE...", flags: nlFlags},
+		"wc":       {class: read, tame: true, ops: "FILE...", judge: filesFrom("--files0-from"), flags: wcFlags},
+		"stat":     {class: list, tame: true, ops: "FILE...", flags: statFlags},
+		"file":     {class: read, ops: "FILE...", flags: fileFlags, judge: judgeFile},
+		"du":       {class: list, tame: true, dot: true, ops: "FILE...", flags: duFlags, judge: judgeDu},
+		"df":       {class: list, tame: true, ops: "FILE...", flags: dfFlags},
+		"tree":     {class: list, dot: true, ops: "DIR...", judge: followers("-l"), flags: treeFlags},
+		"eza":      {class: list, dot: true, ops: "FILE...", flags: ezaFlags},
+		"bat":      {class: read, ops: "FILE...", flags: batFlags, judge: judgeBat},
+		"readlink": {class: list, tame: true, ops: "FILE...", flags: readlinkFlags},
+		"realpath": {class: list, tame: true, ops: "FILE...", flags: realpathFlags},
+		"basename": {class: neutral, tame: true, ops: "TEXT...", flags: basenameFlags},
+		"dirname": {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{
+			letters: "z",
+			alone:   "--zero --version --help",
+		}},
+		"cmp":       {class: read, ops: "FILE FILE TEXT TEXT", tame: true, flags: cmpFlags},
+		"diff":      {class: read, tame: true, ops: "FILE FILE", flags: diffFlags, judge: judgeDiff},
+		"colordiff": {class: read, ops: "FILE FILE", flags: colordiffFlags, judge: judgeDiff},
+		"sdiff":     {class: read, ops: "FILE FILE", flags: sdiffFlags},
+		"diff3":     {class: read, ops: "FILE FILE FILE", flags: diff3Flags},
+		"comm":      {class: read, ops: "FILE FILE", tame: true, flags: commFlags},
+		"xxd":       {class: read, plain: true, ops: "FILE OUT", flags: xxdFlags},
+		"hexdump":   {class: read, ops: "FILE...", tame: true, flags: hexdumpFlags},
+		"hd":        {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "bcCdovx", value: "-n -s"}},
+		"od":        {class: read, ops: "FILE...", tame: true, flags: odFlags},
+		"strings":   {class: read, ops: "FILE...", tame: true, flags: stringsFlags},
+		"base64":    {class: read, ops: "FILE", tame: true, flags: base64Flags},
+		"base32":    {class: read, ops: "FILE", tame: true, flags: base32Flags},
+		"basenc":    {class: read, ops: "FILE", tame: true, flags: basencFlags},
+		"zcat": {class: read, ops: "FILE...", flags: &flagSet{
+			letters: "fqvlLVh",
+			alone:   "--force --quiet --verbose --version --help",
+		}},
+		"bzcat":   {class: read, ops: "FILE...", flags: &flagSet{letters: "qs", alone: "--quiet --small"}},
+		"xzcat":   {class: read, ops: "FILE...", flags: &flagSet{letters: "qfv", alone: "--quiet --force"}},
+		"zstdcat": {class: read, ops: "FILE...", flags: &flagSet{letters: "qfv", alone: "--quiet"}},
+		"nm":      {class: read, ops: "FILE...", flags: nmFlags},
+		"objdump": {class: read, ops: "FILE...", flags: objdumpFlags},
+		"readelf": {class: read, ops: "FILE...", flags: readelfFlags},
+		"size":    {class: read, ops: "FILE...", flags: sizeFlags},
+		"otool":   {class: read, ops: "FILE...", flags: &flagSet{letters: "afhlLDtdorsvVxS"}},
+		"diffstat": {class: read, ops: "FILE...", flags: &flagSet{
+			letters: "bcfHKlmqRStuvV", value: "-p -w -n -N",
+			writes: "-o",
+		}},
 		"shellcheck": {class: read, ops: "FILE...", flags: shellcheckFlags},
 		"pathchk":    {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "pP", alone: "--portability"}},
 		"namei":      {class: list, ops: "FILE...", flags: nameiFlags},
@@ -71,7 +80,8 @@ var lsFlags = &flagSet{
 
 var catFlags = &flagSet{
 	letters: "AbeEnstTuv",
-	alone:   "--show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting --version --help",
+	alone: "--show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting " +
+		"--version --help",
 }
 
 var tacFlags = &flagSet{
@@ -163,7 +173,8 @@ var ezaFlags = &flagSet{
 
 var batFlags = &flagSet{
 	letters: "pnAuf",
-	alone:   "--plain --number --show-all --force-colorization --unbuffered --list-languages --list-themes --version --help",
+	alone: "--plain --number --show-all --force-colorization --unbuffered --list-languages --list-themes --version " +
+		"--help",
 	value: `-l -r -H -m --language --line-range --highlight-line --style --color --decorations --theme --tabs --wrap --terminal-width
 		--paging`,
 	text:    "--file-name",
@@ -172,13 +183,15 @@ var batFlags = &flagSet{
 
 var readlinkFlags = &flagSet{
 	letters: "femnqsvz",
-	alone:   "--canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose --zero --version --help",
+	alone: "--canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose " +
+		"--zero --version --help",
 }
 
 var realpathFlags = &flagSet{
 	letters: "emLPqsz",
-	alone:   "--canonicalize-existing --canonicalize-missing --logical --physical --quiet --strip --no-symlinks --zero --version --help",
-	reads:   "--relative-to --relative-base",
+	alone: "--canonicalize-existing --canonicalize-missing --logical --physical --quiet --strip --no-symlinks --zero " +
+		"--version --help",
+	reads: "--relative-to --relative-base",
 }
 
 var basenameFlags = &flagSet{
@@ -226,7 +239,8 @@ var sdiffFlags = &flagSet{
 
 var diff3Flags = &flagSet{
 	letters: "AaeEimTxX3v",
-	alone:   "--show-all --ed --show-overlap --easy-only --overlap-only --text --strip-trailing-cr --initial-tab --merge --version --help",
+	alone: "--show-all --ed --show-overlap --easy-only --overlap-only --text --strip-trailing-cr --initial-tab " +
+		"--merge --version --help",
 	text:    "-L --label",
 	program: "--diff-program",
 }
@@ -282,8 +296,9 @@ var base32Flags = &flagSet{
 
 var basencFlags = &flagSet{
 	letters: "di",
-	alone:   "--base64 --base64url --base32 --base32hex --base16 --base2msbf --base2lsbf --z85 --decode --ignore-garbage --version --help",
-	value:   "-w --wrap",
+	alone: "--base64 --base64url --base32 --base32hex --base16 --base2msbf --base2lsbf --z85 --decode " +
+		"--ignore-garbage --version --help",
+	value: "-w --wrap",
 }
 
 var nmFlags = &flagSet{
@@ -334,8 +349,9 @@ var getfaclFlags = &flagSet{
 
 var shasumFlags = &flagSet{
 	letters: "bctUpqsw01",
-	alone:   "--binary --check --text --UNIVERSAL --quiet --status --strict --warn --tag --ignore-missing --version --help",
-	value:   "-a --algorithm",
+	alone: "--binary --check --text --UNIVERSAL --quiet --status --strict --warn --tag --ignore-missing" +
+		" --version --help",
+	value: "-a --algorithm",
 }
 
 var cksumFlags = &flagSet{
@@ -353,11 +369,14 @@ func sumRows() map[string]spec {
 		"sha256sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
 		"sha384sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
 		"sha512sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"b2sum":     {class: read, ops: "FILE...", tame: true, flags: &flagSet{with: []*flagSet{sumFlags}, value: "-l --length"}},
-		"shasum":    {class: read, ops: "FILE...", tame: true, flags: shasumFlags},
-		"cksum":     {class: read, ops: "FILE...", tame: true, flags: cksumFlags},
-		"sum":       {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "rs", alone: "--sysv --version --help"}},
-		"md5":       {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "pqrtx", text: "-s"}},
+		"b2sum": {class: read, ops: "FILE...", tame: true, flags: &flagSet{
+			with:  []*flagSet{sumFlags},
+			value: "-l --length",
+		}},
+		"shasum": {class: read, ops: "FILE...", tame: true, flags: shasumFlags},
+		"cksum":  {class: read, ops: "FILE...", tame: true, flags: cksumFlags},
+		"sum":    {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "rs", alone: "--sysv --version --help"}},
+		"md5":    {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "pqrtx", text: "-s"}},
 	}
 }
 

@@ -51,7 +51,8 @@ func judgeFind(c *call) {
 		case w.Text == "-follow":
 			c.refuse(followsLinks + c.name)
 		case slices.Contains(alone, w.Text):
-		case slices.Contains(value, w.Text), slices.Contains(file, w.Text), strings.HasPrefix(w.Text, "-newer") && len(w.Text) == 8:
+		case slices.Contains(value, w.Text), slices.Contains(file, w.Text), strings.HasPrefix(w.Text, "-newer") &&
+			len(w.Text) == 8:
 			i++
 			if i == len(c.args) {
 				c.refuse("find lacks a word after " + w.Text)

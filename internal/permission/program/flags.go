@@ -83,7 +83,10 @@ func (f *flagSet) grammar() *grammar {
 		return &noFlags
 	}
 	f.once.Do(func() {
-		f.parsed = grammar{options: map[string]option{}, number: f.number, oneDash: f.oneDash, joined: f.joined, apart: f.apart}
+		f.parsed = grammar{
+			options: map[string]option{}, number: f.number, oneDash: f.oneDash, joined: f.joined,
+			apart: f.apart,
+		}
 		for _, other := range f.with {
 			g := other.grammar()
 			maps.Copy(f.parsed.options, g.options)
@@ -259,7 +262,10 @@ func (c *call) longFlag(g *grammar, i int) int {
 		name = "-" + strings.TrimLeft(name, "-")
 	}
 	o, ok := g.options[name]
-	if g.joined && !ok && len(name) > 2 && isNumber(name[2:]) && g.options[name[:2]] == (option{name: name[:2], takes: takesValue}) {
+	if g.joined && !ok && len(name) > 2 && isNumber(name[2:]) && g.options[name[:2]] == (option{
+		name:  name[:2],
+		takes: takesValue,
+	}) {
 		return i
 	}
 	if !ok {

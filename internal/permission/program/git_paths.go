@@ -34,8 +34,10 @@ var gitContents = map[string]struct{ with, without string }{
 }
 
 const (
-	gitPatch   = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --check --remerge-diff --dd -m --diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
-	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s --no-patch --compact-summary"
+	gitPatch = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --check --remerge-diff --dd -m " +
+		"--diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
+	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s " +
+		"--no-patch --compact-summary"
 )
 
 // gitReads notes the files whose contents a subcommand prints: its paths and REV:path, else all below.
@@ -54,7 +56,8 @@ func gitReads(c *call) {
 	}
 	with, without := fields(how.with), fields(how.without)
 	patch := c.has(fields(gitPatch)...)
-	quiet := len(with) > 0 && !c.has(with...) && len(c.strange) == 0 && !(c.name == "git cat-file" && !c.has(without...)) ||
+	quiet := len(with) > 0 && !c.has(with...) && len(c.strange) == 0 && !(c.name == "git cat-file" &&
+		!c.has(without...)) ||
 		len(without) > 0 && c.has(without...) && !patch && len(c.strange) == 0
 	if quiet && c.name != "git show" {
 		return
@@ -132,7 +135,8 @@ func ObjectName(end string) bool { return isHash(end) || isName(end) }
 func isName(s string) bool {
 	s = strings.TrimPrefix(s, "^")
 	switch {
-	case s == "", s == "HEAD", s == "@", strings.HasPrefix(s, "-"), strings.HasPrefix(s, "/"), strings.ContainsAny(s, ":*?[\\ "), strings.Contains(s, "^{"):
+	case s == "", s == "HEAD", s == "@", strings.HasPrefix(s, "-"), strings.HasPrefix(s, "/"),
+		strings.ContainsAny(s, ":*?[\\ "), strings.Contains(s, "^{"):
 		return false
 	}
 	return strings.Contains(s, "@{") || !strings.ContainsAny(s, "~^")
@@ -164,7 +168,8 @@ func (c *call) pathspecs() {
 	case "git show", "git diff":
 		c.Tree.Specs = !more
 		c.Tree.Stays = c.name == "git diff" && !c.has("--cached", "--staged", "--merge-base")
-		if c.name == "git show" && c.has("--all", "--tags", "--glob", "--remotes", "--branches", "--bisect", "--reflog", "--walk-reflogs") {
+		if c.name == "git show" && c.has("--all", "--tags", "--glob", "--remotes", "--branches", "--bisect", "--reflog",
+			"--walk-reflogs") {
 			c.Tree.Specs, c.Tree.All = false, true // a tag may name the contents of a file
 		}
 		for _, w := range c.revisions() {
@@ -246,7 +251,8 @@ func (c *call) gitStashed() {
 		}
 	}
 	number := strings.TrimSuffix(strings.TrimPrefix(stash, "stash@{"), "}")
-	if len(c.ops) > 1 || number == "" || len(number)+len("stash@{}") != len(stash) || strings.Trim(number, "0123456789") != "" || c.has("--include-untracked", "--only-untracked", "-u") {
+	if len(c.ops) > 1 || number == "" || len(number)+len("stash@{}") != len(stash) || strings.Trim(number,
+		"0123456789") != "" || c.has("--include-untracked", "--only-untracked", "-u") {
 		return
 	}
 	instead := []string{"diff"}
@@ -276,7 +282,8 @@ func (c *call) gitPaths(ops []Word) (named bool) {
 			c.gitTop(w.Text[strings.LastIndexAny(w.Text, ")/")+1:])
 			return false
 		case ok && !strings.Contains(rev, "/.") && c.dashes < 0 || ok && i < c.dashes:
-			if strings.HasPrefix(file, "0:") || strings.HasPrefix(file, "1:") || strings.HasPrefix(file, "2:") || strings.HasPrefix(file, "3:") {
+			if strings.HasPrefix(file, "0:") || strings.HasPrefix(file, "1:") || strings.HasPrefix(file, "2:") ||
+				strings.HasPrefix(file, "3:") {
 				file = file[2:]
 			}
 			if c.gitTop(strings.TrimLeft(file, ":")); c.name == "git cat-file" || c.name == "git show" || c.name == "git blame" {
@@ -299,7 +306,8 @@ func (c *call) gitTop(file string) {
 		return
 	}
 	c.Tree.Named = append(c.Tree.Named, file)
-	if c.env.World == nil || path.IsAbs(file) || strings.HasPrefix(file, ".") && strings.HasPrefix(strings.TrimLeft(file, "."), "/") {
+	if c.env.World == nil || path.IsAbs(file) || strings.HasPrefix(file, ".") && strings.HasPrefix(strings.TrimLeft(file,
+		"."), "/") {
 		return
 	}
 	for _, root := range c.env.World.Roots() {
@@ -311,7 +319,8 @@ func (c *call) gitTop(file string) {
 
 // revision reports whether a word is plainly a revision and no path.
 func revision(s string) bool {
-	if strings.HasPrefix(s, "HEAD") || s == "@" || strings.ContainsAny(s, "~^@") || strings.Contains(s, "..") && !strings.Contains("/"+s+"/", "/../") {
+	if strings.HasPrefix(s, "HEAD") || s == "@" || strings.ContainsAny(s, "~^@") || strings.Contains(s, "..") &&
+		!strings.Contains("/"+s+"/", "/../") {
 		return true
 	}
 	return len(s) >= 7 && strings.Trim(s, "0123456789abcdef") == ""

@@ -114,7 +114,8 @@ func plainSetting(setting string) bool {
 	key, value, _ := strings.Cut(setting, "=")
 	key = strings.ToLower(key)
 	allowed, ok := plainKeys()[key]
-	if section, name, dotted := strings.Cut(key, "."); !ok && dotted && strings.Trim(name, "abcdefghijklmnopqrstuvwxyz0123456789-.") == "" {
+	if section, name, dotted := strings.Cut(key, "."); !ok && dotted && strings.Trim(name,
+		"abcdefghijklmnopqrstuvwxyz0123456789-.") == "" {
 		allowed, ok = plainKeys()[section+".*"]
 	}
 	if !ok {

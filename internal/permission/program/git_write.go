@@ -22,35 +22,77 @@ func gitWriting() map[string]spec {
 	remote := clone.judge
 	clone.judge = func(c *call) { remote(c); gitClone(c) }
 	rows := map[string]spec{
-		"add":               does("adds to the index", &flagSet{letters: "pieuAfnv"}),
-		"commit":            does("records a commit", gitCommitFlags),
-		"am":                {class: write, does: "applies patches and commits", ops: "TEXT...", flags: &flagSet{script: "--exec"}, judge: gitApplies},
-		"apply":             {class: write, does: "changes files", ops: "TEXT...", flags: &flagSet{value: "-p"}, judge: gitApplies},
-		"merge":             does("merges into the branch", &flagSet{value: "-s -X -S?", text: "-m", reads: "-F"}),
-		"init":              {class: write, does: "creates a repository", ops: "TEXT...", flags: &flagSet{unsafeValue: "--template"}, judge: gitInit},
-		"format-patch":      {class: write, does: "writes files", ops: "TEXT...", flags: gitFormatPatchFlags, adds: "--no-signature", judge: gitFormatPatch},
-		"archive":           does("packs files, by programs of the configuration", gitArchiveFlags),
-		"worktree":          {class: write, does: "changes the worktrees", raw: true, judge: gitWorktree},
-		"switch":            {class: write, does: "switches the working files", ops: "TEXT...", flags: gitSwitchFlags, judge: gitSwitch},
-		"difftool":          does("runs a program", &flagSet{letters: "yd", value: "-t --tool", script: "-x --extcmd"}),
-		"rebase":            does("rewrites commits", &flagSet{letters: "i", value: "-s -X --onto", script: "-x --exec"}),
-		"send-email":        does("sends mail", &flagSet{script: "--sendmail-cmd --to-cmd --cc-cmd", program: "--smtp-server"}),
-		"checkout-index":    {class: write, does: "writes files", ops: "TEXT...", flags: &flagSet{letters: "fa", text: "--prefix"}, judge: gitPrefix},
-		"mv":                {class: write, does: "moves files", ops: "TEXT...", flags: &flagSet{letters: "fknv"}, judge: gitMoves},
-		"bundle":            {class: write, does: "writes a file", ops: "TEXT...", flags: &flagSet{letters: "q"}, judge: gitBundle},
-		"fast-export":       does("may write files", &flagSet{writes: "--export-marks", reads: "--import-marks --import-marks-if-exists"}),
-		"bugreport":         does("writes a report", &flagSet{target: "-o --output-directory"}),
-		"diagnose":          does("writes an archive", &flagSet{target: "-o --output-directory"}),
-		"update-ref":        {class: write, does: "changes references", ops: "TEXT...", flags: gitUpdateRefFlags, judge: gitUpdateRef},
-		"fetch":             reaches("fetches from a remote machine", gitFetchFlags),
-		"pull":              reaches("fetches and merges", &flagSet{text: "-o", program: "--upload-pack"}),
-		"clone":             clone,
-		"push":              push,
-		"checkout":          checkout,
-		"stash":             stash,
-		"reset":             {class: write, does: "moves the branch or the index", ops: "TEXT...", flags: gitResetFlags, judge: gitReset},
-		"clean":             {class: destructive, does: "removes files that git does not know", ops: "TEXT...", flags: gitCleanFlags, judge: gitClean},
-		"restore":           {class: destructive, does: "overwrites changes in the working files", ops: "TEXT...", flags: gitRestoreFlags, judge: gitRestore},
+		"add":    does("adds to the index", &flagSet{letters: "pieuAfnv"}),
+		"commit": does("records a commit", gitCommitFlags),
+		"am": {
+			class: write, does: "applies patches and commits", ops: "TEXT...",
+			flags: &flagSet{script: "--exec"}, judge: gitApplies,
+		},
+		"apply": {
+			class: write, does: "changes files", ops: "TEXT...", flags: &flagSet{value: "-p"},
+			judge: gitApplies,
+		},
+		"merge": does("merges into the branch", &flagSet{value: "-s -X -S?", text: "-m", reads: "-F"}),
+		"init": {
+			class: write, does: "creates a repository", ops: "TEXT...",
+			flags: &flagSet{unsafeValue: "--template"}, judge: gitInit,
+		},
+		"format-patch": {
+			class: write, does: "writes files", ops: "TEXT...", flags: gitFormatPatchFlags,
+			adds: "--no-signature", judge: gitFormatPatch,
+		},
+		"archive":  does("packs files, by programs of the configuration", gitArchiveFlags),
+		"worktree": {class: write, does: "changes the worktrees", raw: true, judge: gitWorktree},
+		"switch": {
+			class: write, does: "switches the working files", ops: "TEXT...", flags: gitSwitchFlags,
+			judge: gitSwitch,
+		},
+		"difftool": does("runs a program", &flagSet{letters: "yd", value: "-t --tool", script: "-x --extcmd"}),
+		"rebase":   does("rewrites commits", &flagSet{letters: "i", value: "-s -X --onto", script: "-x --exec"}),
+		"send-email": does("sends mail", &flagSet{
+			script:  "--sendmail-cmd --to-cmd --cc-cmd",
+			program: "--smtp-server",
+		}),
+		"checkout-index": {class: write, does: "writes files", ops: "TEXT...", flags: &flagSet{
+			letters: "fa",
+			text:    "--prefix",
+		}, judge: gitPrefix},
+		"mv": {
+			class: write, does: "moves files", ops: "TEXT...", flags: &flagSet{letters: "fknv"},
+			judge: gitMoves,
+		},
+		"bundle": {
+			class: write, does: "writes a file", ops: "TEXT...", flags: &flagSet{letters: "q"},
+			judge: gitBundle,
+		},
+		"fast-export": does("may write files", &flagSet{
+			writes: "--export-marks",
+			reads:  "--import-marks --import-marks-if-exists",
+		}),
+		"bugreport": does("writes a report", &flagSet{target: "-o --output-directory"}),
+		"diagnose":  does("writes an archive", &flagSet{target: "-o --output-directory"}),
+		"update-ref": {
+			class: write, does: "changes references", ops: "TEXT...", flags: gitUpdateRefFlags,
+			judge: gitUpdateRef,
+		},
+		"fetch":    reaches("fetches from a remote machine", gitFetchFlags),
+		"pull":     reaches("fetches and merges", &flagSet{text: "-o", program: "--upload-pack"}),
+		"clone":    clone,
+		"push":     push,
+		"checkout": checkout,
+		"stash":    stash,
+		"reset": {
+			class: write, does: "moves the branch or the index", ops: "TEXT...", flags: gitResetFlags,
+			judge: gitReset,
+		},
+		"clean": {
+			class: destructive, does: "removes files that git does not know", ops: "TEXT...",
+			flags: gitCleanFlags, judge: gitClean,
+		},
+		"restore": {
+			class: destructive, does: "overwrites changes in the working files", ops: "TEXT...",
+			flags: gitRestoreFlags, judge: gitRestore,
+		},
 		"rm":                {class: destructive, does: "removes files", ops: "KILL...", flags: gitRmFlags},
 		"filter-branch":     destroys("rewrites the history", gitFilterBranchFlags),
 		"filter-repo":       destroys("rewrites the history", nil),
@@ -234,7 +276,8 @@ var gitRmFlags = &flagSet{
 var gitFilterBranchFlags = &flagSet{
 	letters: "f",
 	reads:   "-d --subdirectory-filter",
-	script:  "--env-filter --tree-filter --index-filter --msg-filter --commit-filter --tag-name-filter --parent-filter --setup",
+	script: "--env-filter --tree-filter --index-filter --msg-filter --commit-filter --tag-name-filter --parent-filter " +
+		"--setup",
 }
 
 var gitGcFlags = &flagSet{
@@ -248,12 +291,13 @@ var gitFormatPatchFlags = &flagSet{
 	letters: "nNkqs",
 	alone: `--stdout --numbered --no-numbered --keep-subject --signoff --zero-commit --quiet --no-signature --no-attach --no-thread
 		--no-cover-letter --no-base --no-to --no-cc`,
-	value:       "-v --reroll-count --start-number --subject-prefix --filename-max-length --creation-factor",
-	unsafe:      "--cover-letter --progress --ignore-if-in-upstream",
-	unsafeValue: "--rfc? --attach? --inline? --signature --in-reply-to --to --cc --from? --thread? --interdiff --range-diff --base --suffix --encode-email-headers",
-	target:      "-o --output-directory",
-	exact:       "--signature-file --to-cmd --cc-cmd",
-	writes:      "--output",
+	value:  "-v --reroll-count --start-number --subject-prefix --filename-max-length --creation-factor",
+	unsafe: "--cover-letter --progress --ignore-if-in-upstream",
+	unsafeValue: "--rfc? --attach? --inline? --signature --in-reply-to --to --cc --from? --thread? --interdiff " +
+		"--range-diff --base --suffix --encode-email-headers",
+	target: "-o --output-directory",
+	exact:  "--signature-file --to-cmd --cc-cmd",
+	writes: "--output",
 }
 
 // gitFormatPatch: to its output it writes no file. The safe form goes without a signature, which settings of the

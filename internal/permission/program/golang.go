@@ -24,8 +24,14 @@ func goRows() map[string]spec {
 	rows := map[string]spec{
 		"go":         {class: neutral, raw: true, judge: verbs("-C --C -chdir")},
 		"go version": {class: neutral, ops: "FILE...", flags: &flagSet{oneDash: true, alone: "-m -v -json"}},
-		"go env":     {class: neutral, ops: "TEXT...", flags: &flagSet{oneDash: true, alone: "-json -changed", unsafe: "-w -u"}},
-		"go list":    {class: list, ops: "TEXT...", flags: &flagSet{with: []*flagSet{goListFlags}, oneDash: true}, judge: goModules},
+		"go env": {class: neutral, ops: "TEXT...", flags: &flagSet{
+			oneDash: true, alone: "-json -changed",
+			unsafe: "-w -u",
+		}},
+		"go list": {
+			class: list, ops: "TEXT...", flags: &flagSet{with: []*flagSet{goListFlags}, oneDash: true},
+			judge: goModules,
+		},
 		"go doc": {class: read, ops: "TEXT TEXT", judge: goFolders, flags: &flagSet{
 			oneDash:     true,
 			alone:       "-all -c -cmd -short -src -u -ex",
@@ -38,18 +44,30 @@ func goRows() map[string]spec {
 		"go mod verify": {class: read, flags: &flagSet{oneDash: true}},
 		"go mod edit":   {class: write, does: "changes go.mod", ops: "FILE", flags: goModEditFlags, judge: goModEdit},
 		"go work edit":  {class: write, does: "changes go.work", ops: "FILE", flags: goWorkEditFlags, judge: goModEdit},
-		"go tool":       {class: write, does: "runs a tool", plain: true, ops: "TEXT...", flags: &flagSet{oneDash: true, alone: "-n"}, judge: goTool},
-		"go vet":        {class: write, does: "builds what it looks at, with cgo", ops: "TEXT...", flags: goVetFlags},
-		"go build":      {class: write, does: "builds", ops: "TEXT...", flags: goBuildFlags},
-		"go test":       {class: write, does: "builds and runs code of the project", ops: "TEXT...", flags: goTestFlags},
-		"go run":        {class: write, does: "builds and runs code", ops: "TEXT...", plain: true, flags: goRunFlags},
-		"gofmt":         {class: read, ops: "FILE...", flags: gofmtFlags, judge: judgeGofmt},
-		"goimports":     {class: write, does: "runs the go command, and may change files", ops: "FILE...", flags: &flagSet{oneDash: true}},
-		"gofumpt":       {class: write, does: "runs the go command, and may change files", ops: "FILE...", judge: asks("-version|--version"), flags: gofumptFlags},
-		"gopls":         {class: write, does: "runs the go command", ops: "TEXT...", judge: asks("version")},
-		"dlv":           {class: write, does: "runs code under a debugger", ops: "TEXT...", judge: asks("version")},
-		"golangci-lint": {class: write, does: "runs what its configuration says", ops: "TEXT...", judge: asks("--version|version")},
-		"staticcheck":   {class: write, does: "builds what it looks at", ops: "TEXT...", judge: asks("-version")},
+		"go tool": {class: write, does: "runs a tool", plain: true, ops: "TEXT...", flags: &flagSet{
+			oneDash: true,
+			alone:   "-n",
+		}, judge: goTool},
+		"go vet":   {class: write, does: "builds what it looks at, with cgo", ops: "TEXT...", flags: goVetFlags},
+		"go build": {class: write, does: "builds", ops: "TEXT...", flags: goBuildFlags},
+		"go test":  {class: write, does: "builds and runs code of the project", ops: "TEXT...", flags: goTestFlags},
+		"go run":   {class: write, does: "builds and runs code", ops: "TEXT...", plain: true, flags: goRunFlags},
+		"gofmt":    {class: read, ops: "FILE...", flags: gofmtFlags, judge: judgeGofmt},
+		"goimports": {
+			class: write, does: "runs the go command, and may change files", ops: "FILE...",
+			flags: &flagSet{oneDash: true},
+		},
+		"gofumpt": {
+			class: write, does: "runs the go command, and may change files", ops: "FILE...",
+			judge: asks("-version|--version"), flags: gofumptFlags,
+		},
+		"gopls": {class: write, does: "runs the go command", ops: "TEXT...", judge: asks("version")},
+		"dlv":   {class: write, does: "runs code under a debugger", ops: "TEXT...", judge: asks("version")},
+		"golangci-lint": {
+			class: write, does: "runs what its configuration says", ops: "TEXT...",
+			judge: asks("--version|version"),
+		},
+		"staticcheck": {class: write, does: "builds what it looks at", ops: "TEXT...", judge: asks("-version")},
 	}
 	for verb, does := range perLine(`
 		fmt          : changes files

@@ -56,7 +56,8 @@ func TestTheTableAgreesWithTheHelpOfThePrograms(t *testing.T) {
 			n++
 			reason := helpDiffers[name+" "+h.name]
 			if differs(o, h) && reason == "" {
-				t.Errorf("%s %s: the table has value=%v optional=%v, --help value=%v optional=%v: %s", name, h.name, o.takes != takesNothing, o.optional, h.value, h.optional, h.line)
+				t.Errorf("%s %s: the table has value=%v optional=%v, --help value=%v optional=%v: %s", name, h.name,
+					o.takes != takesNothing, o.optional, h.value, h.optional, h.line)
 			}
 		}
 		if n == 0 {
@@ -86,14 +87,17 @@ type helpFlag struct {
 
 var helpLine = regexp.MustCompile(`^ {1,8}(-\S.*?)(?:  +.*|\t.*)?$`)
 
-// helpOf reads the flags out of the lines of --help that begin with one. A short flag has the value of the long one that
-// stands beside it; where that may be missing, it is left out: whether its value must be attached is not said.
+// helpOf reads the flags out of the lines of --help that begin with one. A short flag has the value of the long one
+// that stands beside it; where that may be missing, it is left out: whether its value must be attached is not said.
 func helpOf(t *testing.T, file string) []helpFlag {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
 	cmd := exec.CommandContext(ctx, file, "--help")
-	cmd.Dir, cmd.Env = t.TempDir(), []string{"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C", "TERM=dumb", "COLUMNS=200"}
+	cmd.Dir, cmd.Env = t.TempDir(), []string{
+		"PATH=/usr/bin:/bin", "HOME=/nonexistent", "LC_ALL=C", "TERM=dumb",
+		"COLUMNS=200",
+	}
 	text, _ := cmd.CombinedOutput()
 	var out []helpFlag
 	for line := range strings.Lines(string(text)) {

@@ -109,8 +109,10 @@ func (c *call) gitSetting(s string) {
 	case strings.HasPrefix(key, "alias.") && !shell:
 		words := append([]Word{{Text: "git"}}, split(Word{Text: value})...)
 		c.Inner = append(c.Inner, words)
-	case shell, strings.HasSuffix(key, "command"), strings.HasSuffix(key, "pager"), strings.HasSuffix(key, "editor"), strings.HasSuffix(key, "fsmonitor"),
-		strings.HasSuffix(key, "textconv"), strings.HasSuffix(key, "external"), strings.HasSuffix(key, "helper"), strings.HasSuffix(key, "program"), strings.HasSuffix(key, ".cmd"),
+	case shell, strings.HasSuffix(key, "command"), strings.HasSuffix(key, "pager"), strings.HasSuffix(key, "editor"),
+		strings.HasSuffix(key, "fsmonitor"),
+		strings.HasSuffix(key, "textconv"), strings.HasSuffix(key, "external"), strings.HasSuffix(key, "helper"),
+		strings.HasSuffix(key, "program"), strings.HasSuffix(key, ".cmd"),
 		strings.HasPrefix(key, "pager."), strings.HasSuffix(key, "askpass"), strings.HasPrefix(key, "filter."):
 		if value != "" && value != "true" && value != "false" {
 			c.Script = append(c.Script, value)
@@ -148,7 +150,8 @@ func (c *call) gitVerb(i int) {
 	}
 }
 
-// fitPathspecs takes the flags of git itself, which stand before args[verb], to the facts about a subcommand's pathspecs.
+// fitPathspecs takes the flags of git itself, which stand before args[verb], to the facts about a subcommand's
+// pathspecs.
 func (c *call) fitPathspecs(sub *call, verb int) {
 	if sub.Tree == nil {
 		return
@@ -156,7 +159,8 @@ func (c *call) fitPathspecs(sub *call, verb int) {
 	var own []string
 	for _, w := range c.args[:verb] {
 		if strings.HasSuffix(w.Text, "-pathspecs") {
-			sub.Tree.Specs, sub.Tree.Except, sub.Tree.All = false, nil, sub.Tree.Past // they change the meaning of those that would be added
+			// they change the meaning of those that would be added
+			sub.Tree.Specs, sub.Tree.Except, sub.Tree.All = false, nil, sub.Tree.Past
 		}
 		own = append(own, w.Text)
 	}
@@ -208,7 +212,8 @@ func (c *call) merge(u Use) {
 // gitFormat: some placeholders run the program that checks signatures.
 func gitFormat(c *call) {
 	for _, f := range c.flags {
-		if (f.name == "--pretty" || f.name == "--format") && (strings.Contains(f.value.Text, "%G") || strings.Contains(f.value.Text, "signature") || f.value.Unknown) {
+		if (f.name == "--pretty" || f.name == "--format") && (strings.Contains(f.value.Text, "%G") ||
+			strings.Contains(f.value.Text, "signature") || f.value.Unknown) {
 			c.exact("the format shows signatures, which git has a program check")
 		}
 	}
@@ -294,7 +299,8 @@ func gitConfig(c *call) {
 	if len(c.ops) > 1 {
 		c.Class, c.Reason = write, "git config with a value changes the configuration"
 	}
-	if len(c.ops) > 0 && slices.Contains([]string{"set", "unset", "edit", "rename-section", "remove-section"}, c.ops[0].Text) {
+	if len(c.ops) > 0 && slices.Contains([]string{"set", "unset", "edit", "rename-section", "remove-section"},
+		c.ops[0].Text) {
 		c.Class, c.Reason = write, "git config "+c.ops[0].Text+" changes the configuration"
 	}
 	if !c.Class.ReadOnly() && !c.has("--global", "--system", "-f", "--file", "--blob") {
@@ -318,7 +324,10 @@ func gitValues(c *call) {
 		key = c.ops[0].Text
 	}
 	section, name, _ := strings.Cut(strings.ToLower(key), ".")
-	plain := slices.Contains([]string{"user", "core", "init", "branch", "pull", "push", "color", "commit", "merge", "rebase", "diff", "log"}, section) &&
+	plain := slices.Contains([]string{
+		"user", "core", "init", "branch", "pull", "push", "color", "commit", "merge",
+		"rebase", "diff", "log",
+	}, section) &&
 		!strings.Contains(name, "pass") && !strings.Contains(name, "token")
 	c.GitValues = !c.has("--name-only") && (patterns || !plain)
 }

@@ -65,7 +65,9 @@ func judgePs(c *call) {
 			}
 		case strings.HasPrefix(t, "--"):
 			name, value, _ := strings.Cut(t, "=")
-			if !strings.Contains(" --forest --headers --no-headers --cumulative --deselect --pid --ppid --sort --format --user --User --group --tty --sid --cols --columns --rows --lines --width --version --help --info ", " "+name+" ") {
+			if !strings.Contains(" --forest --headers --no-headers --cumulative --deselect --pid --ppid --sort --format "+
+				"--user --User --group --tty --sid --cols --columns --rows --lines --width --version --help --info ", " "+name+
+				" ") {
 				c.refuse("the flag " + name + " of ps is not known to be read-only")
 			}
 			if name == "--format" && showsEnvironment(value) {
@@ -89,7 +91,8 @@ func (c *call) psFallsBack() {
 	for i, w := range c.args {
 		letters, dashed := strings.CutPrefix(w.Text, "-")
 		switch {
-		case i > 0 && (c.args[i-1].Text == "--sort" || psFormat(c.args[i-1].Text) && c.args[i-1].Text[0] == '-'), isNumber(w.Text):
+		case i > 0 && (c.args[i-1].Text == "--sort" || psFormat(c.args[i-1].Text) && c.args[i-1].Text[0] == '-'),
+			isNumber(w.Text):
 			continue
 		case !dashed:
 			plain = false
@@ -122,7 +125,8 @@ func psFormat(t string) bool {
 // psValue reports whether the next word is a value.
 func psValue(t string) bool {
 	switch t {
-	case "--pid", "--ppid", "--sort", "--format", "--user", "--User", "--group", "--tty", "--sid", "--cols", "--columns", "--rows", "--lines", "--width":
+	case "--pid", "--ppid", "--sort", "--format", "--user", "--User", "--group", "--tty", "--sid", "--cols", "--columns",
+		"--rows", "--lines", "--width":
 		return true
 	}
 	if len(t) < 2 || strings.HasPrefix(t, "--") {
@@ -185,7 +189,8 @@ func judgeIp(c *call) {
 	at := 0
 	for at < len(c.args) && strings.HasPrefix(c.args[at].Text, "-") {
 		switch c.args[at].Text {
-		case "-4", "-6", "-br", "-brief", "-c", "-color", "-color=auto", "-color=never", "-j", "-json", "-p", "-pretty", "-s", "-stats", "-statistics", "-d", "-details", "-o", "-oneline", "-h", "-human", "-V":
+		case "-4", "-6", "-br", "-brief", "-c", "-color", "-color=auto", "-color=never", "-j", "-json", "-p", "-pretty",
+			"-s", "-stats", "-statistics", "-d", "-details", "-o", "-oneline", "-h", "-human", "-V":
 		default:
 			return
 		}
@@ -205,7 +210,8 @@ func judgeIp(c *call) {
 	default:
 		return
 	}
-	if len(rest) == 1 || rest[1].Text == "show" || rest[1].Text == "list" || rest[1].Text == "ls" || rest[0].Text[0] == 'r' && rest[1].Text == "get" {
+	if len(rest) == 1 || rest[1].Text == "show" || rest[1].Text == "list" || rest[1].Text == "ls" ||
+		rest[0].Text[0] == 'r' && rest[1].Text == "get" {
 		c.Class, c.Reason = list, ""
 	}
 }
@@ -255,9 +261,12 @@ func judgePrintenv(c *call) {
 // plainVariable reports whether a variable is one that commonly holds no secret.
 func plainVariable(name string) bool {
 	switch name {
-	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ", "EDITOR", "VISUAL", "PAGER",
-		"HOSTNAME", "TMPDIR", "DISPLAY", "SHLVL", "COLUMNS", "LINES", "GOPATH", "GOROOT", "GOBIN", "GOOS", "GOARCH", "GOFLAGS", "JAVA_HOME", "NODE_ENV",
-		"VIRTUAL_ENV", "CONDA_PREFIX", "NVM_DIR", "CARGO_HOME", "RUSTUP_HOME", "CI", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MANPATH":
+	case "PATH", "HOME", "USER", "LOGNAME", "SHELL", "PWD", "OLDPWD", "LANG", "LANGUAGE", "TERM", "COLORTERM", "TZ",
+		"EDITOR", "VISUAL", "PAGER",
+		"HOSTNAME", "TMPDIR", "DISPLAY", "SHLVL", "COLUMNS", "LINES", "GOPATH", "GOROOT", "GOBIN", "GOOS", "GOARCH",
+		"GOFLAGS", "JAVA_HOME", "NODE_ENV",
+		"VIRTUAL_ENV", "CONDA_PREFIX", "NVM_DIR", "CARGO_HOME", "RUSTUP_HOME", "CI", "XDG_CONFIG_HOME", "XDG_DATA_HOME",
+		"XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_RUNTIME_DIR", "MANPATH":
 		return true
 	}
 	return strings.HasPrefix(name, "LC_")
@@ -290,7 +299,8 @@ func judgeMount(c *call) {
 // judgeSystemctl: the subcommands that print.
 func judgeSystemctl(c *call) {
 	for _, w := range c.args {
-		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-H") || strings.HasPrefix(w.Text, "--host") || strings.HasPrefix(w.Text, "-M") || strings.HasPrefix(w.Text, "--mach") {
+		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "-H") || strings.HasPrefix(w.Text, "--host") ||
+			strings.HasPrefix(w.Text, "-M") || strings.HasPrefix(w.Text, "--mach") {
 			return
 		}
 	}
@@ -307,9 +317,11 @@ func judgeSystemctl(c *call) {
 	switch verb := c.args[i].Text; verb {
 	case "cat", "show":
 		c.systemctlValues(verb, c.systemctlReadOnly())
-	case "status", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files", "list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
+	case "status", "is-active", "is-enabled", "is-failed", "is-system-running", "list-units", "list-unit-files",
+		"list-timers", "list-sockets", "list-dependencies", "list-jobs", "get-default":
 		c.systemctlReadOnly()
-	case "stop", "restart", "kill", "disable", "mask", "isolate", "reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "emergency", "rescue", "clean", "reset-failed", "try-restart", "reload-or-restart":
+	case "stop", "restart", "kill", "disable", "mask", "isolate", "reboot", "poweroff", "halt", "kexec", "suspend",
+		"hibernate", "emergency", "rescue", "clean", "reset-failed", "try-restart", "reload-or-restart":
 		c.destroy("systemctl " + texts(c.args[i:]) + " ends services or the machine")
 	}
 }
@@ -362,7 +374,8 @@ const ssWords = ` dst src sport dport and or not eq ne neq gt lt ge le geq leq =
 // judgeSs: a filter may name a machine, which ss looks up at name servers.
 func judgeSs(c *call) {
 	for _, w := range c.ops {
-		numeric := w.Text != "" && strings.Trim(w.Text, "0123456789abcdefABCDEF.:*/[]%") == "" && strings.ContainsAny(w.Text, "0123456789:*")
+		numeric := w.Text != "" && strings.Trim(w.Text, "0123456789abcdefABCDEF.:*/[]%") == "" && strings.ContainsAny(w.Text,
+			"0123456789:*")
 		port := strings.HasPrefix(w.Text, ":")
 		if w.Unknown || !numeric && !port && !contains(strings.Fields(ssWords), w.Text) {
 			c.refuse("ss may ask name servers for " + w.Text)

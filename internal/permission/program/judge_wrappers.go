@@ -264,7 +264,8 @@ func judgeTmux(c *call) {
 		}
 	}
 	for i, w := range c.args {
-		if i > 0 && (c.args[i-1].Text == "-d" || c.args[i-1].Text == "run-shell" || c.args[i-1].Text == "--") && !strings.HasPrefix(w.Text, "-") {
+		if i > 0 && (c.args[i-1].Text == "-d" || c.args[i-1].Text == "run-shell" || c.args[i-1].Text == "--") &&
+			!strings.HasPrefix(w.Text, "-") {
 			c.Inner = append(c.Inner, c.args[i:])
 		}
 		if i > 0 && strings.HasPrefix(c.args[i-1].Text, "send") {
@@ -274,7 +275,8 @@ func judgeTmux(c *call) {
 }
 
 func judgeScreen(c *call) {
-	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-ls" || c.args[0].Text == "-list" || c.args[0].Text == "-v") {
+	if len(c.args) == 1 && !c.args[0].Unknown && (c.args[0].Text == "-ls" || c.args[0].Text == "-list" ||
+		c.args[0].Text == "-v") {
 		c.Class, c.Reason = list, ""
 		return
 	}
@@ -283,7 +285,8 @@ func judgeScreen(c *call) {
 		if strings.Contains(w.Text, " ") || w.Unknown {
 			c.script(w)
 		}
-		if i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && !strings.HasPrefix(w.Text, "-") || i > 1 && strings.HasPrefix(c.args[i-2].Text, "-") {
+		if i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && !strings.HasPrefix(w.Text, "-") || i > 1 &&
+			strings.HasPrefix(c.args[i-2].Text, "-") {
 			c.Inner = append(c.Inner, c.args[i:])
 		}
 	}

@@ -20,56 +20,88 @@ func languageRows() map[string]spec {
 		"npm query":      {class: list, ops: "TEXT", flags: &flagSet{letters: "g", alone: "--global"}},
 		"npm pkg get":    {class: read, ops: "TEXT...", flags: &flagSet{alone: "--json"}},
 		"npm config get": {class: read, ops: "TEXT", judge: npmConfig},
-		"npm run":        {class: write, does: "runs a script of the project", ops: "TEXT...", flags: npmRunFlags, judge: npmRun},
-		"npm exec":       {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("npm exec runs a program"), flags: npmExecFlags},
-		"npx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: npxFlags, judge: judgeNpx},
-		"bunx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("bunx runs a program"), flags: bunxFlags},
-		"pnpx":           {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("pnpx runs a program")},
-		"uvx":            {class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", judge: runsRest("uvx runs a program"), flags: uvxFlags},
-		"pnpm":           {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
-		"yarn":           {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
-		"bun":            {class: write, does: "runs code of the project", raw: true, judge: judgeBun},
-		"deno":           runner("runs code", "--version|-V|--help"),
-		"node":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h", "-r --require --import -C --conditions --loader --env-file")},
-		"python3":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-V|-VV|--help|-h", "-W -X")},
-		"perl":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|-V|--help|-h", "-I")},
-		"ruby":           {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h", "-I -r")},
-		"php":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|-m|--help|-h", "-d -c")},
-		"lua":            {class: write, does: "runs code", raw: true, judge: interpreter("-v", "-l")},
-		"tclsh":          {class: write, does: "runs code", raw: true, judge: interpreter("", "")},
-		"expect":         {class: write, does: "runs code and drives programs", raw: true, judge: interpreter("-v", "")},
-		"osascript":      {class: write, does: "runs code and drives programs", raw: true, judge: interpreter("", "")},
-		"Rscript":        {class: write, does: "runs code", raw: true, judge: interpreter("--version", "")},
-		"ts-node":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
-		"tsx":            {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
-		"pip3":           {class: neutral, raw: true, judge: judgePip, flags: pip3Flags},
-		"pip3 list":      {class: list, flags: pip3ListFlags},
-		"pip3 show":      {class: read, ops: "TEXT...", flags: pip3ShowFlags},
-		"pip3 freeze":    {class: list, flags: pip3FreezeFlags, judge: pipFreeze},
-		"pip3 check":     {class: list},
-		"pipx":           {class: write, does: "installs or runs programs", raw: true, judge: judgePipx},
-		"uv":             {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
-		"rustc":          {class: write, does: "compiles", raw: true, judge: judgeRust},
-		"dotnet":         {class: write, does: "builds and runs", raw: true, judge: judgeDotnet},
-		"rustup":         {class: write, does: "may install toolchains", raw: true, judge: judgeRust},
-		"make":           {class: write, does: "runs what the makefile says", ops: "TEXT...", judge: asks("--version|-v|--help")},
-		"cmake":          {class: write, does: "runs what CMakeLists.txt says", raw: true, judge: asks("--version|-version|--help")},
-		"go-task":        runner("runs what the taskfile says", "--version"),
-		"gem":            runner("installs packages, or runs code of installed ones", "--version|-v"),
-		"ldd":            {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
-		"mise":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec|x")},
-		"asdf":           {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
-		"direnv":         {class: write, does: "runs what the project's configuration says", raw: true, judge: judgeDirenv},
-		"devbox":         {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
-		"nix-shell":      {class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...", judge: asks("--version"), flags: nixShellFlags},
-		"nix":            {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
-		"poetry":         {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
-		"pipenv":         {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"pdm":            {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"hatch":          {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
-		"conda":          {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
-		"bundle":         {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
-		"cargo":          {class: write, does: "builds and runs code of the project", raw: true, judge: judgeRust},
+		"npm run": {
+			class: write, does: "runs a script of the project", ops: "TEXT...", flags: npmRunFlags,
+			judge: npmRun,
+		},
+		"npm exec": {
+			class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...",
+			judge: runsRest("npm exec runs a program"), flags: npmExecFlags,
+		},
+		"npx": {
+			class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...", flags: npxFlags,
+			judge: judgeNpx,
+		},
+		"bunx": {
+			class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...",
+			judge: runsRest("bunx runs a program"), flags: bunxFlags,
+		},
+		"pnpx": {
+			class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...",
+			judge: runsRest("pnpx runs a program"),
+		},
+		"uvx": {
+			class: write, does: "downloads and runs a program", plain: true, ops: "TEXT...",
+			judge: runsRest("uvx runs a program"), flags: uvxFlags,
+		},
+		"pnpm": {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
+		"yarn": {class: write, does: "runs code of the project", raw: true, judge: judgePnpm},
+		"bun":  {class: write, does: "runs code of the project", raw: true, judge: judgeBun},
+		"deno": runner("runs code", "--version|-V|--help"),
+		"node": {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h",
+			"-r --require --import -C --conditions --loader --env-file")},
+		"python3": {class: write, does: "runs code", raw: true, judge: interpreter("--version|-V|-VV|--help|-h",
+			"-W -X")},
+		"perl":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|-V|--help|-h", "-I")},
+		"ruby":        {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|--help|-h", "-I -r")},
+		"php":         {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v|-m|--help|-h", "-d -c")},
+		"lua":         {class: write, does: "runs code", raw: true, judge: interpreter("-v", "-l")},
+		"tclsh":       {class: write, does: "runs code", raw: true, judge: interpreter("", "")},
+		"expect":      {class: write, does: "runs code and drives programs", raw: true, judge: interpreter("-v", "")},
+		"osascript":   {class: write, does: "runs code and drives programs", raw: true, judge: interpreter("", "")},
+		"Rscript":     {class: write, does: "runs code", raw: true, judge: interpreter("--version", "")},
+		"ts-node":     {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
+		"tsx":         {class: write, does: "runs code", raw: true, judge: interpreter("--version|-v", "")},
+		"pip3":        {class: neutral, raw: true, judge: judgePip, flags: pip3Flags},
+		"pip3 list":   {class: list, flags: pip3ListFlags},
+		"pip3 show":   {class: read, ops: "TEXT...", flags: pip3ShowFlags},
+		"pip3 freeze": {class: list, flags: pip3FreezeFlags, judge: pipFreeze},
+		"pip3 check":  {class: list},
+		"pipx":        {class: write, does: "installs or runs programs", raw: true, judge: judgePipx},
+		"uv":          {class: write, does: "runs programs of the project's environment", raw: true, judge: judgePipx},
+		"rustc":       {class: write, does: "compiles", raw: true, judge: judgeRust},
+		"dotnet":      {class: write, does: "builds and runs", raw: true, judge: judgeDotnet},
+		"rustup":      {class: write, does: "may install toolchains", raw: true, judge: judgeRust},
+		"make": {
+			class: write, does: "runs what the makefile says", ops: "TEXT...",
+			judge: asks("--version|-v|--help"),
+		},
+		"cmake": {
+			class: write, does: "runs what CMakeLists.txt says", raw: true,
+			judge: asks("--version|-version|--help"),
+		},
+		"go-task": runner("runs what the taskfile says", "--version"),
+		"gem":     runner("installs packages, or runs code of installed ones", "--version|-v"),
+		"ldd":     {class: write, does: "may run the program it looks at", ops: "FILE...", judge: asks("--version")},
+		"mise": {
+			class: write, does: "runs what the project's configuration says", raw: true,
+			judge: execAfter("exec|x"),
+		},
+		"asdf":   {class: write, does: "runs what the project's configuration says", raw: true, judge: execAfter("exec")},
+		"direnv": {class: write, does: "runs what the project's configuration says", raw: true, judge: judgeDirenv},
+		"devbox": {class: write, does: "runs a program in its own environment", raw: true, judge: execAfter("run")},
+		"nix-shell": {
+			class: write, does: "builds and runs in an environment", raw: false, ops: "TEXT...",
+			judge: asks("--version"), flags: nixShellFlags,
+		},
+		"nix":    {class: write, does: "builds and runs", raw: true, judge: execAfter("develop|shell|run")},
+		"poetry": {class: write, does: "loads plugins and runs code of the project", raw: true, judge: execAfter("run")},
+		"pipenv": {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"pdm":    {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"hatch":  {class: write, does: "runs code of the project", raw: true, judge: execAfter("run")},
+		"conda":  {class: write, does: "changes environments, or runs in them", raw: true, judge: execAfter("run")},
+		"bundle": {class: write, does: "evaluates the Gemfile", raw: true, judge: execAfter("exec")},
+		"cargo":  {class: write, does: "builds and runs code of the project", raw: true, judge: judgeRust},
 	}
 	for _, n := range []string{"list", "la", "ll"} {
 		rows["npm "+n] = rows["npm ls"]
@@ -169,8 +201,8 @@ var nixShellFlags = &flagSet{
 	script:  "--run --command",
 }
 
-// judgeRust: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project. rustup runs its rustc for
-// --version too.
+// judgeRust: cargo and rustc are often rustup, which takes the toolchain, a program, from a file of the project. rustup
+// runs its rustc for --version too.
 func judgeRust(c *call) {
 	asks("--version|-V|-vV|--version --verbose|version")(c)
 	if c.finds("rust-toolchain") || c.finds("rust-toolchain.toml") {
@@ -218,7 +250,8 @@ var npmAlone = []string{"--no-update-notifier", "--logs-max=0", "--cache=/dev/nu
 // npmConfig: keys that begin with slashes are those of registries, with tokens.
 func npmConfig(c *call) {
 	for _, w := range c.ops {
-		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "//") || strings.HasPrefix(w.Text, "_") || strings.Contains(strings.ToLower(w.Text), "auth") {
+		if w.Unknown || w.Glob || strings.HasPrefix(w.Text, "//") || strings.HasPrefix(w.Text, "_") ||
+			strings.Contains(strings.ToLower(w.Text), "auth") {
 			c.refuse("npm config get may show a secret")
 		}
 	}
@@ -360,7 +393,8 @@ func interpreter(phrases, valued string) func(*call) {
 					c.Reads = append(c.Reads, w.Text)
 					return
 				}
-			case w.Text == "-c" || w.Text == "-e" || w.Text == "-E" || w.Text == "-m" || w.Text == "-p" || w.Text == "--eval" || w.Text == "--print":
+			case w.Text == "-c" || w.Text == "-e" || w.Text == "-E" || w.Text == "-m" || w.Text == "-p" || w.Text == "--eval" ||
+				w.Text == "--print":
 				return
 			case len(w.Text) > 2 && w.Text[1] != '-' && strings.ContainsAny(w.Text, "ceEm"):
 				return
@@ -379,8 +413,8 @@ func judgePip(c *call) {
 	c.verb(nil)
 }
 
-// pipFreeze: to find the address of an editable package it runs the program of the version control in its folder. That of
-// git is not asked for anything which its configuration could bend; Mercurial loads extensions, which are programs.
+// pipFreeze: to find the address of an editable package it runs the program of the version control in its folder. That
+// of git is not asked for anything which its configuration could bend; Mercurial loads extensions, which are programs.
 func pipFreeze(c *call) {
 	for _, dir := range []string{".hg", ".svn", ".bzr"} {
 		if c.finds(dir) {

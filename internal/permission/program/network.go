@@ -8,19 +8,49 @@ import (
 // networkRows are the programs that reach other machines.
 func networkRows() map[string]spec {
 	rows := map[string]spec{
-		"curl":       {class: write, does: "reaches the network", ops: "TEXT...", flags: curlFlags, judge: judgeCurl},
-		"wget":       {class: write, does: "reaches the network and writes files", ops: "TEXT...", flags: wgetFlags, judge: urls},
-		"ssh":        {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: sshFlags, judge: judgeSsh},
-		"mosh":       {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: moshFlags, judge: judgeSsh},
-		"autossh":    {class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: sshFlags, judge: judgeSsh},
-		"scp":        {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: scpFlags, judge: copiesFar},
-		"sftp":       {class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: sftpFlags, judge: copiesFar},
-		"rsync":      {class: write, does: "copies files", ops: "TEXT...", flags: rsyncFlags, judge: judgeRsync},
-		"nc":         {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: ncFlags, judge: firstHost},
-		"ncat":       {class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: ncatFlags, judge: firstHost},
-		"socat":      {class: write, does: "reaches the network, files and programs", raw: true, judge: judgeSocat},
-		"openssl":    {class: write, does: "may write files, load engines or reach the network", raw: true, judge: judgeOpenssl},
-		"gpg":        {class: write, does: "handles keys", ops: "TEXT...", flags: &flagSet{writes: "-o --output"}, judge: asks("--version")},
+		"curl": {class: write, does: "reaches the network", ops: "TEXT...", flags: curlFlags, judge: judgeCurl},
+		"wget": {
+			class: write, does: "reaches the network and writes files", ops: "TEXT...", flags: wgetFlags,
+			judge: urls,
+		},
+		"ssh": {
+			class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: sshFlags,
+			judge: judgeSsh,
+		},
+		"mosh": {
+			class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...",
+			flags: moshFlags, judge: judgeSsh,
+		},
+		"autossh": {
+			class: write, does: "runs a command on another machine", plain: true, ops: "TEXT...", flags: sshFlags,
+			judge: judgeSsh,
+		},
+		"scp": {
+			class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: scpFlags,
+			judge: copiesFar,
+		},
+		"sftp": {
+			class: write, does: "copies files to or from another machine", ops: "TEXT...", flags: sftpFlags,
+			judge: copiesFar,
+		},
+		"rsync": {class: write, does: "copies files", ops: "TEXT...", flags: rsyncFlags, judge: judgeRsync},
+		"nc": {
+			class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: ncFlags,
+			judge: firstHost,
+		},
+		"ncat": {
+			class: write, does: "reaches the network, or waits for somebody", ops: "TEXT...", flags: ncatFlags,
+			judge: firstHost,
+		},
+		"socat": {class: write, does: "reaches the network, files and programs", raw: true, judge: judgeSocat},
+		"openssl": {
+			class: write, does: "may write files, load engines or reach the network", raw: true,
+			judge: judgeOpenssl,
+		},
+		"gpg": {
+			class: write, does: "handles keys", ops: "TEXT...", flags: &flagSet{writes: "-o --output"},
+			judge: asks("--version"),
+		},
 		"ssh-keygen": {class: write, does: "handles keys", ops: "TEXT...", flags: &flagSet{writes: "-f"}},
 		"mail":       {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
 		"sendmail":   {class: write, does: "sends mail", ops: "TEXT...", judge: mailHosts},
@@ -138,9 +168,10 @@ var rsyncFlags = &flagSet{
 	alone: `--delete --delete-before --delete-during --delete-delay --delete-after --delete-excluded --remove-source-files --archive
 		--verbose --compress --recursive --dry-run --progress --partial --stats --human-readable --backup --checksum --times --perms
 		--relative --version --help`,
-	value:  "-B --exclude --include",
-	text:   "-f -M",
-	reads:  "--exclude-from --include-from --files-from --read-batch --compare-dest --copy-dest --link-dest --password-file --early-input",
+	value: "-B --exclude --include",
+	text:  "-f -M",
+	reads: "--exclude-from --include-from --files-from --read-batch --compare-dest --copy-dest --link-dest " +
+		"--password-file --early-input",
 	writes: "-T --backup-dir --log-file --temp-dir --partial-dir --write-batch",
 	script: "-e --rsh --rsync-path",
 }
@@ -206,7 +237,8 @@ func judgeCurl(c *call) {
 		case f.name == "--url":
 			c.host(f.value)
 		case contains(curlData, f.name):
-			if i := strings.IndexAny(v, "@<"); i >= 0 && (i == 0 || strings.HasPrefix(f.name, "--form") || f.name == "-F" || strings.HasSuffix(f.name, "urlencode")) {
+			if i := strings.IndexAny(v, "@<"); i >= 0 && (i == 0 || strings.HasPrefix(f.name, "--form") || f.name == "-F" ||
+				strings.HasSuffix(f.name, "urlencode")) {
 				file, _, _ := strings.Cut(v[i+1:], ";")
 				c.Reads = append(c.Reads, file)
 				c.exact("curl sends the file " + file)
@@ -269,7 +301,8 @@ func (c *call) sshOptions() {
 			name, value = name[:i], strings.Trim(name[i+1:], "= ")
 		}
 		switch strings.ToLower(strings.TrimSpace(name)) {
-		case "proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand", "pkcs11provider", "securitykeyprovider", "match", "include", "xauthlocation", "remotecommand":
+		case "proxycommand", "localcommand", "knownhostscommand", "permitlocalcommand", "pkcs11provider",
+			"securitykeyprovider", "match", "include", "xauthlocation", "remotecommand":
 			c.exact("ssh -o " + name + " runs a program")
 			c.Literal = true
 			c.Script = append(c.Script, value)

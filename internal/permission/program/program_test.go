@@ -122,7 +122,10 @@ func TestAToolchainThatTheProjectNamesIsNotRunUnasked(t *testing.T) {
 func check(t *testing.T, e example, u Use) {
 	t.Helper()
 	lists := map[string][]string{}
-	marks := map[string]bool{"literal": u.Literal, "transparent": u.Transparent, "stdin": u.Stdin, "hides": u.ScriptHides, "git": u.Git, "values": u.GitValues}
+	marks := map[string]bool{
+		"literal": u.Literal, "transparent": u.Transparent, "stdin": u.Stdin, "hides": u.ScriptHides,
+		"git": u.Git, "values": u.GitValues,
+	}
 	wanted := map[string]bool{}
 	name := ""
 	for _, w := range e.want {
@@ -130,14 +133,18 @@ func check(t *testing.T, e example, u Use) {
 			wanted[w] = true
 			continue
 		}
-		if n, ok := strings.CutSuffix(w, ":"); ok && slices.Contains([]string{"reads", "writes", "kills", "hosts", "inner", "script"}, n) {
+		if n, ok := strings.CutSuffix(w, ":"); ok && slices.Contains([]string{
+			"reads", "writes", "kills", "hosts", "inner",
+			"script",
+		}, n) {
 			name = n
 			continue
 		}
 		lists[name] = append(lists[name], w)
 	}
 	for m, is := range marks {
-		if m != "git" && m != "values" && m != "hides" && m != "stdin" && is != wanted[m] && (len(e.want) > 0 || is && m == "transparent") || wanted[m] && !is {
+		if m != "git" && m != "values" && m != "hides" && m != "stdin" && is != wanted[m] &&
+			(len(e.want) > 0 || is && m == "transparent") || wanted[m] && !is {
 			t.Errorf("%s: %s is %v", e.line, m, is)
 		}
 	}

@@ -14,10 +14,13 @@ import (
 )
 
 // generated are programs that the test below runs, with a name that systems give them instead.
-var generated = map[string]string{"tree": "", "fd": "fdfind", "bat": "batcat", "eza": "exa", "ack": "", "ag": "", "rg": "", "sort": "", "uniq": "", "od": "", "xxd": "", "diff": "", "nl": "", "column": ""}
+var generated = map[string]string{
+	"tree": "", "fd": "fdfind", "bat": "batcat", "eza": "exa", "ack": "", "ag": "",
+	"rg": "", "sort": "", "uniq": "", "od": "", "xxd": "", "diff": "", "nl": "", "column": "",
+}
 
-// TestReadOnlyFlagsWriteNothing runs programs that are there with flags of their rows, alone and joined: where the table
-// says read-only, no file may appear or change, and nothing of a file that is not named may be printed.
+// TestReadOnlyFlagsWriteNothing runs programs that are there with flags of their rows, alone and joined: where the
+// table says read-only, no file may appear or change, and nothing of a file that is not named may be printed.
 func TestReadOnlyFlagsWriteNothing(t *testing.T) {
 	for _, name := range slices.Sorted(maps.Keys(generated)) {
 		file, err := exec.LookPath(name)
@@ -84,7 +87,10 @@ func tryReal(t *testing.T, file string, words []string) {
 		return
 	}
 	outside, dir := t.TempDir(), t.TempDir()
-	for name, text := range map[string]string{outside + "/secret": "root: no-eyes\n", dir + "/a.txt": "root\n1\n", dir + "/sub/b": "root\n"} {
+	for name, text := range map[string]string{
+		outside + "/secret": "root: no-eyes\n", dir + "/a.txt": "root\n1\n",
+		dir + "/sub/b": "root\n",
+	} {
 		if err := os.MkdirAll(filepath.Dir(name), 0o755); err != nil {
 			t.Fatal(err)
 		}

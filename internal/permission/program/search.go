@@ -8,11 +8,23 @@ import (
 // searchRows are the programs that find files, text in files, and programs.
 func searchRows() map[string]spec {
 	return map[string]spec{
-		"grep":    {class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file", judge: judgeGrep},
-		"egrep":   {class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file", judge: judgeGrep},
-		"fgrep":   {class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file", judge: judgeGrep},
-		"zgrep":   {class: search, ops: "TEXT FILE...", flags: zgrepFlags, drop: "-e"},
-		"rg":      {class: search, ops: "TEXT FILE...", dot: true, drop: "-e --regexp -f --file --files --type-list", flags: rgFlags, judge: judgeRg},
+		"grep": {
+			class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file",
+			judge: judgeGrep,
+		},
+		"egrep": {
+			class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file",
+			judge: judgeGrep,
+		},
+		"fgrep": {
+			class: search, tame: true, ops: "TEXT FILE...", flags: grepFlags, drop: "-e -f --regexp --file",
+			judge: judgeGrep,
+		},
+		"zgrep": {class: search, ops: "TEXT FILE...", flags: zgrepFlags, drop: "-e"},
+		"rg": {
+			class: search, ops: "TEXT FILE...", dot: true, drop: "-e --regexp -f --file --files --type-list",
+			flags: rgFlags, judge: judgeRg,
+		},
 		"ag":      {class: search, ops: "TEXT FILE...", drop: "-g", dot: true, flags: agFlags, judge: judgeAg},
 		"ack":     {class: search, ops: "TEXT FILE...", dot: true, flags: ackFlags, judge: judgeAck},
 		"fd":      {class: search, ops: "TEXT DIR...", dot: true, flags: fdFlags, judge: judgeFd},
@@ -20,12 +32,25 @@ func searchRows() map[string]spec {
 		"locate":  {class: search, tame: true, ops: "TEXT...", flags: locateFlags},
 		"which":   {class: list, tame: true, ops: "TEXT...", flags: &flagSet{letters: "as", alone: "--all --version --help"}},
 		"whereis": {class: list, ops: "TEXT...", flags: &flagSet{letters: "bmsul", alone: "--help --version"}},
-		"whatis":  {class: read, tame: true, ops: "TEXT...", flags: &flagSet{letters: "dlrsw", alone: "--long --regex --wildcard"}},
-		"apropos": {class: read, tame: true, ops: "TEXT...", flags: &flagSet{letters: "adelrw", alone: "--exact --and --long --regex --wildcard"}},
-		"ctags":   {class: write, does: "writes a tags file", ops: "FILE...", flags: &flagSet{letters: "aReu", reads: "-L", writes: "-f -o --output"}, judge: asks("--version|--help|--list-languages|--list-kinds|--list-kinds-full|--list-maps|--list-features|--list-fields|--list-extras")},
-		"fzf":     {class: write, does: "is interactive and may run programs", ops: "TEXT..."},
-		"tokei":   {class: list, dot: true, ops: "DIR...", flags: tokeiFlags},
-		"cloc":    {class: write, does: "may run version control and unpack archives", ops: "DIR..."},
+		"whatis": {class: read, tame: true, ops: "TEXT...", flags: &flagSet{
+			letters: "dlrsw",
+			alone:   "--long --regex --wildcard",
+		}},
+		"apropos": {class: read, tame: true, ops: "TEXT...", flags: &flagSet{
+			letters: "adelrw",
+			alone:   "--exact --and --long --regex --wildcard",
+		}},
+		"ctags": {
+			class: write, does: "writes a tags file", ops: "FILE...", flags: &flagSet{
+				letters: "aReu", reads: "-L",
+				writes: "-f -o --output",
+			},
+			judge: asks(
+				"--version|--help|--list-languages|--list-kinds|--list-kinds-full|--list-maps|--list-features|--list-fields|--list-extras"),
+		},
+		"fzf":   {class: write, does: "is interactive and may run programs", ops: "TEXT..."},
+		"tokei": {class: list, dot: true, ops: "DIR...", flags: tokeiFlags},
+		"cloc":  {class: write, does: "may run version control and unpack archives", ops: "DIR..."},
 	}
 }
 
@@ -68,7 +93,8 @@ var rgFlags = &flagSet{
 	value: `-A -B -C -d -E -g -j -m -M -t -T --after-context --before-context --color --colors --context --dfa-size-limit --encoding
 		--engine --glob --iglob --max-columns --max-count --max-depth --maxdepth --max-filesize --regex-size-limit --sort --sortr
 		--threads --type --type-not --type-add --type-clear --pre-glob --generate`,
-	text:        "-e -r --context-separator --field-context-separator --field-match-separator --path-separator --regexp --replace",
+	text: "-e -r --context-separator --field-context-separator --field-match-separator --path-separator " +
+		"--regexp --replace",
 	reads:       "-f --file --ignore-file",
 	unsafeValue: "--hyperlink-format",
 	exact:       "-z --search-zip",

@@ -31,7 +31,8 @@ func judgeSed(c *call) {
 // script does nothing else, and a backup has the name of its file and a suffix.
 func (c *call) sedInPlace() {
 	f, ok := c.get("-i", "--in-place")
-	if !ok || len(c.strange)+len(c.unsure) > 0 || len(c.Script) > 0 || c.has("-f", "--file") || len(c.Reads) == 0 || c.sedUnread || c.count("-i", "--in-place") > 1 {
+	if !ok || len(c.strange)+len(c.unsure) > 0 || len(c.Script) > 0 || c.has("-f", "--file") || len(c.Reads) == 0 ||
+		c.sedUnread || c.count("-i", "--in-place") > 1 {
 		return
 	}
 	if f.filled {

@@ -5,19 +5,28 @@ import "strings"
 // serviceRows: containers, clusters, clouds, databases and editors.
 func serviceRows() map[string]spec {
 	rows := map[string]spec{
-		"docker":                 {class: neutral, raw: true, flags: dockerFlags, judge: judgeDocker},
-		"docker ps":              {class: list, flags: dockerPsFlags},
-		"docker images":          {class: list, ops: "TEXT", flags: dockerImagesFlags},
-		"docker version":         {class: neutral, flags: &flagSet{text: "-f --format"}},
-		"docker info":            {class: list, flags: &flagSet{text: "-f --format"}},
-		"docker logs":            {class: read, ops: "TEXT", flags: dockerLogsFlags},
-		"docker port":            {class: list, ops: "TEXT TEXT"},
-		"docker top":             {class: list, ops: "TEXT"},
-		"docker diff":            {class: list, ops: "TEXT"},
-		"docker history":         {class: list, ops: "TEXT", flags: &flagSet{letters: "qH", alone: "--human --no-trunc --quiet", text: "--format"}},
-		"docker stats":           {class: list, ops: "TEXT...", flags: dockerStatsFlags},
-		"docker volume ls":       {class: list, flags: &flagSet{letters: "q", alone: "--quiet", text: "-f --filter --format"}},
-		"docker network ls":      {class: list, flags: &flagSet{letters: "q", alone: "--quiet --no-trunc", text: "-f --filter --format"}},
+		"docker":         {class: neutral, raw: true, flags: dockerFlags, judge: judgeDocker},
+		"docker ps":      {class: list, flags: dockerPsFlags},
+		"docker images":  {class: list, ops: "TEXT", flags: dockerImagesFlags},
+		"docker version": {class: neutral, flags: &flagSet{text: "-f --format"}},
+		"docker info":    {class: list, flags: &flagSet{text: "-f --format"}},
+		"docker logs":    {class: read, ops: "TEXT", flags: dockerLogsFlags},
+		"docker port":    {class: list, ops: "TEXT TEXT"},
+		"docker top":     {class: list, ops: "TEXT"},
+		"docker diff":    {class: list, ops: "TEXT"},
+		"docker history": {class: list, ops: "TEXT", flags: &flagSet{
+			letters: "qH",
+			alone:   "--human --no-trunc --quiet", text: "--format",
+		}},
+		"docker stats": {class: list, ops: "TEXT...", flags: dockerStatsFlags},
+		"docker volume ls": {class: list, flags: &flagSet{
+			letters: "q", alone: "--quiet",
+			text: "-f --filter --format",
+		}},
+		"docker network ls": {class: list, flags: &flagSet{
+			letters: "q", alone: "--quiet --no-trunc",
+			text: "-f --filter --format",
+		}},
 		"docker system df":       {class: list, flags: &flagSet{letters: "v", alone: "--verbose", text: "--format"}},
 		"docker context ls":      {class: list, flags: &flagSet{letters: "q", alone: "--quiet", text: "--format"}},
 		"docker inspect":         {class: list, ops: "TEXT...", flags: dockerInspectFlags, judge: dockerInspect},
@@ -28,48 +37,90 @@ func serviceRows() map[string]spec {
 		"docker system info":     {class: list, flags: &flagSet{text: "-f --format"}},
 		"docker buildx ls":       {class: list, flags: &flagSet{alone: "--no-trunc", text: "--format"}},
 		"docker buildx version":  {class: neutral},
-		"docker run":             {class: write, does: "runs a program in a container, with what is mounted into it", raw: true, judge: containerRuns},
-		"docker exec":            {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
-		"docker create":          {class: write, does: "creates a container", raw: true, judge: containerRuns},
-		"docker compose":         {class: write, does: "does what the compose file says, and fetches what that includes", raw: true, flags: composeFlags, judge: judgeCompose},
-		"docker-compose":         {class: write, does: "does what the compose file says, and fetches what that includes", raw: true, flags: composeFlags, judge: judgeCompose},
-		"kubectl":                {class: write, does: "reaches a cluster", raw: true, judge: judgeKubectl},
-		"helm":                   {class: write, does: "reaches a cluster", ops: "TEXT...", judge: judgeHelm},
-		"terraform":              {class: write, does: "runs providers and reaches the network", ops: "TEXT...", judge: judgeTerraform},
-		"terraform fmt":          {class: write, does: "changes files", ops: "FILE...", dot: true, flags: terraformFmtFlags, judge: terraformFmt},
-		"pulumi":                 {class: write, does: "runs code and reaches the network", ops: "TEXT...", judge: destroysWith("destroy cancel rm")},
-		"vagrant":                {class: write, does: "runs what the Vagrantfile says", ops: "TEXT...", judge: destroysWith("destroy halt")},
-		"ansible-playbook":       {class: write, does: "changes other machines", ops: "TEXT..."},
-		"ansible":                {class: write, does: "changes other machines", ops: "TEXT...", flags: ansibleFlags},
-		"aws":                    {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"gcloud":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"gsutil":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"az":                     {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"doctl":                  {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"flyctl":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"heroku":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"vercel":                 {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"netlify":                {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"wrangler":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
-		"hub":                    {class: write, does: "is git, and reaches GitHub", raw: true, judge: judgeHub},
-		"gh":                     {class: write, does: "reaches GitHub", ops: "TEXT...", judge: judgeCloud},
-		"glab":                   {class: write, does: "reaches GitLab", ops: "TEXT...", judge: judgeCloud},
-		"psql":                   {class: write, does: "reaches a database", ops: "TEXT...", flags: psqlFlags, judge: judgeSql},
-		"mysql":                  {class: write, does: "reaches a database", ops: "TEXT...", flags: mysqlFlags, judge: judgeSql},
-		"sqlite3":                {class: write, does: "can change files and run programs", ops: "OUT SQL...", judge: judgeSql, flags: sqlite3Flags},
-		"duckdb":                 {class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: duckdbFlags, judge: judgeSql},
-		"redis-cli":              {class: write, does: "reaches a database", ops: "TEXT...", judge: judgeRedis, flags: redisCliFlags},
-		"mongosh":                {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{code: "--eval", hosts: "--host"}, judge: judgeSql},
-		"pg_restore":             {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: &flagSet{letters: "cC", value: "-d"}},
-		"pg_dump":                {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{hosts: "-h", writes: "-f --file"}},
-		"gdb":                    {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
-		"lldb":                   {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
+		"docker run": {
+			class: write, does: "runs a program in a container, with what is mounted into it",
+			raw: true, judge: containerRuns,
+		},
+		"docker exec":   {class: write, does: "runs a program in a container", raw: true, judge: containerRuns},
+		"docker create": {class: write, does: "creates a container", raw: true, judge: containerRuns},
+		"docker compose": {
+			class: write, does: "does what the compose file says, and fetches what that includes",
+			raw: true, flags: composeFlags, judge: judgeCompose,
+		},
+		"docker-compose": {
+			class: write, does: "does what the compose file says, and fetches what that includes",
+			raw: true, flags: composeFlags, judge: judgeCompose,
+		},
+		"kubectl": {class: write, does: "reaches a cluster", raw: true, judge: judgeKubectl},
+		"helm":    {class: write, does: "reaches a cluster", ops: "TEXT...", judge: judgeHelm},
+		"terraform": {
+			class: write, does: "runs providers and reaches the network", ops: "TEXT...",
+			judge: judgeTerraform,
+		},
+		"terraform fmt": {
+			class: write, does: "changes files", ops: "FILE...", dot: true, flags: terraformFmtFlags,
+			judge: terraformFmt,
+		},
+		"pulumi": {
+			class: write, does: "runs code and reaches the network", ops: "TEXT...",
+			judge: destroysWith("destroy cancel rm"),
+		},
+		"vagrant": {
+			class: write, does: "runs what the Vagrantfile says", ops: "TEXT...",
+			judge: destroysWith("destroy halt"),
+		},
+		"ansible-playbook": {class: write, does: "changes other machines", ops: "TEXT..."},
+		"ansible":          {class: write, does: "changes other machines", ops: "TEXT...", flags: ansibleFlags},
+		"aws":              {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"gcloud":           {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"gsutil":           {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"az":               {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"doctl":            {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"flyctl":           {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"heroku":           {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"vercel":           {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"netlify":          {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"wrangler":         {class: write, does: "reaches a cloud", ops: "TEXT...", judge: judgeCloud},
+		"hub":              {class: write, does: "is git, and reaches GitHub", raw: true, judge: judgeHub},
+		"gh":               {class: write, does: "reaches GitHub", ops: "TEXT...", judge: judgeCloud},
+		"glab":             {class: write, does: "reaches GitLab", ops: "TEXT...", judge: judgeCloud},
+		"psql":             {class: write, does: "reaches a database", ops: "TEXT...", flags: psqlFlags, judge: judgeSql},
+		"mysql":            {class: write, does: "reaches a database", ops: "TEXT...", flags: mysqlFlags, judge: judgeSql},
+		"sqlite3": {
+			class: write, does: "can change files and run programs", ops: "OUT SQL...", judge: judgeSql,
+			flags: sqlite3Flags,
+		},
+		"duckdb": {
+			class: write, does: "can change files and run programs", ops: "OUT SQL...", flags: duckdbFlags,
+			judge: judgeSql,
+		},
+		"redis-cli": {class: write, does: "reaches a database", ops: "TEXT...", judge: judgeRedis, flags: redisCliFlags},
+		"mongosh": {class: write, does: "reaches a database", ops: "TEXT...", flags: &flagSet{
+			code:  "--eval",
+			hosts: "--host",
+		}, judge: judgeSql},
+		"pg_restore": {class: destructive, does: "overwrites a database", ops: "TEXT...", flags: &flagSet{
+			letters: "cC",
+			value:   "-d",
+		}},
+		"pg_dump": {
+			class: write, does: "reaches a database", ops: "TEXT...",
+			flags: &flagSet{hosts: "-h", writes: "-f --file"},
+		},
+		"gdb":  {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
+		"lldb": {class: write, does: "runs a program and its own commands", raw: true, judge: judgeDebugger},
 	}
 	for _, n := range []string{"vim", "vi", "nvim", "view", "vimdiff", "gvim", "rvim"} {
 		rows[n] = spec{class: write, does: "is an editor: it changes files and runs commands", raw: true, judge: judgeVim}
 	}
-	for _, n := range []string{"nano", "pico", "emacs", "emacsclient", "micro", "hx", "kak", "code", "cursor", "subl", "joe", "mg", "gedit", "kate"} {
-		rows[n] = spec{class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...", judge: asks("--version|-V|-v"), flags: editorFlags}
+	for _, n := range []string{
+		"nano", "pico", "emacs", "emacsclient", "micro", "hx", "kak", "code", "cursor", "subl",
+		"joe", "mg", "gedit", "kate",
+	} {
+		rows[n] = spec{
+			class: write, does: "is an editor: it changes files and may run commands", ops: "OUT...",
+			judge: asks("--version|-V|-v"), flags: editorFlags,
+		}
 	}
 	for verb, does := range perLine(`
 		rm              : removes containers
@@ -97,7 +148,13 @@ func serviceRows() map[string]spec {
 	for verb, r := range composeRows() {
 		rows["docker compose "+verb] = r
 	}
-	for from, to := range map[string]string{"container inspect": "inspect", "container diff": "diff", "container stats": "stats", "container ls": "ps", "container list": "ps", "container ps": "ps", "image ls": "images", "image list": "images", "container exec": "exec", "container run": "run", "container logs": "logs", "container top": "top", "volume list": "volume ls", "network list": "network ls", "container port": "port", "image history": "history"} {
+	for from, to := range map[string]string{
+		"container inspect": "inspect", "container diff": "diff",
+		"container stats": "stats", "container ls": "ps", "container list": "ps", "container ps": "ps", "image ls": "images",
+		"image list": "images", "container exec": "exec", "container run": "run", "container logs": "logs",
+		"container top": "top", "volume list": "volume ls", "network list": "network ls", "container port": "port",
+		"image history": "history",
+	} {
 		rows["docker "+from] = rows["docker "+to]
 	}
 	return rows
@@ -275,7 +332,8 @@ func judgeSql(c *call) {
 			}
 			c.Script = append(c.Script, strings.TrimSpace(text))
 			c.Literal = true
-		case holdsWord(upper, "DROP"), holdsWord(upper, "TRUNCATE"), holdsWord(upper, "DELETE"), strings.Contains(s, "drop(") || strings.Contains(s, "dropDatabase"):
+		case holdsWord(upper, "DROP"), holdsWord(upper, "TRUNCATE"), holdsWord(upper, "DELETE"),
+			strings.Contains(s, "drop(") || strings.Contains(s, "dropDatabase"):
 			c.destroy(c.name + " removes data: " + s)
 		}
 	}
@@ -288,7 +346,8 @@ func judgeDebugger(c *call) {
 		return
 	}
 	for i, w := range c.args {
-		if i > 0 && (c.args[i-1].Text == "-ex" || c.args[i-1].Text == "--ex" || c.args[i-1].Text == "-iex" || c.args[i-1].Text == "-o" || c.args[i-1].Text == "--eval-command") {
+		if i > 0 && (c.args[i-1].Text == "-ex" || c.args[i-1].Text == "--ex" || c.args[i-1].Text == "-iex" ||
+			c.args[i-1].Text == "-o" || c.args[i-1].Text == "--eval-command") {
 			c.debuggerCommand(w.Text)
 		}
 		if v, ok := strings.CutPrefix(w.Text, "-ex="); ok {

@@ -5,7 +5,10 @@ import "strings"
 // shellRows are the shells: they run text, a file or their input.
 func shellRows() map[string]spec {
 	rows := map[string]spec{}
-	for _, n := range []string{"bash", "sh", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "fish", "csh", "tcsh", "rbash", "yash", "elvish", "nu", "xonsh"} {
+	for _, n := range []string{
+		"bash", "sh", "zsh", "dash", "ksh", "ksh93", "mksh", "ash", "fish", "csh", "tcsh", "rbash",
+		"yash", "elvish", "nu", "xonsh",
+	} {
 		rows[n] = spec{class: write, does: "runs shell text", raw: true, judge: judgeShell}
 	}
 	return rows
@@ -18,7 +21,8 @@ func judgeShell(c *call) {
 	if c.Class.ReadOnly() {
 		return
 	}
-	if len(c.args) == 2 && c.args[0].Text == "-n" && !c.args[0].Unknown && !strings.HasPrefix(c.args[1].Text, "-") && !c.args[1].Unknown && !c.args[1].Glob {
+	if len(c.args) == 2 && c.args[0].Text == "-n" && !c.args[0].Unknown && !strings.HasPrefix(c.args[1].Text, "-") &&
+		!c.args[1].Unknown && !c.args[1].Glob {
 		c.Class, c.Reason = read, "" // checks the syntax
 		c.reads(c.args[1])
 		return

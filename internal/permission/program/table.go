@@ -78,7 +78,8 @@ func perLine(text string) iter.Seq2[string, string] {
 func families() []map[string]spec {
 	return []map[string]spec{
 		fileRows(), sumRows(), textRows(), searchRows(), systemRows(), builtinRows(), gitRows(), goRows(),
-		languageRows(), wrapperRows(), shellRows(), destructiveRows(), disasterRows(), builderRows(), checkerRows(), networkRows(), archiveRows(), serviceRows(),
+		languageRows(), wrapperRows(), shellRows(), destructiveRows(), disasterRows(), builderRows(), checkerRows(),
+		networkRows(), archiveRows(), serviceRows(),
 	}
 }
 
@@ -86,9 +87,12 @@ func families() []map[string]spec {
 var aliases = sync.OnceValue(func() map[string]string {
 	return map[string]string{
 		"gls": "ls", "gcat": "cat", "gfind": "find", "gsed": "sed", "ggrep": "grep", "gdate": "date", "grm": "rm",
-		"genv": "env", "gnice": "nice", "gxargs": "xargs", "gstdbuf": "stdbuf", "gnohup": "nohup", "gchroot": "chroot", "gtee": "tee",
-		"gcp": "cp", "gmv": "mv", "gln": "ln", "gchmod": "chmod", "gchown": "chown", "gdd": "dd", "gshred": "shred", "gtruncate": "truncate",
-		"fdfind": "fd", "podman": "docker", "nerdctl": "docker", "tofu": "terraform", "mariadb": "mysql", "oc": "kubectl", "batcat": "bat", "exa": "eza", "gawk": "awk", "mawk": "awk", "nawk": "awk",
+		"genv": "env", "gnice": "nice", "gxargs": "xargs", "gstdbuf": "stdbuf", "gnohup": "nohup", "gchroot": "chroot",
+		"gtee": "tee",
+		"gcp":  "cp", "gmv": "mv", "gln": "ln", "gchmod": "chmod", "gchown": "chown", "gdd": "dd", "gshred": "shred",
+		"gtruncate": "truncate",
+		"fdfind":    "fd", "podman": "docker", "nerdctl": "docker", "tofu": "terraform", "mariadb": "mysql", "oc": "kubectl",
+		"batcat": "bat", "exa": "eza", "gawk": "awk", "mawk": "awk", "nawk": "awk",
 	}
 })
 

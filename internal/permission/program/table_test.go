@@ -153,8 +153,10 @@ func TestNoProgramStandsInTwoFamilies(t *testing.T) {
 
 // pieces are words that change the meaning of a command.
 var pieces = []string{
-	"-x", "-o", "--output=x", "--exec", "-exec", "{}", ";", "+", "--", "-", "-c", "-i", "a", "./x", "/etc/passwd", "-zzz", "--unknown", "--pre=./x",
-	"-delete", "A=b", "9", "-9", "w out", "s/a/b/e", "{print > \"x\"}", "*", "$", "rm", "--version", "--help", "-n", "-e", "-f",
+	"-x", "-o", "--output=x", "--exec", "-exec", "{}", ";", "+", "--", "-", "-c", "-i", "a", "./x", "/etc/passwd", "-zzz",
+	"--unknown", "--pre=./x",
+	"-delete", "A=b", "9", "-9", "w out", "s/a/b/e", "{print > \"x\"}", "*", "$", "rm", "--version", "--help", "-n", "-e",
+	"-f",
 }
 
 func drawWord(t *rapid.T, label string) Word {
@@ -179,7 +181,8 @@ func TestAnUnknownFlagNeverMakesAUseMilder(t *testing.T) {
 			line = append(line, Word{Text: "a"}) // else the flag may become the value of the last one
 		}
 		before := Analyze(line, env)
-		after := Analyze(append(slices.Clone(line), Word{Text: rapid.SampledFrom([]string{"--zz-unknown", "--zz=1"}).Draw(t, "flag")}), env)
+		after := Analyze(append(slices.Clone(line), Word{Text: rapid.SampledFrom([]string{"--zz-unknown", "--zz=1"}).Draw(t,
+			"flag")}), env)
 		if milder(before, after) {
 			t.Fatalf("%v: %s (%s) became %s", line, before.Class, before.Reason, after.Class)
 		}
@@ -242,7 +245,10 @@ func FuzzLook(f *testing.F) {
 }
 
 func BenchmarkLook(b *testing.B) {
-	lines := [][]Word{words("ls -la src"), words("git log --oneline -20"), words("grep -rn foo ."), words("sed -n 1,20p a"), words("find . -name x")}
+	lines := [][]Word{
+		words("ls -la src"), words("git log --oneline -20"), words("grep -rn foo ."),
+		words("sed -n 1,20p a"), words("find . -name x"),
+	}
 	b.ReportAllocs()
 	for b.Loop() {
 		for _, l := range lines {
@@ -260,7 +266,10 @@ func BenchmarkTable(b *testing.B) {
 }
 
 func TestAKeyThatIsNoSecretMayBeShown(t *testing.T) {
-	for _, line := range []string{"git config user.name", "git config --get user.email", "git config --list --name-only", "git remote", "git var GIT_EDITOR", "git config get user.name", "git config --get core.autocrlf", "git status"} {
+	for _, line := range []string{
+		"git config user.name", "git config --get user.email", "git config --list --name-only",
+		"git remote", "git var GIT_EDITOR", "git config get user.name", "git config --get core.autocrlf", "git status",
+	} {
 		if u := Analyze(words(line), env); u.GitValues || !u.Class.ReadOnly() {
 			t.Errorf("%s: class %s, shows values: %v", line, u.Class, u.GitValues)
 		}
@@ -269,10 +278,16 @@ func TestAKeyThatIsNoSecretMayBeShown(t *testing.T) {
 
 func TestOrdinaryOptionsNeedNoExactRule(t *testing.T) {
 	for _, line := range []string{
-		"git clone https://a/b", "git clone --depth 1 -b main https://a/b c", "git commit -m x", "git push -u origin main", "npm test", "npm test -- --watch", "npm run build", "npm install x", "npm ci",
-		"make", "make -j4 test", "make V=1 -k all", "go build ./...", "go build -o bin/x ./cmd/x", "go test -count=1 -run X ./...", "go test -race -coverprofile=c.out ./...", "go vet ./...", "go mod tidy",
-		"gcc -O2 -Wall -Iinclude -o a a.c -lm", "cargo test -- --nocapture", "cargo build --release", "tar -xzf a.tar.gz -C out", "tar xzf a.tgz", "curl https://a/b", "curl -fsSL https://a/b?c=d", "curl -X POST -H X:1 -d x=1 localhost:80/b",
-		"docker compose up -d", "docker compose logs -f web", "docker compose exec web ls", "pytest -q -x -k foo tests", "jest --coverage src", "eslint src --fix", "tsc --noEmit", "mvn -q test", "gradle test", "rsync -a a b", "pip install x", "kubectl apply -f x.yml",
+		"git clone https://a/b", "git clone --depth 1 -b main https://a/b c", "git commit -m x", "git push -u origin main",
+		"npm test", "npm test -- --watch", "npm run build", "npm install x", "npm ci",
+		"make", "make -j4 test", "make V=1 -k all", "go build ./...", "go build -o bin/x ./cmd/x",
+		"go test -count=1 -run X ./...", "go test -race -coverprofile=c.out ./...", "go vet ./...", "go mod tidy",
+		"gcc -O2 -Wall -Iinclude -o a a.c -lm", "cargo test -- --nocapture", "cargo build --release",
+		"tar -xzf a.tar.gz -C out", "tar xzf a.tgz", "curl https://a/b", "curl -fsSL https://a/b?c=d",
+		"curl -X POST -H X:1 -d x=1 localhost:80/b",
+		"docker compose up -d", "docker compose logs -f web", "docker compose exec web ls", "pytest -q -x -k foo tests",
+		"jest --coverage src", "eslint src --fix", "tsc --noEmit", "mvn -q test", "gradle test", "rsync -a a b",
+		"pip install x", "kubectl apply -f x.yml",
 	} {
 		if u := Analyze(words(line), env); u.Literal && !strings.Contains(line, "compose exec") {
 			t.Errorf("%s needs an exact rule", line)

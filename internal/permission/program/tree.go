@@ -105,7 +105,8 @@ func judgeGrep(c *call) {
 	if len(c.Reads) == len(c.textsOf("-f", "--file", "--exclude-from")) {
 		c.Reads = append(c.Reads, ".")
 	}
-	c.tree(permission.TreeOptions{Hidden: true, Follow: follow, Skip: c.textsOf("--exclude-dir")}, exceptBy("--exclude=", "--exclude-dir="))
+	c.tree(permission.TreeOptions{Hidden: true, Follow: follow, Skip: c.textsOf("--exclude-dir")},
+		exceptBy("--exclude=", "--exclude-dir="))
 }
 
 // judgeRg: ripgrep searches folders in any case. Files that it leaves out by itself (hidden and ignored ones) come
@@ -141,7 +142,8 @@ func judgeAck(c *call) {
 // judgeDiff: with -r it compares all files of two folders, and follows links.
 func judgeDiff(c *call) {
 	if c.has("-r", "--recursive") {
-		c.tree(permission.TreeOptions{Hidden: true, Follow: !c.has("--no-dereference"), Skip: c.textsOf("-x", "--exclude")}, exceptBy("--exclude=", "--exclude="))
+		c.tree(permission.TreeOptions{Hidden: true, Follow: !c.has("--no-dereference"), Skip: c.textsOf("-x", "--exclude")},
+			exceptBy("--exclude=", "--exclude="))
 	}
 }
 

@@ -38,8 +38,8 @@ func TestsWithout(files, folders []string) []string {
 	return out
 }
 
-// PathspecsSecret are words for git that leave out the files of the past which guards keep from being read, in any case.
-// templates: those like .env.example are shown. Patterns that begin with a star and have no other are fast.
+// PathspecsSecret are words for git that leave out the files of the past which guards keep from being read, in any
+// case. templates: those like .env.example are shown. Patterns that begin with a star and have no other are fast.
 func PathspecsSecret(templates bool) []string {
 	files, env, folders := permission.SecretPatterns()
 	if !templates {

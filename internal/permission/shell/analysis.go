@@ -164,7 +164,8 @@ func analyze(line, dir string, w permission.World, supposing bool) *analysis {
 	a := &mem.analysis
 	*a = analysis{
 		mem: mem, world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
-		calls: mem.noted, active: mem.active, assigning: mem.assigning, checked: mem.checked, accesses: mem.accesses, levels: mem.levels, touches: mem.touches,
+		calls: mem.noted, active: mem.active, assigning: mem.assigning, checked: mem.checked, accesses: mem.accesses,
+		levels: mem.levels, touches: mem.touches,
 	}
 	n := commands(line)
 	mem.calls.reserve(n)

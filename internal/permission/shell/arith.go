@@ -76,7 +76,8 @@ func variableName(w *syntax.Word) (string, bool) {
 		return "", false
 	}
 	p, ok := w.Parts[0].(*syntax.ParamExp)
-	if !ok || p.Param == nil || !plainParam(p) || p.Length || p.Excl || p.Names != 0 || p.NestedParam != nil || p.Flags != nil || p.Width || p.IsSet {
+	if !ok || p.Param == nil || !plainParam(p) || p.Length || p.Excl || p.Names != 0 || p.NestedParam != nil ||
+		p.Flags != nil || p.Width || p.IsSet {
 		return "", false
 	}
 	return p.Param.Value, syntax.ValidName(p.Param.Value)
@@ -118,7 +119,8 @@ func truth(b bool) int64 {
 
 // assigning are the operators of assignments with that which they do before.
 var assigning = map[syntax.BinAritOperator]syntax.BinAritOperator{
-	syntax.Assgn: 0, syntax.AddAssgn: syntax.Add, syntax.SubAssgn: syntax.Sub, syntax.MulAssgn: syntax.Mul, syntax.QuoAssgn: syntax.Quo, syntax.RemAssgn: syntax.Rem,
+	syntax.Assgn: 0, syntax.AddAssgn: syntax.Add, syntax.SubAssgn: syntax.Sub, syntax.MulAssgn: syntax.Mul,
+	syntax.QuoAssgn: syntax.Quo, syntax.RemAssgn: syntax.Rem,
 }
 
 func (e *arith) binary(x *syntax.BinaryArithm) (int64, bool) {

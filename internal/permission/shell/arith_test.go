@@ -57,7 +57,8 @@ func TestWhatIsWorkedOutBeforehandIsWhatBashDoes(t *testing.T) {
 		sameAsBash(t, m, line, true)
 	}
 	top := "cd $(git rev-parse --show-toplevel) && ls"
-	if r := Analyze(top, m.root, m); r.Command.Script != "builtin cd '"+m.root+"' && '"+m.Program("ls", "")+"'" && r.Command.Script != "builtin 'cd' '"+m.root+"' && '"+m.Program("ls", "")+"'" {
+	if r := Analyze(top, m.root, m); r.Command.Script != "builtin cd '"+m.root+"' && '"+m.Program("ls", "")+
+		"'" && r.Command.Script != "builtin 'cd' '"+m.root+"' && '"+m.Program("ls", "")+"'" {
 		t.Errorf("%q: script %q: %s", top, r.Command.Script, show(r))
 	}
 }
@@ -82,13 +83,21 @@ func sameAsBash(t *testing.T, m machine, line string, must bool) {
 
 func TestWhatIsNotKnownIsNotWorkedOut(t *testing.T) {
 	for _, line := range []string{
-		"i=0; while [ $i -lt 3 ]; do touch $i; i=$((i+1)); done", "while true; do echo x; done", "i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); done",
-		"i=0; while [ $i -lt $N ]; do echo; i=$((i+1)); done", "for ((;;)); do echo; done", "for ((i=0;i<n;i++)); do echo $i; done", "let x=y+1", "((a[0]++))", "x=08; echo $((x+1))",
-		"x=1; echo $((x/0))", "x=1; eval x=2; echo $((x+1))", "echo $((RANDOM))", "[[ -v x ]]", "[[ $a == $b ]]", "[[ x == $(cat p) ]] && ls", "[[ $x -eq 1 ]]", "[[ -o noglob ]]",
-		"n=x; echo ${n@Q}", "n=xx; echo ${n/x/&y}", "n=xx; echo ${n/#x/y}", "n=a; echo ${n:=b}", "n=a; echo ${n/$m/b}", "echo ${m:-x}", "[[ a =~ $r ]]", "[[ a =~ (b|c) ]] && ls", "[[ a < b ]]", "[[ a == @(b|c) ]]", "[[ -f $(touch x) ]]", "echo x | xargs rm", "echo -delete | xargs find .", "echo /etc/shadow | xargs cat",
-		"echo ~/.ssh/id_rsa | xargs cat", "echo .env | xargs cat", "echo \"a b\" | xargs cd", "cat list | xargs wc", "ls | { xargs cat; }", "{ xargs cat; } < list", "echo '\"a\" b' | xargs cat",
-		"cat <<EOF\n$SECRET\nEOF", "cat <<EOF\n$(touch x)\nEOF", "bash <<EOF\n$HOME\nEOF", "cd $(git rev-parse --show-toplevel) && touch x", "cd src; cd - && rm -r x", "a=(x); unset a; echo ${a[0]}",
-		"a=(x y); for i in 1; do a=(z); done; [ -e q ] && a=(w); cat ${a[0]}", "a=(x y); a[0]=$(cat f); cat ${a[0]}", "declare -A m=([a]=b); echo ${m[a]}",
+		"i=0; while [ $i -lt 3 ]; do touch $i; i=$((i+1)); done", "while true; do echo x; done",
+		"i=0; while [ $i -lt 1000 ]; do echo $i; i=$((i+1)); done",
+		"i=0; while [ $i -lt $N ]; do echo; i=$((i+1)); done", "for ((;;)); do echo; done",
+		"for ((i=0;i<n;i++)); do echo $i; done", "let x=y+1", "((a[0]++))", "x=08; echo $((x+1))",
+		"x=1; echo $((x/0))", "x=1; eval x=2; echo $((x+1))", "echo $((RANDOM))", "[[ -v x ]]", "[[ $a == $b ]]",
+		"[[ x == $(cat p) ]] && ls", "[[ $x -eq 1 ]]", "[[ -o noglob ]]",
+		"n=x; echo ${n@Q}", "n=xx; echo ${n/x/&y}", "n=xx; echo ${n/#x/y}", "n=a; echo ${n:=b}", "n=a; echo ${n/$m/b}",
+		"echo ${m:-x}", "[[ a =~ $r ]]", "[[ a =~ (b|c) ]] && ls", "[[ a < b ]]", "[[ a == @(b|c) ]]", "[[ -f $(touch x) ]]",
+		"echo x | xargs rm", "echo -delete | xargs find .", "echo /etc/shadow | xargs cat",
+		"echo ~/.ssh/id_rsa | xargs cat", "echo .env | xargs cat", "echo \"a b\" | xargs cd", "cat list | xargs wc",
+		"ls | { xargs cat; }", "{ xargs cat; } < list", "echo '\"a\" b' | xargs cat",
+		"cat <<EOF\n$SECRET\nEOF", "cat <<EOF\n$(touch x)\nEOF", "bash <<EOF\n$HOME\nEOF",
+		"cd $(git rev-parse --show-toplevel) && touch x", "cd src; cd - && rm -r x", "a=(x); unset a; echo ${a[0]}",
+		"a=(x y); for i in 1; do a=(z); done; [ -e q ] && a=(w); cat ${a[0]}", "a=(x y); a[0]=$(cat f); cat ${a[0]}",
+		"declare -A m=([a]=b); echo ${m[a]}",
 	} {
 		if r := read(line); approved(r) && decided(r, permission.Default) == permission.Allow {
 			t.Errorf("%q runs unasked: %s", line, show(r))
@@ -129,11 +138,13 @@ func randomLine(r *rand.Rand) string {
 		case 1:
 			out = append(out, "echo $(("+sum(3)+"))")
 		case 2:
-			out = append(out, "(("+name()+[]string{"++", "--", "+=3", "-=2", "*=2", "=" + number(), "%=4", "/=3"}[r.IntN(8)]+")) && echo t")
+			out = append(out, "(("+name()+[]string{"++", "--", "+=3", "-=2", "*=2", "=" + number(), "%=4", "/=3"}[r.IntN(8)]+
+				")) && echo t")
 		case 3:
 			out = append(out, "while [ "+test()+" ]; do echo $"+name()+"; "+name()+"=$(("+sum(1)+")); done")
 		case 4:
-			out = append(out, "for ((i="+number()+";i<"+number()+";i"+[]string{"++", "+=3", "--"}[r.IntN(3)]+")); do echo $i $"+name()+"; done")
+			out = append(out, "for ((i="+number()+";i<"+number()+";i"+[]string{"++", "+=3", "--"}[r.IntN(3)]+")); do echo $i $"+
+				name()+"; done")
 		case 5:
 			out = append(out, "[[ "+test()+" "+[]string{"&&", "||"}[r.IntN(2)]+" ! "+test()+" ]] && echo yes")
 		case 6:

@@ -143,18 +143,22 @@ func (a *analysis) members(w word, sc *scope) (names []string, ok bool) {
 }
 
 // notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of a
-// read-only command. The safe form has that text wherever the name is used. The output is kept in a variable of its own,
-// so that the command runs once, where and when bash would run it.
-func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) (script string, ok bool) {
+// read-only command. The safe form has that text wherever the name is used. The output is kept in a variable of its
+// own, so that the command runs once, where and when bash would run it.
+func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) (script string,
+	ok bool,
+) {
 	for i, as := range list {
-		if as.Name == nil || as.Array != nil && (got[i].array == nil || len(list) > 1) || as.Index != nil || as.Append || !got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
+		if as.Name == nil || as.Array != nil && (got[i].array == nil || len(list) > 1) || as.Index != nil || as.Append ||
+			!got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
 			return "", false
 		}
 		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
 			return "", false // something may evaluate it again, or it refers to a variable that the same command sets
 		}
 	}
-	if len(got) > 1 && got[len(got)-1].code == "" && slices.ContainsFunc(got, func(as assigned) bool { return as.code != "" }) && holdsCommand(list[len(list)-1]) {
+	if len(got) > 1 && got[len(got)-1].code == "" && slices.ContainsFunc(got,
+		func(as assigned) bool { return as.code != "" }) && holdsCommand(list[len(list)-1]) {
 		return "", false // the exit code is that of the last command, which the safe form does not run
 	}
 	var kept []string
@@ -188,14 +192,19 @@ func holdsCommand(as *syntax.Assign) bool {
 // noteAssignments notes assignments that change nothing but the text of the line's words.
 func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
 	c := a.mem.calls.one()
-	*c = call{assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level, use: program.Use{Class: permission.ClassNeutral}}
+	*c = call{
+		assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level,
+		use: program.Use{Class: permission.ClassNeutral},
+	}
 	a.calls = a.noteCall(c)
-	a.partAt(place, &permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true}, sc)
+	a.partAt(place, &permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true},
+		sc)
 }
 
 // ordinaryName reports whether no shell and no program looks at a variable of this name.
 func ordinaryName(name string) bool {
-	return ownName(name) || !among(name, steering...) && !among(name, loaderVariables...) && !among(name, pathVariables...) &&
+	return ownName(name) || !among(name, steering...) && !among(name, loaderVariables...) && !among(name,
+		pathVariables...) &&
 		!among(name, programVariables...) && !among(name, shellVariables...)
 }
 
@@ -206,11 +215,16 @@ func ownName(name string) bool {
 
 // steering are variables that programs and the shell look at besides those that checks name.
 var steering = []string{
-	"LANG*", "LC_*", "TZ*", "TERM*", "COLUMNS", "LINES", "*COLOR*", "CI", "DEBUG*", "TIME_STYLE", "BLOCK*", "QUOTING_STYLE", "LS_*", "DF_*", "DU_*", "PS_*", "GREP_*",
-	"JQ_*", "BAT_*", "LESS*", "MAN*", "NODE*", "NPM*", "GO*", "CGO_*", "RUST*", "CARGO*", "MAKE*", "C_*", "CPATH", "CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_*", "VIRTUAL_ENV",
-	"UV_*", "BUN_*", "DENO_*", "PERL*", "TCL*", "LUA*", "PHP*", "R_*", "GNU*", "GPG*", "TAR*", "GZIP", "XZ_*", "ZSTD_*", "OPENSSL*", "SSL_*", "RES_OPTIONS", "HOSTALIASES", "UID", "EUID", "PPID",
-	"RANDOM", "SRANDOM", "SECONDS", "EPOCH*", "LINENO", "REPLY", "OPT*", "FUNCNAME", "GROUPS", "DIRSTACK", "PIPESTATUS", "SHLVL", "HOST*", "MACHTYPE", "OSTYPE", "BASH*", "COMP_*",
-	"COMPREPLY", "COPROC", "MAPFILE", "READLINE_*", "FCEDIT", "IGNOREEOF", "EXEC*", "CHILD_MAX", "TEXTDOMAIN*", "TMOUT", "MAIL*", "USER*", "LOGNAME", "DISPLAY", "DBUS_*", "WAYLAND_*",
+	"LANG*", "LC_*", "TZ*", "TERM*", "COLUMNS", "LINES", "*COLOR*", "CI", "DEBUG*", "TIME_STYLE", "BLOCK*",
+	"QUOTING_STYLE", "LS_*", "DF_*", "DU_*", "PS_*", "GREP_*",
+	"JQ_*", "BAT_*", "LESS*", "MAN*", "NODE*", "NPM*", "GO*", "CGO_*", "RUST*", "CARGO*", "MAKE*", "C_*", "CPATH",
+	"CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_*", "VIRTUAL_ENV",
+	"UV_*", "BUN_*", "DENO_*", "PERL*", "TCL*", "LUA*", "PHP*", "R_*", "GNU*", "GPG*", "TAR*", "GZIP", "XZ_*", "ZSTD_*",
+	"OPENSSL*", "SSL_*", "RES_OPTIONS", "HOSTALIASES", "UID", "EUID", "PPID",
+	"RANDOM", "SRANDOM", "SECONDS", "EPOCH*", "LINENO", "REPLY", "OPT*", "FUNCNAME", "GROUPS", "DIRSTACK", "PIPESTATUS",
+	"SHLVL", "HOST*", "MACHTYPE", "OSTYPE", "BASH*", "COMP_*",
+	"COMPREPLY", "COPROC", "MAPFILE", "READLINE_*", "FCEDIT", "IGNOREEOF", "EXEC*", "CHILD_MAX", "TEXTDOMAIN*", "TMOUT",
+	"MAIL*", "USER*", "LOGNAME", "DISPLAY", "DBUS_*", "WAYLAND_*",
 }
 
 // assign makes assignments that stand alone.
@@ -231,7 +245,8 @@ func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 // value looks at a value that bash may run later: PS4, PROMPT_COMMAND and all that holds a substitution.
 func (a *analysis) value(as assigned, sc *scope) {
 	switch as.name {
-	case "PROMPT_COMMAND", "PAGER", "GIT_PAGER", "MANPAGER", "BAT_PAGER", "GH_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR", "GIT_SEQUENCE_EDITOR",
+	case "PROMPT_COMMAND", "PAGER", "GIT_PAGER", "MANPAGER", "BAT_PAGER", "GH_PAGER", "EDITOR", "VISUAL", "GIT_EDITOR",
+		"GIT_SEQUENCE_EDITOR",
 		"GIT_SSH_COMMAND", "GIT_EXTERNAL_DIFF", "GIT_ASKPASS", "SSH_ASKPASS", "BROWSER", "FZF_DEFAULT_COMMAND":
 		a.nestedScript(as.text, sc, as.name, nil)
 	default:
@@ -307,7 +322,10 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok b
 			a.value(as, sc)
 		}
 	}
-	run := &call{words: words, assigns: list, raw: raw, name: c.Variant.Value, dirs: sc.dirs, within: sc.within, level: sc.level}
+	run := &call{
+		words: words, assigns: list, raw: raw, name: c.Variant.Value, dirs: sc.dirs, within: sc.within,
+		level: sc.level,
+	}
 	run.use = program.Use{Class: permission.ClassWrite, Reason: "it sets or prints variables"}
 	a.calls = a.noteCall(run)
 	text, deep := a.texts(run)
@@ -321,9 +339,12 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok b
 
 // safeVariables may stand before a command without changing the programs it runs. So may LC_*.
 var safeVariables = set{
-	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM", "COLORTERM",
-	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE", "RUST_BACKTRACE",
-	"RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "GOOS", "GOARCH", "CGO_ENABLED", "GO111MODULE",
+	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM",
+	"COLORTERM",
+	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE",
+	"RUST_BACKTRACE",
+	"RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "GOOS", "GOARCH", "CGO_ENABLED",
+	"GO111MODULE",
 	"PORT",
 }
 
@@ -337,8 +358,8 @@ func onlyLocale(list []assigned) bool {
 	return !slices.ContainsFunc(list, func(as assigned) bool { return !cosmetic(as) })
 }
 
-// cosmetic reports whether a variable only chooses how output looks: a language that every system has, LC_ALL=C, colours,
-// a width, that nobody watches, that nothing pages.
+// cosmetic reports whether a variable only chooses how output looks: a language that every system has, LC_ALL=C,
+// colours, a width, that nobody watches, that nothing pages.
 func cosmetic(as assigned) bool {
 	if !as.known || as.show != as.name+"="+as.text {
 		return false

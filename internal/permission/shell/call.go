@@ -113,7 +113,10 @@ func (a *analysis) partAt(place int, p *permission.Part, sc *scope) int {
 // run analyses a command whose words are known as far as they can be.
 func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	if len(c.words) == 0 {
-		a.part(permission.Part{Text: c.raw, Raw: c.raw, Class: permission.ClassWrite, Within: sc.within, Reason: "its words only running tells"}, sc)
+		a.part(permission.Part{
+			Text: c.raw, Raw: c.raw, Class: permission.ClassWrite, Within: sc.within,
+			Reason: "its words only running tells",
+		}, sc)
 		a.calls = a.noteCall(c)
 		return "", false
 	}
@@ -174,12 +177,14 @@ func setsOptions(c *call) {
 		case !w.literal() || w.glob:
 			return
 		case named && among(w.text, "pipefail", "errexit", "nounset", "verbose", "xtrace"):
-		case !named && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Trim(w.text[1:], "euvxo") == "" && strings.IndexByte(w.text[:len(w.text)-1], 'o') < 0:
+		case !named && len(w.text) > 1 && (w.text[0] == '-' || w.text[0] == '+') && strings.Trim(w.text[1:],
+			"euvxo") == "" && strings.IndexByte(w.text[:len(w.text)-1], 'o') < 0:
 		default:
 			return
 		}
 	}
-	if strings.HasSuffix(c.words[len(c.words)-1].text, "o") && len(c.words[len(c.words)-1].text) > 1 && c.words[len(c.words)-1].text[0] != 'p' {
+	if strings.HasSuffix(c.words[len(c.words)-1].text, "o") && len(c.words[len(c.words)-1].text) > 1 &&
+		c.words[len(c.words)-1].text[0] != 'p' {
 		return // set -o prints the options
 	}
 	c.use.Class, c.use.Reason = permission.ClassNeutral, ""
@@ -216,12 +221,14 @@ func (a *analysis) addPart(c *call, same *repeat, sc *scope) int {
 		p.Text, p.Deep = a.texts(c)
 	}
 	for i, w := range c.words {
-		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || risky(c, w))) || (w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
+		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || risky(c, w))) ||
+			(w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
 			p.Exact = false
 		}
 	}
 	first := c.words[0]
-	if first.text != "[" && strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || !first.tilde && strings.HasPrefix(first.text, "~") {
+	if first.text != "[" && strings.ContainsAny(first.text, " \t\n;&|<>()$`\"'\\*?[]{}=") || !first.tilde &&
+		strings.HasPrefix(first.text, "~") {
 		p.Exact = false
 	}
 	for _, as := range c.assigns {
@@ -347,14 +354,15 @@ func gitDirs(c *call, dirs []string) []string {
 // nothing in the line could make, it fails.
 func (a *analysis) ownRepository(c *call, dirs []string) bool {
 	at := gitDirs(c, dirs)
-	if c.use.GitDir != "" && len(at) == 1 && below(at[0], a.start) && a.world.Stat(at[0]).Kind == permission.Missing && a.class.ReadOnly() {
+	if c.use.GitDir != "" && len(at) == 1 && below(at[0], a.start) && a.world.Stat(at[0]).Kind == permission.Missing &&
+		a.class.ReadOnly() {
 		return true
 	}
 	return a.sameRepository(at)
 }
 
-// sameRepository reports whether git finds the repository of the start in each of these folders: they lie below it, none
-// is a link, and on the way there is nothing that git takes for a repository.
+// sameRepository reports whether git finds the repository of the start in each of these folders: they lie below it,
+// none is a link, and on the way there is nothing that git takes for a repository.
 func (a *analysis) sameRepository(dirs []string) bool {
 	for _, dir := range dirs {
 		if dir == a.start {
@@ -398,7 +406,8 @@ func trusted(path string) bool {
 
 // builtins are the commands that bash runs itself and that may count as harmless.
 var builtins = set{
-	"echo", "printf", "pwd", "true", "false", ":", "test", "[", "cd", "type", "command", "help", "times", "jobs", "wait", "dirs",
+	"echo", "printf", "pwd", "true", "false", ":", "test", "[", "cd", "type", "command", "help", "times", "jobs", "wait",
+	"dirs",
 	"umask", "exit", "return", "pushd", "popd", "compgen", "set",
 }
 

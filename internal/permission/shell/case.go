@@ -20,7 +20,8 @@ func (a *analysis) cases(c *syntax.CaseClause, sc *scope) (script string, ok boo
 		for i, p := range item.Patterns {
 			a.look(p, sc)
 			text := p.Lit()
-			ok = ok && text != "" && strings.Trim(text, "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-/*?") == ""
+			ok = ok && text != "" && strings.Trim(text,
+				"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789_.-/*?") == ""
 			b.WriteString([]string{"(", "|"}[min(i, 1)] + patternCode.Replace("'"+text+"'"))
 		}
 		before := sc.dirs

@@ -143,7 +143,8 @@ func runs(text string, names ...string) func(*analysis) []string {
 		if c.name == "systemctl" && among(c.arg(1), "show", "cat") {
 			return "" // it asks for what it prints
 		}
-		if has(names, c.name) || slices.ContainsFunc(beginnings, func(b string) bool { return strings.HasPrefix(c.name, b) }) {
+		if has(names, c.name) || slices.ContainsFunc(beginnings,
+			func(b string) bool { return strings.HasPrefix(c.name, b) }) {
 			return text + ": " + c.raw
 		}
 		return ""
@@ -160,8 +161,9 @@ func textChecks() []check {
 		},
 		{
 			Name: "odd-blank", Effect: permission.Ask,
-			Sentence: "A blank or line break that is not ASCII: it looks like one to a reader and is part of a word to the shell.",
-			Fires:    "ls\u00a0-la", Spares: "ls -la",
+			Sentence: "A blank or line break that is not ASCII: it looks like one to a reader and is part of a word to the " +
+				"shell.",
+			Fires: "ls\u00a0-la", Spares: "ls -la",
 			find: sees("it holds a blank that is none", oddBlank),
 		},
 		{
@@ -201,8 +203,9 @@ func textChecks() []check {
 		},
 		{
 			Name: "left-open", Effect: permission.Ask,
-			Sentence: "Its commands are read-only, but the line cannot be written anew in a form that means the same to every shell.",
-			Fires:    "while true; do ls; done", Spares: "for f in a b; do ls $f; done",
+			Sentence: "Its commands are read-only, but the line cannot be written anew in a form that means the same to " +
+				"every shell.",
+			Fires: "while true; do ls; done", Spares: "for f in a b; do ls $f; done",
 			find: sees("it cannot be written in a form that leaves nothing open", oddOpen),
 		},
 		{
@@ -225,8 +228,9 @@ func textChecks() []check {
 		},
 		{
 			Name: "hidden-name", Effect: permission.Ask,
-			Sentence: "The name of a program is spelled with quotes, escapes, braces or patterns, so that the text does not show it.",
-			Fires:    `r\m -r build`, Spares: `rmdir build`,
+			Sentence: "The name of a program is spelled with quotes, escapes, braces or patterns, so that the text does not " +
+				"show it.",
+			Fires: `r\m -r build`, Spares: `rmdir build`,
 			find: each(func(_ *analysis, c *call) string {
 				if len(c.words) == 0 || c.sub || c.guess {
 					return ""
@@ -263,7 +267,8 @@ func hiddenFlag(w word, raw string) bool {
 		return false
 	}
 	name, _, _ := strings.Cut(w.text, "=")
-	if len(w.text) > 2 && (strings.Contains(raw, w.text[:2]+"'"+w.text[2:]+"'") || strings.Contains(raw, w.text[:2]+`"`+w.text[2:]+`"`)) {
+	if len(w.text) > 2 && (strings.Contains(raw, w.text[:2]+"'"+w.text[2:]+"'") || strings.Contains(raw, w.text[:2]+`"`+
+		w.text[2:]+`"`)) {
 		return false // -G'text'
 	}
 	if strings.Trim(name, "-abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ") != "" || len(name) < 3 {
@@ -314,7 +319,8 @@ func hidingChecks() []check {
 				if len(a.odd[oddPipedShell])+len(a.odd[oddHidden]) == 0 {
 					return nil
 				}
-				return runs("what another machine sends is run", "curl", "wget", "fetch", "aria2c", "nc", "ncat", "http", "xh", "lynx")(a)
+				return runs("what another machine sends is run", "curl", "wget", "fetch", "aria2c", "nc", "ncat", "http", "xh",
+					"lynx")(a)
 			},
 		},
 		{
@@ -457,7 +463,8 @@ func zshChecks() []check {
 			Name: "zsh-module", Effect: permission.Ask,
 			Sentence: "zmodload loads parts of zsh that open files, sockets and terminals without any program.",
 			Fires:    "zmodload zsh/system", Spares: "echo zmodload",
-			find: runs("a zsh module", "zmodload", "sysopen", "sysread", "syswrite", "sysseek", "ztcp", "zsocket", "zpty", "zselect", "zftp"),
+			find: runs("a zsh module", "zmodload", "sysopen", "sysread", "syswrite", "sysseek", "ztcp", "zsocket", "zpty",
+				"zselect", "zftp"),
 		},
 		{
 			Name: "zsh-file-builtin", Effect: permission.Ask,
@@ -469,7 +476,8 @@ func zshChecks() []check {
 			Name: "zsh-emulate", Effect: permission.Ask,
 			Sentence: "emulate -c runs text; autoload, zcompile, bindkey and their kin bring in or bind code.",
 			Fires:    "emulate zsh -c 'touch marker'", Spares: "echo emulate",
-			find: runs("zsh runs or loads text", "emulate", "autoload", "zcompile", "bindkey", "zle", "zstyle", "vared", "sched", "setopt", "unsetopt"),
+			find: runs("zsh runs or loads text", "emulate", "autoload", "zcompile", "bindkey", "zle", "zstyle", "vared",
+				"sched", "setopt", "unsetopt"),
 		},
 		{
 			Name: "zsh-precommand", Effect: permission.Ask,

@@ -12,8 +12,9 @@ func disasterChecks() []check {
 	return []check{
 		{
 			Name: "catastrophic-removal", Effect: permission.Deny,
-			Sentence: "Removes, moves or takes over the root, a folder of the system, the home folder, the folder that is worked in or one above it.",
-			Fires:    "rm -rf ~", Spares: "rm -rf build",
+			Sentence: "Removes, moves or takes over the root, a folder of the system, the home folder, the folder that is " +
+				"worked in or one above it.",
+			Fires: "rm -rf ~", Spares: "rm -rf build",
 			find: each(disaster),
 		},
 		{
@@ -43,7 +44,10 @@ func disasterChecks() []check {
 					return "it turns the machine off: " + c.raw
 				case "systemctl", "loginctl":
 					args := texts(c.words[min(1, len(c.words)):])
-					for _, verb := range []string{"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue", "emergency", "isolate"} {
+					for _, verb := range []string{
+						"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue",
+						"emergency", "isolate",
+					} {
 						if has(args, verb) {
 							return "it turns the machine off: " + c.raw
 						}
@@ -68,7 +72,8 @@ func disasterChecks() []check {
 				case "kill":
 					args := texts(c.words[1:])
 					for i, arg := range args {
-						if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 && !(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
+						if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 &&
+							!(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
 							return "it ends every process, or the first one: " + c.raw
 						}
 					}
@@ -92,7 +97,8 @@ func disasterChecks() []check {
 // wipesDisk reports whether a program formats, partitions or wipes disks.
 func wipesDisk(name string) bool {
 	switch name {
-	case "mkfs", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs", "cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool":
+	case "mkfs", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs",
+		"cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool":
 		return true
 	}
 	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs")
@@ -100,9 +106,11 @@ func wipesDisk(name string) bool {
 
 // systemFolders are the folders at the top of the usual systems, and those below them that a system needs.
 var systemFolders = []string{
-	"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root", "/run", "/sbin", "/srv", "/sys", "/usr", "/var",
+	"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
+	"/run", "/sbin", "/srv", "/sys", "/usr", "/var",
 	"/Applications", "/Library", "/System", "/Users", "/Volumes", "/private", "/cores", "/nix", "/snap",
-	"/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share", "/usr/include", "/var/lib", "/var/log", "/usr/lib64", "/private/etc", "/private/var", "/mnt/c", "/c",
+	"/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share", "/usr/include", "/var/lib", "/var/log", "/usr/lib64",
+	"/private/etc", "/private/var", "/mnt/c", "/c",
 }
 
 // disaster reports a protected thing that a command would destroy.
@@ -202,7 +210,8 @@ func found(c *call) []word {
 		switch w.text {
 		case "-delete":
 			fatal = true
-		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-mmin", "-newer", "-size", "-empty", "-atime", "-ctime", "-user", "-perm", "-maxdepth", "-inum", "-samefile":
+		case "-name", "-iname", "-path", "-ipath", "-wholename", "-regex", "-iregex", "-mtime", "-mmin", "-newer", "-size",
+			"-empty", "-atime", "-ctime", "-user", "-perm", "-maxdepth", "-inum", "-samefile":
 			filtered = true
 		}
 	}
@@ -211,7 +220,8 @@ func found(c *call) []word {
 			continue
 		}
 		switch filepath.Base(words[0].Text) {
-		case "rm", "shred", "unlink", "rmdir", "mv", "chmod", "chown", "truncate", "dd", "sh", "bash", "srm", "chgrp", "tee", "cp":
+		case "rm", "shred", "unlink", "rmdir", "mv", "chmod", "chown", "truncate", "dd", "sh", "bash", "srm", "chgrp", "tee",
+			"cp":
 			fatal = true
 		}
 	}
@@ -234,7 +244,8 @@ func found(c *call) []word {
 	// With a filter only the matches are removed: that asks, and only the great folders are refused.
 	var great []word
 	for _, w := range out {
-		if w.text == "/" || w.text == "//" || (filepath.IsAbs(w.text) && !strings.Contains(strings.Trim(filepath.Clean(w.text), "/"), "/")) || w.tilde {
+		if w.text == "/" || w.text == "//" || (filepath.IsAbs(w.text) && !strings.Contains(
+			strings.Trim(filepath.Clean(w.text), "/"), "/")) || w.tilde {
 			great = append(great, w)
 		}
 	}
@@ -326,7 +337,8 @@ func great(a *analysis, p string, contents bool, c *call) string {
 		return "a folder at the top: " + p
 	case has(systemFolders, p):
 		return "a folder of the system: " + p
-	case below(folded, strings.ToLower(home+"/.ssh")), !contents && (folded == strings.ToLower(home)+"/.config" || folded == strings.ToLower(home)+"/.local"):
+	case below(folded, strings.ToLower(home+"/.ssh")), !contents && (folded == strings.ToLower(home)+"/.config" ||
+		folded == strings.ToLower(home)+"/.local"):
 		return "what the home folder cannot do without: " + p
 	case !changes && !contents && strings.EqualFold(path.Base(p), ".git"):
 		return "the repository's history: " + p

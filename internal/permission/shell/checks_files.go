@@ -45,7 +45,8 @@ func secretChecks() []check {
 				out := reaching("it reads lathe's own keys", permission.Read, agentSecret)(a)
 				return append(out, each(func(a *analysis, c *call) string {
 					for _, w := range c.words[min(1, len(c.words)):] {
-						if !strings.HasPrefix(w.text, "-") && (containsFold(w.text, "lathe") || containsFold(first(c.dirs), "lathe")) && agentSecret(a, from(w.text, first(c.dirs))) && c.name != "ls" && c.name != "echo" {
+						if !strings.HasPrefix(w.text, "-") && (containsFold(w.text, "lathe") || containsFold(first(c.dirs), "lathe")) &&
+							agentSecret(a, from(w.text, first(c.dirs))) && c.name != "ls" && c.name != "echo" {
 							return "it reads lathe's own keys: " + w.text
 						}
 					}
@@ -65,7 +66,8 @@ func secretChecks() []check {
 							case "environ", "mem", "maps", "cmdline", "fd", "root", "cwd", "*":
 								return "it reads another process: " + w.text
 							}
-							if strings.Contains(w.text, "/fd/") || strings.Contains(w.text, "/root/") || strings.Contains(w.text, "/cwd/") || strings.Contains(w.text, "env") {
+							if strings.Contains(w.text, "/fd/") || strings.Contains(w.text, "/root/") || strings.Contains(w.text,
+								"/cwd/") || strings.Contains(w.text, "env") {
 								return "it reads another process: " + w.text
 							}
 						}
@@ -103,8 +105,9 @@ func writeChecks() []check {
 	return []check{
 		{
 			Name: "protected-write", Effect: permission.Deny,
-			Sentence: "Writes what other programs run or obey: git hooks and settings, shell start-up files, settings of agents and editors, keys; also where an option, a prefix or a variable names the place.",
-			Fires:    "echo x > .git/hooks/pre-commit", Spares: "echo x > docs/hooks.md",
+			Sentence: "Writes what other programs run or obey: git hooks and settings, shell start-up files, settings of " +
+				"agents and editors, keys; also where an option, a prefix or a variable names the place.",
+			Fires: "echo x > .git/hooks/pre-commit", Spares: "echo x > docs/hooks.md",
 			find: func(a *analysis) []string {
 				out := reaching("it writes a protected path", permission.Write, protected)(a)
 				out = append(out, each(protectedWord)(a)...)
@@ -148,7 +151,8 @@ func writeChecks() []check {
 			Sentence: "Writes to a device: a disk, memory or the terminal's own.",
 			Fires:    "echo x > /dev/sda", Spares: "echo x > /dev/null",
 			find: func(a *analysis) []string {
-				out := reaching("it writes to a device", permission.Write, func(_ *analysis, p string) bool { return deviceFile(p) })(a)
+				out := reaching("it writes to a device", permission.Write,
+					func(_ *analysis, p string) bool { return deviceFile(p) })(a)
 				return append(out, each(func(_ *analysis, c *call) string {
 					switch c.name {
 					case "dd", "dcfldd", "dc3dd":
@@ -171,7 +175,8 @@ func writeChecks() []check {
 			Sentence: "Changes or clears the history of the shell, or the records of who did what.",
 			Fires:    "history -c", Spares: "echo history",
 			find: each(func(_ *analysis, c *call) string {
-				if c.name == "history" || c.name == "fc" || c.name == "auditctl" || c.name == "journalctl" && strings.Contains(c.raw, "--vacuum") {
+				if c.name == "history" || c.name == "fc" || c.name == "auditctl" || c.name == "journalctl" && strings.Contains(
+					c.raw, "--vacuum") {
 					return "it changes or shows the history: " + c.raw
 				}
 				return ""
@@ -187,7 +192,8 @@ func writeChecks() []check {
 				}
 				for _, w := range c.words[1:] {
 					if strings.Contains(w.text, "+s") || strings.HasPrefix(w.text, "4755") || strings.HasPrefix(w.text, "2755") ||
-						strings.HasPrefix(w.text, "6755") || w.text == "777" || w.text == "0777" || strings.Contains(w.text, "cap_") || w.text == "a+w" || w.text == "o+w" {
+						strings.HasPrefix(w.text, "6755") || w.text == "777" || w.text == "0777" || strings.Contains(w.text, "cap_") ||
+						w.text == "a+w" || w.text == "o+w" {
 						return "it gives rights away: " + c.raw
 					}
 				}
@@ -209,9 +215,11 @@ func gitProgram(_ *analysis, c *call) string {
 	var operands []string
 	for i := 0; i < len(rest); i++ {
 		switch w := rest[i]; {
-		case w == "-f" || w == "--file" || w == "--blob" || w == "--type" || w == "--default" || w == "--comment" || w == "--value" || w == "--url":
+		case w == "-f" || w == "--file" || w == "--blob" || w == "--type" || w == "--default" || w == "--comment" ||
+			w == "--value" || w == "--url":
 			i++
-		case strings.HasPrefix(w, "--get") || w == "-l" || w == "--list" || strings.HasPrefix(w, "--unset") || w == "--name-only":
+		case strings.HasPrefix(w, "--get") || w == "-l" || w == "--list" || strings.HasPrefix(w, "--unset") ||
+			w == "--name-only":
 			return ""
 		case strings.HasPrefix(w, "-"):
 		default:
@@ -232,8 +240,12 @@ func gitProgram(_ *analysis, c *call) string {
 // gitProgramKey reports whether a key of git's configuration names a program or brings in other settings.
 func gitProgramKey(key string) bool {
 	key = strings.ToLower(key)
-	return among(key, "core.hookspath", "core.fsmonitor", "core.pager", "core.editor", "core.sshcommand", "core.askpass", "core.gitproxy", "core.alternaterefscommand",
-		"core.attributesfile", "core.worktree", "diff.external", "sequence.editor", "gpg.*", "credential.*", "alias.*", "pager.*", "include.path", "includeif.*", "protocol.*", "uploadpack.*",
-		"init.templatedir", "web.browser", "browser.*", "interactive.difffilter", "sendemail.*", "url.*", "http.proxy", "safe.*", "hook.*", "trailer.*") ||
-		among(key, "*.command", "*.textconv", "*.clean", "*.smudge", "*.process", "*.driver", "*.cmd", "*.path", "*.helper", "*.program", "*.insteadof", "*.uploadpack", "*.receivepack", "*.vcs", "*.proxy")
+	return among(key, "core.hookspath", "core.fsmonitor", "core.pager", "core.editor", "core.sshcommand", "core.askpass",
+		"core.gitproxy", "core.alternaterefscommand",
+		"core.attributesfile", "core.worktree", "diff.external", "sequence.editor", "gpg.*", "credential.*", "alias.*",
+		"pager.*", "include.path", "includeif.*", "protocol.*", "uploadpack.*",
+		"init.templatedir", "web.browser", "browser.*", "interactive.difffilter", "sendemail.*", "url.*", "http.proxy",
+		"safe.*", "hook.*", "trailer.*") ||
+		among(key, "*.command", "*.textconv", "*.clean", "*.smudge", "*.process", "*.driver", "*.cmd", "*.path", "*.helper",
+			"*.program", "*.insteadof", "*.uploadpack", "*.receivepack", "*.vcs", "*.proxy")
 }

@@ -21,7 +21,8 @@ const (
 
 // variableKinds are the lists of names for each kind.
 var variableKinds = map[variableKind][]string{
-	loadsCode: loaderVariables, choosesPaths: pathVariables, choosesPrograms: programVariables, steersShell: shellVariables, choosesOutput: destinations, holdsOptions: optionTexts,
+	loadsCode: loaderVariables, choosesPaths: pathVariables, choosesPrograms: programVariables,
+	steersShell: shellVariables, choosesOutput: destinations, holdsOptions: optionTexts,
 }
 
 // kindOf is the kind of a variable. A line may set the same one many times.
@@ -72,7 +73,8 @@ func among(name string, list ...string) bool {
 		if l == "" {
 			continue
 		}
-		if last := len(l) - 1; l[last] == '*' && strings.HasPrefix(name, l[:last]) || l[0] == '*' && strings.HasSuffix(name, l[1:]) {
+		if last := len(l) - 1; l[last] == '*' && strings.HasPrefix(name, l[:last]) || l[0] == '*' && strings.HasSuffix(name,
+			l[1:]) {
 			return true
 		}
 	}
@@ -95,8 +97,9 @@ func environmentChecks() []check {
 		},
 		{
 			Name: "program-variable", Effect: permission.Ask,
-			Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the like.",
-			Fires:    "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
+			Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the " +
+				"like.",
+			Fires: "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
 			find: variables("it names a program or options", choosesPrograms),
 		},
 		{
@@ -120,8 +123,10 @@ func environmentChecks() []check {
 			Name: "shell-state", Effect: permission.Ask,
 			Sentence: "set, shopt, enable, hash, trap and export change how everything after them is read or run.",
 			Fires:    "shopt -s expand_aliases", Spares: "echo shopt",
-			find: runs("it changes the shell", "set", "shopt", "enable", "hash", "trap", "export", "declare", "typeset", "readonly", "local", "unset",
-				"unalias", "alias", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "exec", "read", "mapfile", "readarray", "getopts", "disown", "fc", "suspend", "logout", "let"),
+			find: runs("it changes the shell", "set", "shopt", "enable", "hash", "trap", "export", "declare", "typeset",
+				"readonly", "local", "unset",
+				"unalias", "alias", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "exec", "read", "mapfile",
+				"readarray", "getopts", "disown", "fc", "suspend", "logout", "let"),
 		},
 		{
 			Name: "environment-read", Effect: permission.Ask,
@@ -132,10 +137,13 @@ func environmentChecks() []check {
 					return ""
 				}
 				switch {
-				case c.name == "printenv" && !plainVariables(c.words[1:]), c.name == "env" && len(c.use.Inner) == 0, c.name == "export" && len(c.words) == 1,
-					c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"), c.name == "compgen" && hasFlag(c.words, "-v"):
+				case c.name == "printenv" && !plainVariables(c.words[1:]), c.name == "env" && len(c.use.Inner) == 0,
+					c.name == "export" && len(c.words) == 1,
+					c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"),
+					c.name == "compgen" && hasFlag(c.words, "-v"):
 					return "it prints variables: " + c.raw
-				case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"), among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
+				case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"),
+					among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
 					return "it reads variables: " + c.raw
 				case (c.name == "echo" || c.name == "printf") && secretVariable(c.raw):
 					return "it prints a variable that may hold a key: " + c.raw
@@ -151,7 +159,8 @@ func environmentChecks() []check {
 // plainVariables reports whether words name nothing but variables that hold no secret.
 func plainVariables(words []word) bool {
 	for _, w := range words {
-		if !w.literal() || !among(w.text, "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "EDITOR", "TZ", "HOSTNAME", "LC_*", "GOPATH", "GOROOT", "NODE_ENV") {
+		if !w.literal() || !among(w.text, "PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "TERM", "PWD", "EDITOR", "TZ",
+			"HOSTNAME", "LC_*", "GOPATH", "GOROOT", "NODE_ENV") {
 			return false
 		}
 	}
@@ -198,8 +207,10 @@ func programChecks() []check {
 				}
 				sub, rest := gitSubcommand(c)
 				switch sub {
-				case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref", "rm", "stash", "switch", "replace", "reflog":
-					if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") && !has(rest, "delete") {
+				case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref",
+					"rm", "stash", "switch", "replace", "reflog":
+					if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") &&
+						!has(rest, "delete") {
 						return ""
 					}
 					return "it publishes, discards or rewrites work: " + c.raw
@@ -215,7 +226,8 @@ func programChecks() []check {
 			Name: "privilege", Effect: permission.Ask,
 			Sentence: "Runs with the rights of another user.",
 			Fires:    "sudo ls", Spares: "echo sudo",
-			find: runs("it runs as another user", "sudo", "su", "doas", "pkexec", "runuser", "run0", "sudoedit", "gosu", "su-exec", "setpriv", "machinectl", "sg", "newgrp"),
+			find: runs("it runs as another user", "sudo", "su", "doas", "pkexec", "runuser", "run0", "sudoedit", "gosu",
+				"su-exec", "setpriv", "machinectl", "sg", "newgrp"),
 		},
 		{
 			Name: "kill", Effect: permission.Ask,
@@ -239,14 +251,17 @@ func programChecks() []check {
 			Name: "wrapper", Effect: permission.Ask,
 			Sentence: "A program that runs another one with other rights, another root, later or elsewhere.",
 			Fires:    "setsid touch marker", Spares: "echo setsid",
-			find: runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock", "script", "parallel",
-				"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace", "gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
+			find: runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock",
+				"script", "parallel",
+				"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace",
+				"gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
 		},
 		{
 			Name: "persistence", Effect: permission.Ask,
 			Sentence: "Arranges that something runs later or at every start.",
 			Fires:    "crontab x", Spares: "echo crontab",
-			find: runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl", "update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update"),
+			find: runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl",
+				"update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update"),
 		},
 	}
 }
@@ -284,7 +299,8 @@ func placeChecks() []check {
 			find: each(func(_ *analysis, c *call) string {
 				switch c.name {
 				case "nc", "ncat", "netcat", "socat":
-					if hasFlag(c.words, "-l") || hasFlag(c.words, "-e") || hasFlag(c.words, "--exec") || strings.Contains(c.raw, "LISTEN") || strings.Contains(c.raw, "EXEC") {
+					if hasFlag(c.words, "-l") || hasFlag(c.words, "-e") || hasFlag(c.words, "--exec") || strings.Contains(c.raw,
+						"LISTEN") || strings.Contains(c.raw, "EXEC") {
 						return "it opens a port or hands out a shell: " + c.raw
 					}
 				case "python", "python3", "php", "ruby":
@@ -319,7 +335,8 @@ func placeChecks() []check {
 						return ""
 					}
 					if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
-						strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text, "--config-e") {
+						strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text,
+						"--config-e") {
 						return "git uses other settings: " + c.raw
 					}
 				}
@@ -363,7 +380,8 @@ func movedFrom(dirs []string, start string) bool {
 func gitSubcommand(c *call) (sub string, rest []string) {
 	for i := 1; i < len(c.words); i++ {
 		switch w := c.words[i].text; {
-		case w == "-C" || w == "-c" || w == "--git-dir" || w == "--work-tree" || w == "--namespace" || w == "--exec-path" || w == "--config-env":
+		case w == "-C" || w == "-c" || w == "--git-dir" || w == "--work-tree" || w == "--namespace" || w == "--exec-path" ||
+			w == "--config-env":
 			i++
 		case strings.HasPrefix(w, "-"):
 		default:
@@ -375,8 +393,11 @@ func gitSubcommand(c *call) (sub string, rest []string) {
 
 // networkPrograms reach other machines, or look their names up.
 var networkPrograms = set{
-	"curl", "wget", "ping", "ping6", "dig", "nslookup", "host", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp", "sftp", "ftp",
-	"tftp", "rsync", "traceroute", "tracepath", "mtr", "whois", "nmap", "drill", "kdig", "aria2c", "http", "https", "xh", "lynx",
-	"w3m", "links", "elinks", "mail", "mailx", "sendmail", "mutt", "gh", "glab", "aws", "gcloud", "az", "rclone", "s3cmd", "arping",
+	"curl", "wget", "ping", "ping6", "dig", "nslookup", "host", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp",
+	"sftp", "ftp",
+	"tftp", "rsync", "traceroute", "tracepath", "mtr", "whois", "nmap", "drill", "kdig", "aria2c", "http", "https", "xh",
+	"lynx",
+	"w3m", "links", "elinks", "mail", "mailx", "sendmail", "mutt", "gh", "glab", "aws", "gcloud", "az", "rclone", "s3cmd",
+	"arping",
 	"hping3", "resolvectl", "getent", "mosh", "rsh", "rlogin",
 }

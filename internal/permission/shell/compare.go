@@ -38,7 +38,8 @@ func testOf(c *syntax.CallExpr) testKind {
 // ${x+word}.
 func (t testKind) code(p *syntax.ParamExp) string {
 	name := p.Param.Value
-	if t == testsNothing || !syntax.ValidName(name) || t == testsNames && !ownName(name) && name != "CI" || among(name, shellVariables...) || among(name, "kept_*", "turn_*") {
+	if t == testsNothing || !syntax.ValidName(name) || t == testsNames && !ownName(name) && name != "CI" ||
+		among(name, shellVariables...) || among(name, "kept_*", "turn_*") {
 		return ""
 	}
 	if plainParam(p) {
@@ -96,14 +97,15 @@ func (a *analysis) comparesTexts(c *call, sc *scope) {
 
 // oneCode reports whether code is one $( ) or one variable and nothing else, so that quotes can be put around it.
 func oneCode(code string) bool {
-	return bareCode(code) != "" && !strings.Contains(code, " )$(") || strings.HasPrefix(code, "${") && strings.IndexByte(code, '}') == len(code)-1
+	return bareCode(code) != "" && !strings.Contains(code, " )$(") || strings.HasPrefix(code, "${") && strings.IndexByte(
+		code, '}') == len(code)-1
 }
 
 // blanksOfWords end words of an expansion.
 const blanksOfWords = " \t\n"
 
-// rewriteTest writes a test anew in which words are not in quotes. As in bash, one without text is no word, and one with
-// a blank in it is too many.
+// rewriteTest writes a test anew in which words are not in quotes. As in bash, one without text is no word, and one
+// with a blank in it is too many.
 func (a *analysis) rewriteTest(c *call) string {
 	words, codes := make([]string, len(c.words)), map[int]string{}
 	var b strings.Builder
@@ -117,7 +119,8 @@ func (a *analysis) rewriteTest(c *call) string {
 			a.kept++
 			name := "kept_" + strconv.Itoa(a.kept)
 			set := "'" + blanksOfWords + "'"
-			b.WriteString(name + "=" + strings.TrimSuffix(strings.TrimPrefix(w.code, "''"), "''") + " || builtin ':'; ") // set -e looks at the test only
+			// set -e looks at the test only
+			b.WriteString(name + "=" + strings.TrimSuffix(strings.TrimPrefix(w.code, "''"), "''") + " || builtin ':'; ")
 			b.WriteString(name + "=${" + name + "#\"${" + name + "%%[!" + set + "]*}\"}; ")
 			b.WriteString(name + "=${" + name + "%\"${" + name + "##*[!" + set + "]}\"}; ")
 			words[i], codes[i] = `"${`+name+`}"`, name
@@ -142,7 +145,8 @@ func branches(words []string, codes map[int]string, from int) string {
 				later[at-1] = name
 			}
 		}
-		return "case ${" + name + "} in ('') " + branches(without, later, i) + ";; (*['" + blanksOfWords + "']*) builtin " + words[0] + " x x x x x " + closing(words) +
+		return "case ${" + name + "} in ('') " + branches(without, later, i) + ";; (*['" + blanksOfWords + "']*) builtin " +
+			words[0] + " x x x x x " + closing(words) +
 			";; (*) " + branches(words, codes, i+1) + ";; esac"
 	}
 	return "builtin " + strings.Join(words, " ")

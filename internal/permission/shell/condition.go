@@ -76,7 +76,8 @@ func (a *analysis) testedBoth(x *syntax.BinaryTest, raw string, sc *scope) (scri
 		return a.testWords(raw, sc, left, plainTest(op), a.expandOne(r, sc))
 	case syntax.TsReMatch:
 		return a.matchedByExpression(left, r, raw, sc)
-	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr, syntax.TsNewer, syntax.TsOlder, syntax.TsDevIno:
+	case syntax.TsEql, syntax.TsNeq, syntax.TsLeq, syntax.TsGeq, syntax.TsLss, syntax.TsGtr, syntax.TsNewer,
+		syntax.TsOlder, syntax.TsDevIno:
 		return a.testWords(raw, sc, left, plainTest(x.Op.String()), a.expandOne(r, sc))
 	}
 	return "", false

@@ -39,7 +39,8 @@ func tryCases(t *testing.T, name string) {
 		case c.Expect == "ask" && got == "deny", c.Tier == 2:
 			t.Logf("%s %.90q: expected %s, got %s", c.ID, c.Input, c.Expect, got)
 		default:
-			t.Errorf("%s %.90q: expected %s, got %s: %s %+v %+v", c.ID, c.Input, c.Expect, got, r.Command.Class, r.Command.Findings, r.Command.Parts)
+			t.Errorf("%s %.90q: expected %s, got %s: %s %+v %+v", c.ID, c.Input, c.Expect, got, r.Command.Class,
+				r.Command.Findings, r.Command.Parts)
 		}
 	}
 }

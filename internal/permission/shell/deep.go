@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// readsDeep notes the reads of a command that goes through whole folders. Files that may not be read are left out of the
-// command, where it has words for that; else it counts as read.
+// readsDeep notes the reads of a command that goes through whole folders. Files that may not be read are left out of
+// the command, where it has words for that; else it counts as read.
 func (a *analysis) readsDeep(c *call, patterns map[string]bool, sc *scope) (why string) {
 	var withheld []permission.Withheld
 	for _, name := range c.use.Reads {
@@ -88,7 +88,10 @@ func (a *analysis) readsPast(c *call, folders []string) (why string) {
 	}
 	for _, dir := range folders {
 		named, node := a.resolve(dir)
-		x := permission.Access{Kind: permission.Read, Target: cmp.Or(node.Real, named), Node: node.Kind, Links: node.Links, Below: true, Except: denied}
+		x := permission.Access{
+			Kind: permission.Read, Target: cmp.Or(node.Real, named), Node: node.Kind, Links: node.Links,
+			Below: true, Except: denied,
+		}
 		if named != x.Target {
 			x.Named = named
 		}
@@ -142,15 +145,15 @@ func (a *analysis) leavePast(c *call, tree permission.Tree) {
 	}
 }
 
-// secretWords are the words that leave secrets out of git's output about the past, as the script has them: the usual ones,
-// and those that leave templates in.
+// secretWords are the words that leave secrets out of git's output about the past, as the script has them: the usual
+// ones, and those that leave templates in.
 var secretWords = [2]func() string{
 	sync.OnceValue(func() string { return quoted(program.PathspecsSecret(false)) }),
 	sync.OnceValue(func() string { return quoted(program.PathspecsSecret(true)) }),
 }
 
-// noBlobs makes hashes and names those of commits, or of trees where commits stand for theirs, so that git does not take them for
-// the contents of a file.
+// noBlobs makes hashes and names those of commits, or of trees where commits stand for theirs, so that git does not
+// take them for the contents of a file.
 func noBlobs(word, kind string) string {
 	for _, dots := range []string{"...", ".."} {
 		if from, to, ok := strings.Cut(word, dots); ok {
@@ -224,8 +227,8 @@ func (a *analysis) exceptions(c *call, withheld []permission.Withheld) ([]string
 	return c.use.Tree.Except(files, folders), true
 }
 
-// namesLeft are the names of the files and folders that a command is to leave out. A folder that was named itself cannot
-// be left out.
+// namesLeft are the names of the files and folders that a command is to leave out. A folder that was named itself
+// cannot be left out.
 func namesLeft(c *call, withheld []permission.Withheld) (files, folders []string, ok bool) {
 	for _, w := range withheld {
 		list, name := &files, filepath.Base(w.Path)

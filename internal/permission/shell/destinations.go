@@ -62,7 +62,8 @@ func destinationWord(a *analysis, c *call, words []word, i int) string {
 	if slices.Contains(c.use.Reads, text) && !slices.ContainsFunc(words, editsInPlace) {
 		return ""
 	}
-	if runsScripts.has(c.name) && (!strings.HasPrefix(text, "-") && !namesModule(words[:i]) || strings.ContainsAny(text, "()\"'`$;")) {
+	if runsScripts.has(c.name) && (!strings.HasPrefix(text, "-") && !namesModule(words[:i]) || strings.ContainsAny(text,
+		"()\"'`$;")) {
 		return "" // it runs or checks that file, or it is code
 	}
 	return insideGit(a, c, text, renames.has(c.name))
@@ -80,7 +81,8 @@ func namesModule(words []word) bool {
 
 // runsScripts are programs whose operands are scripts to run or to check, or code.
 var runsScripts = set{
-	"bash", "sh", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "nodejs", "ruby", "perl", "php", "lua", "sed", "gsed", "awk", "gawk", "mawk",
+	"bash", "sh", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "nodejs", "ruby", "perl", "php", "lua",
+	"sed", "gsed", "awk", "gawk", "mawk",
 	"source", ".", "eval", "shellcheck", "checkbashisms", "shfmt",
 }
 
@@ -89,7 +91,8 @@ var renames = set{"tar", "gtar", "bsdtar", "pax", "rename", "prename", "file-ren
 
 // leavesOut reports whether an option names files to leave out.
 func leavesOut(option string) bool {
-	return strings.HasPrefix(option, "-") && (option == "-x" || containsFold(option, "exclude") || containsFold(option, "ignore") || containsFold(option, "skip") || containsFold(option, "filter"))
+	return strings.HasPrefix(option, "-") && (option == "-x" || containsFold(option, "exclude") || containsFold(option,
+		"ignore") || containsFold(option, "skip") || containsFold(option, "filter"))
 }
 
 // insideGit returns the path in .git that a text names, alone, behind an option or, in a transformation, behind any
@@ -154,7 +157,10 @@ func outputOption(option string) bool {
 	case strings.Contains(name, "without"):
 		return false
 	}
-	for _, part := range []string{"out", "dest", "target", "prefix", "save", "export", "download", "dump", "log-file", "logfile", "log_file", "git-dir", "root"} {
+	for _, part := range []string{
+		"out", "dest", "target", "prefix", "save", "export", "download", "dump", "log-file",
+		"logfile", "log_file", "git-dir", "root",
+	} {
 		if strings.Contains(name, part) {
 			return name != "git-dir"
 		}
@@ -188,16 +194,25 @@ func (a *analysis) isRoot(path string) bool { return slices.Contains(a.world.Roo
 // optionTexts, which hold options or are set for other reasons, only what lies inside .git counts.
 var (
 	destinations = []string{
-		"GIT_WORK_TREE", "GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TRACE*", "GIT_REDIRECT_*", "DESTDIR", "PREFIX", "*_PREFIX", "OBJDIR",
-		"OUT_DIR", "OUTPUT_DIR", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOCOVERDIR", "CARGO_HOME", "CARGO_TARGET_DIR", "CARGO_INSTALL_ROOT", "RUSTUP_HOME",
-		"NPM_CONFIG_PREFIX", "NPM_CONFIG_CACHE", "NPM_CONFIG_LOGS_DIR", "YARN_CACHE_FOLDER", "PIP_TARGET", "PIP_PREFIX", "PIP_ROOT", "PIP_CACHE_DIR", "PIP_LOG",
-		"PYTHONPYCACHEPREFIX", "PYTHONUSERBASE", "PYTHON_HISTORY", "COVERAGE_FILE", "NODE_V8_COVERAGE", "LLVM_PROFILE_FILE", "GCOV_PREFIX", "GMON_OUT_PREFIX",
-		"DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCACHE_DIR", "CCACHE_LOGFILE", "CCACHE_TEMPDIR", "TEXMFOUTPUT", "SSLKEYLOGFILE", "LD_DEBUG_OUTPUT", "LD_PROFILE_OUTPUT",
+		"GIT_WORK_TREE", "GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TRACE*",
+		"GIT_REDIRECT_*", "DESTDIR", "PREFIX", "*_PREFIX", "OBJDIR",
+		"OUT_DIR", "OUTPUT_DIR", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOCOVERDIR", "CARGO_HOME",
+		"CARGO_TARGET_DIR", "CARGO_INSTALL_ROOT", "RUSTUP_HOME",
+		"NPM_CONFIG_PREFIX", "NPM_CONFIG_CACHE", "NPM_CONFIG_LOGS_DIR", "YARN_CACHE_FOLDER", "PIP_TARGET", "PIP_PREFIX",
+		"PIP_ROOT", "PIP_CACHE_DIR", "PIP_LOG",
+		"PYTHONPYCACHEPREFIX", "PYTHONUSERBASE", "PYTHON_HISTORY", "COVERAGE_FILE", "NODE_V8_COVERAGE", "LLVM_PROFILE_FILE",
+		"GCOV_PREFIX", "GMON_OUT_PREFIX",
+		"DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCACHE_DIR", "CCACHE_LOGFILE", "CCACHE_TEMPDIR", "TEXMFOUTPUT",
+		"SSLKEYLOGFILE", "LD_DEBUG_OUTPUT", "LD_PROFILE_OUTPUT",
 		"MALLOC_TRACE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "*HISTFILE", "*_HISTORY",
-		"RSYNC_PARTIAL_DIR", "UV_CACHE_DIR", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR", "PIPX_HOME", "GEM_HOME", "BUNDLE_PATH", "BUNDLE_BIN", "COMPOSER_HOME",
+		"RSYNC_PARTIAL_DIR", "UV_CACHE_DIR", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR", "PIPX_HOME", "GEM_HOME", "BUNDLE_PATH",
+		"BUNDLE_BIN", "COMPOSER_HOME",
 		"COMPOSER_BIN_DIR", "COMPOSER_VENDOR_DIR", "DENO_INSTALL_ROOT", "BUN_INSTALL", "BUN_INSTALL_BIN",
 	}
-	optionTexts = []string{"*_OPTIONS", "*OPTIONS", "*_OPTS", "*FLAGS", "UNZIP", "ZIPOPT", "LESS", "GIT_CONFIG_*", "SIMPLE_BACKUP_SUFFIX", "HOME", "TMPDIR", "TEMP", "TMP"}
+	optionTexts = []string{
+		"*_OPTIONS", "*OPTIONS", "*_OPTS", "*FLAGS", "UNZIP", "ZIPOPT", "LESS", "GIT_CONFIG_*",
+		"SIMPLE_BACKUP_SUFFIX", "HOME", "TMPDIR", "TEMP", "TMP",
+	}
 )
 
 // destinationVariable finds a protected path in a variable that chooses where some program writes.
@@ -225,9 +240,10 @@ func destinationVariable(a *analysis, c *call, as assigned) string {
 		if to == "" || !protectedFrom(a, c, to) {
 			continue
 		}
-		if _, rest, ok := strings.Cut("/"+filepath.ToSlash(filepath.Clean(to))+"/", "/.git/"); ok && slices.ContainsFunc(own, func(prefix string) bool {
-			return prefix == "" && rest == "" || prefix != "" && strings.HasPrefix(rest, prefix)
-		}) {
+		if _, rest, ok := strings.Cut("/"+filepath.ToSlash(filepath.Clean(to))+"/", "/.git/"); ok && slices.ContainsFunc(own,
+			func(prefix string) bool {
+				return prefix == "" && rest == "" || prefix != "" && strings.HasPrefix(rest, prefix)
+			}) {
 			continue
 		}
 		return to
@@ -272,7 +288,8 @@ func writesAnyPath(c *call) bool {
 
 // fillsFolders are the subcommands of git that write files into a folder.
 var fillsFolders = set{
-	"init", "clone", "worktree", "submodule", "subtree", "checkout", "checkout-index", "switch", "restore", "reset", "read-tree", "merge", "pull", "rebase",
+	"init", "clone", "worktree", "submodule", "subtree", "checkout", "checkout-index", "switch", "restore", "reset",
+	"read-tree", "merge", "pull", "rebase",
 	"cherry-pick", "revert", "stash", "am", "apply",
 }
 
@@ -296,7 +313,8 @@ func gitPrefix(a *analysis, c *call, sub string, rest []string) string {
 		}
 		last := strings.ToLower(value[strings.LastIndexByte(value, '/')+1:])
 		begins := func(name string) bool { return strings.HasPrefix(name, last) }
-		if sub == "checkout-index" && strings.HasPrefix(last, ".") && (slices.ContainsFunc(protectedFolders, begins) || slices.ContainsFunc(protectedFiles, begins)) {
+		if sub == "checkout-index" && strings.HasPrefix(last, ".") && (slices.ContainsFunc(protectedFolders, begins) ||
+			slices.ContainsFunc(protectedFiles, begins)) {
 			return value
 		}
 	}

@@ -20,7 +20,10 @@ func (office) Tree(_ string, o permission.TreeOptions) permission.Tree {
 
 func TestEverydayLinesDoNotAsk(t *testing.T) {
 	lines := permissiontest.Lines(t, "everyday.txt")
-	w := office{paper{files: map[string]permission.NodeKind{proj + "/src": permission.Folder, proj + "/.git": permission.Folder}}}
+	w := office{paper{files: map[string]permission.NodeKind{
+		proj + "/src":  permission.Folder,
+		proj + "/.git": permission.Folder,
+	}}}
 	for _, line := range lines {
 		r := Analyze(line, proj, w)
 		if !approved(r) || decided(r, permission.Default) != permission.Allow {

@@ -79,7 +79,8 @@ func (a *analysis) rerun(c *call, sc *scope) {
 // interprets reports whether a program runs code of another language from its words.
 func interprets(name string) bool {
 	switch name {
-	case "node", "nodejs", "deno", "bun", "awk", "gawk", "mawk", "osascript", "tclsh", "Rscript", "expect", "vim", "vi", "nvim", "emacs", "gdb":
+	case "node", "nodejs", "deno", "bun", "awk", "gawk", "mawk", "osascript", "tclsh", "Rscript", "expect", "vim", "vi",
+		"nvim", "emacs", "gdb":
 		return true
 	}
 	return strings.HasPrefix(name, "python") || strings.HasPrefix(name, "perl") || strings.HasPrefix(name, "ruby") ||
@@ -92,7 +93,10 @@ func (a *analysis) embedded(c *call, sc *scope) {
 		return
 	}
 	for _, w := range c.words[1:] {
-		for _, sign := range []string{"system", "popen", "exec", "spawn", "subprocess", "shell", "qx", "%x", "`", "unlink", "rmtree", "!", "| getline", "|getline"} {
+		for _, sign := range []string{
+			"system", "popen", "exec", "spawn", "subprocess", "shell", "qx", "%x", "`", "unlink",
+			"rmtree", "!", "| getline", "|getline",
+		} {
 			if strings.Contains(w.text, sign) {
 				a.code(w.text, sc, c.name)
 				break

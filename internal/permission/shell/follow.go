@@ -70,7 +70,8 @@ func (a *analysis) guesses(c *call, sc *scope) {
 // emptied are the words of a command with all that is unknown of them taken for nothing, as with variables
 // that are not set; some is false when that says nothing new.
 func emptied(words []word) (rest []word, some bool) {
-	if words[0].unknown && words[0].text == "" || !slices.ContainsFunc(words, func(w word) bool { return w.unknown || w.glob }) {
+	if words[0].unknown && words[0].text == "" || !slices.ContainsFunc(words,
+		func(w word) bool { return w.unknown || w.glob }) {
 		return nil, false
 	}
 	for _, w := range words {
@@ -333,7 +334,8 @@ func (a *analysis) produced(c *call, sc *scope) {
 
 // evaluators are builtins that take the name of a variable and evaluate its subscript.
 var evaluators = set{
-	"test", "[", "printf", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "export", "declare", "typeset", "local",
+	"test", "[", "printf", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "export", "declare",
+	"typeset", "local",
 	"readonly", "compgen", "complete", "trap", "bind",
 }
 
@@ -407,7 +409,8 @@ func (a *analysis) reach(c *call, sc *scope) (why string) {
 
 // ownState reports whether a path is one that git writes in the course of its work.
 func ownState(name string) bool {
-	return name == ".git/config" || name == "~/.gitconfig" || path.Base(name) == ".gitconfig" || strings.HasSuffix(name, "/.git/config")
+	return name == ".git/config" || name == "~/.gitconfig" || path.Base(name) == ".gitconfig" || strings.HasSuffix(name,
+		"/.git/config")
 }
 
 func anyGuessed(words []word) bool {

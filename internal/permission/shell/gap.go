@@ -92,7 +92,8 @@ func (a *analysis) newGap(c *call) *gap {
 
 // fileGap is the gap of a command that prints lines of one file: its text may stand in the place of the name.
 func (a *analysis) fileGap(c *call) *gap {
-	if _, reads := a.world.(permission.Texts); !reads || !c.use.Class.ReadOnly() || len(c.use.Reads) != 1 || c.use.Tree != nil || len(c.dirs) != 1 || len(c.assigns) > 0 || c.in.any {
+	if _, reads := a.world.(permission.Texts); !reads || !c.use.Class.ReadOnly() || len(c.use.Reads) != 1 ||
+		c.use.Tree != nil || len(c.dirs) != 1 || len(c.assigns) > 0 || c.in.any {
 		return nil
 	}
 	at := 0
@@ -107,7 +108,8 @@ func (a *analysis) fileGap(c *call) *gap {
 			args = append(args, w.text)
 		}
 	}
-	if at == 0 || !(c.name == "cat" && len(args) == 0 || passesLines(c, args)) || has(args, "--") || c.name == "tail" && (short(args, 'f') || short(args, 'F') || len(args) > 0 && strings.HasPrefix(args[0], "--")) {
+	if at == 0 || !(c.name == "cat" && len(args) == 0 || passesLines(c, args)) || has(args, "--") || c.name == "tail" &&
+		(short(args, 'f') || short(args, 'F') || len(args) > 0 && strings.HasPrefix(args[0], "--")) {
 		return nil
 	}
 	return &gap{at: at, file: from(c.words[at].text, c.dirs[0]), word: c.words[at].text}
@@ -134,14 +136,16 @@ func (a *analysis) marked(g *gap) *gap {
 // expressionAt is where the tests of find begin: behind its folders and the options that count for all of it.
 func expressionAt(words []word) int {
 	i := 1
-	for i < len(words) && !(strings.HasPrefix(words[i].text, "-") && len(words[i].text) > 2 && !strings.HasPrefix(words[i].text, "-O")) && !among(words[i].text, "!", "(", ")", ",") {
+	for i < len(words) && !(strings.HasPrefix(words[i].text, "-") && len(words[i].text) > 2 && !strings.HasPrefix(
+		words[i].text, "-O")) && !among(words[i].text, "!", "(", ")", ",") {
 		i++
 	}
 	for i < len(words) {
 		switch words[i].text {
 		case "-maxdepth", "-mindepth", "-regextype":
 			i++
-		case "-depth", "-mount", "-xdev", "-noleaf", "-daystart", "-warn", "-nowarn", "-ignore_readdir_race", "-noignore_readdir_race":
+		case "-depth", "-mount", "-xdev", "-noleaf", "-daystart", "-warn", "-nowarn", "-ignore_readdir_race",
+			"-noignore_readdir_race":
 		default:
 			return min(i, len(words))
 		}
@@ -160,7 +164,8 @@ func balanced(words []string) bool {
 		if w != "(" && w != ")" {
 			continue
 		}
-		if exec || strings.HasPrefix(before, "-") && !among(before, "-o", "-or", "-a", "-and", "-not", "-prune", "-print", "-print0", "-empty", "-true", "-false", "-xdev", "-depth") {
+		if exec || strings.HasPrefix(before, "-") && !among(before, "-o", "-or", "-a", "-and", "-not", "-prune", "-print",
+			"-print0", "-empty", "-true", "-false", "-xdev", "-depth") {
 			return false
 		}
 		if w == "(" {

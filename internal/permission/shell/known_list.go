@@ -9,17 +9,17 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// Limits of an xargs with a known input: the commands that it may become, the names among their words, and the bytes of a
-// file that the names come from.
+// Limits of an xargs with a known input: the commands that it may become, the names among their words, and the bytes of
+// a file that the names come from.
 const (
 	maxKnownCommands = 100
 	maxKnownNames    = 1000
 	maxListFile      = 16_000
 )
 
-// knownList walks an xargs whose input is known: echo a.txt | xargs cat, or a list in a small file. Each of the commands
-// that xargs makes of it is walked like one that was typed. The safe form carries the input, so that a later change of
-// the file does not matter. done is false for any other, and where one of the commands does more than read.
+// knownList walks an xargs whose input is known: echo a.txt | xargs cat, or a list in a small file. Each of the
+// commands that xargs makes of it is walked like one that was typed. The safe form carries the input, so that a later
+// change of the file does not matter. done is false for any other, and where one of the commands does more than read.
 func (a *analysis) knownList(c *call, sc *scope) (script string, done bool) {
 	own := len(c.words) - xargsWords(c)
 	if own < 1 || own >= len(c.words) || a.mute > 0 || a.trying || c.guess || c.sub || len(c.assigns) > 0 {
@@ -109,7 +109,8 @@ func (a *analysis) catOf(c *call) string {
 		return ""
 	}
 	cat := a.calls[c.in.from]
-	if cat.name != "cat" || len(cat.words) != 2 || !cat.use.Class.ReadOnly() || len(cat.use.Reads) != 1 || len(cat.dirs) != 1 || len(cat.assigns) > 0 {
+	if cat.name != "cat" || len(cat.words) != 2 || !cat.use.Class.ReadOnly() || len(cat.use.Reads) != 1 ||
+		len(cat.dirs) != 1 || len(cat.assigns) > 0 {
 		return ""
 	}
 	if w := cat.words[1]; !w.literal() || w.glob || w.text == "-" {
@@ -132,7 +133,9 @@ func xargsWords(c *call) int {
 
 // runAll walks the commands one after the other. None of them has an input. Where the safe form of each is nothing but
 // its words, xargs itself runs them; else they stand in its place.
-func (a *analysis) runAll(c *call, flags []string, command []word, commands [][]word, text string, sc *scope) (script string, ok bool) {
+func (a *analysis) runAll(c *call, flags []string, command []word, commands [][]word, text string, sc *scope) (
+	script string, ok bool,
+) {
 	head := *c
 	words := []program.Word{c.words[0].program()}
 	for _, f := range flags {
@@ -156,12 +159,15 @@ func (a *analysis) runAll(c *call, flags []string, command []word, commands [][]
 		if !ok || run.use.Dir != nil || a.builtinOnly(words[0].text) {
 			return "", false
 		}
-		plain = plain && (text == quote(full)+quotedWords(words[1:]) || text == "builtin "+quote(words[0].text)+quotedWords(words[1:]))
+		plain = plain && (text == quote(full)+quotedWords(words[1:]) || text == "builtin "+quote(words[0].text)+
+			quotedWords(words[1:]))
 		scripts = append(scripts, text)
 	}
 	if self, found := a.programPath(c.words[0].text, sc); plain && found {
-		script = quote(self) + quoted(flags) + " " + quote(full) + quotedWords(command[1:]) + " <<<" + quote(strings.TrimSuffix(text, "\n"))
-		return a.drained(c, script), !slices.Contains(flags, "-0") && !slices.Contains(flags, "--null") || strings.HasSuffix(text, "\n")
+		script = quote(self) + quoted(flags) + " " + quote(full) + quotedWords(command[1:]) + " <<<" +
+			quote(strings.TrimSuffix(text, "\n"))
+		return a.drained(c, script), !slices.Contains(flags, "-0") && !slices.Contains(flags, "--null") ||
+			strings.HasSuffix(text, "\n")
 	}
 	return a.drained(c, a.oneByOne(scripts)), true
 }
@@ -259,7 +265,8 @@ func xargsCommands(flags []string, command []word, text string) (commands [][]wo
 		return nil, false
 	}
 	names, ok := xargsNames(text, split)
-	if !ok || len(names) > maxKnownNames || each > 0 && len(names)/each >= maxKnownCommands || mark != "" && len(names) > maxKnownCommands {
+	if !ok || len(names) > maxKnownNames || each > 0 && len(names)/each >= maxKnownCommands || mark != "" &&
+		len(names) > maxKnownCommands {
 		return nil, false
 	}
 	return grouped(command, names, mark, each, empty)
@@ -315,7 +322,8 @@ func xargsNames(text string, split splitting) (names []string, ok bool) {
 	return strings.FieldsFunc(text, func(r rune) bool { return strings.ContainsRune(" \t\n", r) }), true
 }
 
-// grouped are the commands with the names in their places: each of them in the place of mark, or some behind each command.
+// grouped are the commands with the names in their places: each of them in the place of mark, or some behind each
+// command.
 func grouped(command []word, names []string, mark string, each int, empty bool) (commands [][]word, ok bool) {
 	if mark != "" {
 		for _, name := range names {

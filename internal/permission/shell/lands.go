@@ -64,7 +64,11 @@ func (a *analysis) lands(c *call, sc *scope) {
 // perhapsTargets are the words of a copy that may be its target, where unknown words stand among them.
 func perhapsTargets(c *call) []string {
 	sources := c.use.Lands.Sources
-	if first := slices.IndexFunc(c.words[1:], func(w word) bool { return w.unknown || !strings.HasPrefix(w.text, "-") }); first < 0 || !c.words[1+first].unknown {
+	if first := slices.IndexFunc(c.words[1:], func(
+		w word,
+	) bool {
+		return w.unknown || !strings.HasPrefix(w.text, "-")
+	}); first < 0 || !c.words[1+first].unknown {
 		sources = sources[min(1, len(sources)):]
 	}
 	return append(slices.Clone(sources), c.use.Lands.Target)
@@ -101,7 +105,8 @@ func (a *analysis) land(source, target string, inside bool, c *call) {
 		target = filepath.Join(target, filepath.Base(source))
 		a.place(permission.Write, target, false)
 	}
-	if !c.use.Lands.Deep || kind == permission.File || kind == permission.Special || c.name == "mv" && kind != permission.Folder {
+	if !c.use.Lands.Deep || kind == permission.File || kind == permission.Special || c.name == "mv" &&
+		kind != permission.Folder {
 		return
 	}
 	names, complete := a.world.Names(source, maxLanding)
@@ -110,7 +115,8 @@ func (a *analysis) land(source, target string, inside bool, c *call) {
 		return
 	}
 	for _, name := range names {
-		if at := filepath.Join(target, filepath.FromSlash(name)); slices.ContainsFunc([]string{name, filepath.Base(target) + "/" + name}, permission.GuardedWrite) {
+		if at := filepath.Join(target, filepath.FromSlash(name)); slices.ContainsFunc([]string{name, filepath.Base(target) +
+			"/" + name}, permission.GuardedWrite) {
 			a.place(permission.Write, at, false)
 		}
 	}

@@ -34,7 +34,8 @@ func (a *analysis) puts(c *call, l landing) {
 		return
 	}
 	l.command, l.since, l.again = len(a.calls), len(a.accesses), len(a.repeated)
-	if c.name == "ln" || c.name == "link" || c.name == "cp" && (hasLetter(c.words, "sl") || hasLong(c.words, "--symbolic-link", "--link")) {
+	if c.name == "ln" || c.name == "link" || c.name == "cp" && (hasLetter(c.words, "sl") || hasLong(c.words,
+		"--symbolic-link", "--link")) {
 		l.alias = l.source != ""
 	}
 	a.landings = append(a.landings, l)
@@ -62,7 +63,8 @@ func hasLong(words []word, flags ...string) bool {
 // bringsFiles notes the folders that git fills with tracked files, which may be links.
 func (a *analysis) bringsFiles(c *call, sc *scope) {
 	sub, rest := gitSubcommand(c)
-	if !among(sub, "checkout", "switch", "restore", "stash", "worktree", "pull", "merge", "rebase", "cherry-pick", "clone", "reset", "revert", "am", "apply", "read-tree", "checkout-index", "submodule") {
+	if !among(sub, "checkout", "switch", "restore", "stash", "worktree", "pull", "merge", "rebase", "cherry-pick",
+		"clone", "reset", "revert", "am", "apply", "read-tree", "checkout-index", "submodule") {
 		return
 	}
 	if (sub == "checkout" || sub == "switch") && len(rest) == 2 && among(rest[0], "-b", "-c") {
@@ -81,9 +83,9 @@ func (a *analysis) bringsFiles(c *call, sc *scope) {
 	}
 }
 
-// followLinks notes the accesses that go through links which the line itself copies, moves, makes or unpacks. Where a link
-// leads is unknown unless it was there before, so such an access is one of an unknown file, and of those that the link
-// leads to as far as the world shows.
+// followLinks notes the accesses that go through links which the line itself copies, moves, makes or unpacks. Where a
+// link leads is unknown unless it was there before, so such an access is one of an unknown file, and of those that the
+// link leads to as far as the world shows.
 func (a *analysis) followLinks() {
 	if len(a.landings) == 0 {
 		return
@@ -115,8 +117,8 @@ func (a *analysis) followLinks() {
 	}
 }
 
-// overlaps notes paths that leave a folder with links by .., and commands that put files into one: either may go through
-// a link although no access shows it.
+// overlaps notes paths that leave a folder with links by .., and commands that put files into one: either may go
+// through a link although no access shows it.
 func (a *analysis) overlaps(linked []landing) {
 	for _, o := range linked {
 		if o.elsewhere {
@@ -172,8 +174,8 @@ func (a *analysis) mayHoldLinks(l *landing) bool {
 	return links
 }
 
-// holdsLinks reports whether a file is a link or a folder with links in it, or one that cannot be looked through; listed
-// when all its names were seen.
+// holdsLinks reports whether a file is a link or a folder with links in it, or one that cannot be looked through;
+// listed when all its names were seen.
 func (a *analysis) holdsLinks(path string) (links, listed bool) {
 	node := a.world.Stat(filepath.Clean(path))
 	if node.Kind == permission.Unknown || a.isLink(path) {

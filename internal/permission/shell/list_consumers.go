@@ -31,7 +31,8 @@ func (a *analysis) xargs(c *call, sc *scope) (string, bool) {
 			lines = true
 			continue
 		}
-		if strings.HasPrefix(f, "-d") || strings.HasPrefix(f, "--d") || strings.HasPrefix(f, "-a") || strings.HasPrefix(f, "--a") || strings.HasPrefix(f, "-J") {
+		if strings.HasPrefix(f, "-d") || strings.HasPrefix(f, "--d") || strings.HasPrefix(f, "-a") || strings.HasPrefix(f,
+			"--a") || strings.HasPrefix(f, "-J") {
 			return "", false
 		}
 	}
@@ -133,7 +134,8 @@ func (a *analysis) behindCommits(words []program.Word, sc *scope) (before []stri
 
 // consumer writes the words of the command that gets the names, the first one at that place among them.
 func consumer(words []string, rest []word, name string, at int) (string, bool) {
-	plain := among(name, "echo", "awk", "gawk", "mawk", "git") // the first operand ends their flags; echo prints its arguments, git gets hashes
+	// the first operand ends their flags; echo prints its arguments, git gets hashes
+	plain := among(name, "echo", "awk", "gawk", "mawk", "git")
 	if !plain && !endsFlags.has(name) {
 		return "", false
 	}

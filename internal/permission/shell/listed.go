@@ -30,11 +30,23 @@ type lister struct {
 
 // printsNames are the flags that leave a list of names as it is. Others might put text before or into a name.
 var printsNames = map[string]set{
-	"rg":           {"-l", "--files", "--files-with-matches", "-g", "--glob", "-t", "--type", "-T", "-i", "--ignore-case", "-w", "-F", "-e", "-S", "-0", "-n", "-U", "-P", "-v", "-s"},
-	"grep":         {"-l", "-L", "-r", "-R", "-i", "-E", "-F", "-w", "-x", "-e", "-Z", "-v", "-P", "-n", "-s", "-I", "-H", "--include", "--exclude", "--exclude-dir", "--files-with-matches", "--null"},
-	"git ls-files": {"-z", "-c", "-o", "-m", "-d", "--cached", "--others", "--modified", "--deleted", "--exclude-standard"},
-	"git grep":     {"-l", "-i", "-E", "-F", "-w", "-e", "-n", "-P", "-v", "--files-with-matches", "--name-only", "-z", "--untracked"},
-	"git diff":     {"--name-only", "--cached", "--staged", "--diff-filter", "-z", "--no-renames", "-M", "--merge-base"},
+	"rg": {
+		"-l", "--files", "--files-with-matches", "-g", "--glob", "-t", "--type", "-T", "-i", "--ignore-case",
+		"-w", "-F", "-e", "-S", "-0", "-n", "-U", "-P", "-v", "-s",
+	},
+	"grep": {
+		"-l", "-L", "-r", "-R", "-i", "-E", "-F", "-w", "-x", "-e", "-Z", "-v", "-P", "-n", "-s", "-I", "-H",
+		"--include", "--exclude", "--exclude-dir", "--files-with-matches", "--null",
+	},
+	"git ls-files": {
+		"-z", "-c", "-o", "-m", "-d", "--cached", "--others", "--modified", "--deleted",
+		"--exclude-standard",
+	},
+	"git grep": {
+		"-l", "-i", "-E", "-F", "-w", "-e", "-n", "-P", "-v", "--files-with-matches", "--name-only", "-z",
+		"--untracked",
+	},
+	"git diff": {"--name-only", "--cached", "--staged", "--diff-filter", "-z", "--no-renames", "-M", "--merge-base"},
 }
 
 // onlyNames reports whether words hold no flags but these, and no way out of the folder.
@@ -150,7 +162,8 @@ func gitLists(c *call) (name string, nul, ok bool) {
 	switch sub {
 	case "ls-files":
 		for i, arg := range rest {
-			if !strings.HasPrefix(arg, "-") && i == len(rest)-1 && strings.HasPrefix(arg, "*.") && !strings.Contains(arg, "/") && (i == 0 || strings.HasPrefix(rest[i-1], "-")) {
+			if !strings.HasPrefix(arg, "-") && i == len(rest)-1 && strings.HasPrefix(arg, "*.") && !strings.Contains(arg,
+				"/") && (i == 0 || strings.HasPrefix(rest[i-1], "-")) {
 				name = arg
 			}
 		}
@@ -206,7 +219,8 @@ func passesLines(c *call, args []string) bool {
 		return len(args) == 0
 	case "grep", "egrep", "fgrep":
 		for _, arg := range args {
-			if strings.HasPrefix(arg, "-") && !among(arg, "-v", "-i", "-E", "-F", "-e", "-w", "-x", "-vE", "-Ev", "-iv", "-vi", "-P", "-z") {
+			if strings.HasPrefix(arg, "-") && !among(arg, "-v", "-i", "-E", "-F", "-e", "-w", "-x", "-vE", "-Ev", "-iv", "-vi",
+				"-P", "-z") {
 				return false
 			}
 		}
@@ -351,7 +365,8 @@ func takesList(words []program.Word, mark string, env program.Env) (filled []pro
 // their names, and does nothing else with them.
 func onlyReads(filled []program.Word, name string, n int, env program.Env) bool {
 	use := program.Analyze(filled, env)
-	if !use.Class.ReadOnly() || use.Tree != nil || len(use.Inner)+len(use.Script) > 0 || use.Git || len(use.Writes)+len(use.Kills) > 0 {
+	if !use.Class.ReadOnly() || use.Tree != nil || len(use.Inner)+len(use.Script) > 0 || use.Git || len(use.Writes)+
+		len(use.Kills) > 0 {
 		return false
 	}
 	at, reads := slices.IndexFunc(filled, func(w program.Word) bool { return w.Text == name }), 0
@@ -372,7 +387,8 @@ func onlyReads(filled []program.Word, name string, n int, env program.Env) bool 
 
 // endsFlags are programs of which -- ends the flags, so that a name is never one.
 var endsFlags = set{
-	"wc", "grep", "egrep", "fgrep", "head", "tail", "cat", "sed", "sort", "ls", "stat", "file", "basename", "dirname", "nl", "cut", "md5sum", "sha1sum", "sha256sum", "tac", "cksum", "realpath", "sha512sum", "gofmt", "du", "od",
+	"wc", "grep", "egrep", "fgrep", "head", "tail", "cat", "sed", "sort", "ls", "stat", "file", "basename", "dirname",
+	"nl", "cut", "md5sum", "sha1sum", "sha256sum", "tac", "cksum", "realpath", "sha512sum", "gofmt", "du", "od",
 }
 
 // runListed analyses an xargs or find -exec whose command only reads files that may be read anyway.

@@ -30,7 +30,8 @@ func (a *analysis) namesOf(stmts []*syntax.Stmt, from int) *nameList {
 		return nil
 	}
 	members := []member{{stmt: stmts[0]}}
-	if c, ok := stmts[0].Cmd.(*syntax.BinaryCmd); ok && len(stmts[0].Redirs) == 0 && !stmts[0].Negated && !stmts[0].Background {
+	if c, ok := stmts[0].Cmd.(*syntax.BinaryCmd); ok && len(stmts[0].Redirs) == 0 && !stmts[0].Negated &&
+		!stmts[0].Background {
 		members = flatten(c)
 	}
 	for i, m := range members {
@@ -74,10 +75,11 @@ func (a *analysis) takesNames(c *call, sc *scope) {
 	}
 }
 
-// takesTexts judges a command with the output of others, in quotes, where it can be nothing but a text: jq --arg v "$(date)",
-// git log --author="$(git config user.name)".
+// takesTexts judges a command with the output of others, in quotes, where it can be nothing but a text: jq --arg v
+// "$(date)", git log --author="$(git config user.name)".
 func (a *analysis) takesTexts(c *call, sc *scope) {
-	if a.mute > 0 || c.guess || len(c.listed) > 0 || len(c.assigns) > 0 || c.compares || c.name != "jq" && c.name != "git" {
+	if a.mute > 0 || c.guess || len(c.listed) > 0 || len(c.assigns) > 0 || c.compares || c.name != "jq" &&
+		c.name != "git" {
 		return
 	}
 	words, places := make([]program.Word, len(c.words)), []int(nil)
@@ -90,7 +92,8 @@ func (a *analysis) takesTexts(c *call, sc *scope) {
 			return
 		case c.name == "jq" && i > 2 && c.words[i-2].text == "--arg":
 			words[i] = program.Word{Text: listedFile, Quoted: true}
-		case c.name == "git" && c.arg(1) == "log" && among(w.text, "--author=*", "--committer=*", "--grep=*", "--since=*", "--until=*", "--after=*", "--before=*"):
+		case c.name == "git" && c.arg(1) == "log" && among(w.text, "--author=*", "--committer=*", "--grep=*", "--since=*",
+			"--until=*", "--after=*", "--before=*"):
 			words[i] = program.Word{Text: w.text + "x", Quoted: true}
 		default:
 			return
@@ -100,7 +103,8 @@ func (a *analysis) takesTexts(c *call, sc *scope) {
 	if len(places) == 0 {
 		return
 	}
-	if use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}); len(withoutListed(use.Reads)) == len(use.Reads) {
+	if use := program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world}); len(withoutListed(use.Reads)) == len(
+		use.Reads) {
 		c.use, c.listed = use, places
 	}
 }
@@ -139,7 +143,8 @@ func (a *analysis) takesFiles(c *call, at int, sc *scope) {
 		}
 	}
 	env := program.Env{Dir: sc.dir(), World: a.world}
-	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) || !a.mayRead(w.list, sc) {
+	if (c.name == "test" || c.name == "[") && !oneFileTest(c.words, at) || !onlyReads(filled, name, n, env) ||
+		!a.mayRead(w.list, sc) {
 		return
 	}
 	c.use, c.listed = program.Analyze(filled, env), []int{at}
@@ -166,7 +171,8 @@ func (a *analysis) mayRead(l *nameList, sc *scope) bool {
 // withheld: src/$f.
 func (a *analysis) plainFolder(prefix string, l *nameList, sc *scope) bool {
 	dir, ok := strings.CutSuffix(prefix, "/")
-	if !ok || l.calls[0].name != "ls" || dir == "" || strings.HasPrefix(dir, "/") || strings.HasPrefix(dir, "-") || slices.Contains(strings.Split(dir, "/"), "..") {
+	if !ok || l.calls[0].name != "ls" || dir == "" || strings.HasPrefix(dir, "/") || strings.HasPrefix(dir, "-") ||
+		slices.Contains(strings.Split(dir, "/"), "..") {
 		return false
 	}
 	for _, w := range l.calls[0].words[1:] {
@@ -182,8 +188,10 @@ var (
 	revision = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^(@|[A-Za-z0-9_][A-Za-z0-9_/-]*(\.[A-Za-z0-9_/-]+)*)([~^][0-9]*)*$`)
 	})
-	beforeCommit = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_/~^-]*)?\.\.\.?$|^$`) })
-	afterCommit  = sync.OnceValue(func() *regexp.Regexp {
+	beforeCommit = sync.OnceValue(func() *regexp.Regexp {
+		return regexp.MustCompile(`^([A-Za-z0-9_][A-Za-z0-9_/~^-]*)?\.\.\.?$|^$`)
+	})
+	afterCommit = sync.OnceValue(func() *regexp.Regexp {
 		return regexp.MustCompile(`^([~^][0-9]*)*(\.\.\.?[A-Za-z0-9_/~^-]*|:[A-Za-z0-9_][A-Za-z0-9_./-]*)?$`)
 	})
 )
@@ -198,7 +206,8 @@ func (a *analysis) takesRevisions(c *call, places []int, sc *scope) {
 	for _, at := range places {
 		w := c.words[at]
 		name, ref, ok := revisionOf(w.list)
-		if !ok || !beforeCommit().MatchString(w.before) || !afterCommit().MatchString(w.after) || ref && mayNameFiles(c, w.list) {
+		if !ok || !beforeCommit().MatchString(w.before) || !afterCommit().MatchString(w.after) || ref && mayNameFiles(c,
+			w.list) {
 			return
 		}
 		names = names || ref
@@ -232,7 +241,8 @@ func mayNameFiles(c *call, l *nameList) bool {
 // it more than a name.
 func (a *analysis) takesPaths(c *call, at int, sc *scope) {
 	w := c.words[at]
-	if sub, _ := gitSubcommand(c); w.before+w.after != "" || c.arg(1) != sub || !among(sub, "log", "diff", "show", "blame") {
+	if sub, _ := gitSubcommand(c); w.before+w.after != "" || c.arg(1) != sub || !among(sub, "log", "diff", "show",
+		"blame") {
 		return
 	}
 	words := make([]program.Word, len(c.words))
@@ -244,7 +254,8 @@ func (a *analysis) takesPaths(c *call, at int, sc *scope) {
 	if !use.Class.ReadOnly() || len(use.Inner)+len(use.Script)+len(use.Writes) > 0 {
 		return
 	}
-	if staysInRepository(texts(c.words[:at])) && use.Tree == nil && len(withoutListed(use.Reads)) == len(use.Reads) { // it shows no contents, of whatever file
+	// it shows no contents, of whatever file
+	if staysInRepository(texts(c.words[:at])) && use.Tree == nil && len(withoutListed(use.Reads)) == len(use.Reads) {
 		c.use, c.listed = use, []int{at}
 		return
 	}
@@ -282,7 +293,8 @@ func (a *analysis) endsFlags(c *call, at int) bool {
 
 // aloneFlag are flags of git log, show and diff that take no further word, so that they may stand before others.
 var aloneFlag = sync.OnceValue(func() *regexp.Regexp {
-	return regexp.MustCompile(`^(-p|-s|-\d+|--(oneline|stat|shortstat|numstat|name-only|name-status|no-merges|merges|graph|reverse|patch|no-patch|first-parent|no-color|no-decorate|cached|staged|summary)|--(format|pretty|stat|date|max-count|diff-filter)=[^\x00]*)$`)
+	return regexp.MustCompile(
+		`^(-p|-s|-\d+|--(oneline|stat|shortstat|numstat|name-only|name-status|no-merges|merges|graph|reverse|patch|no-patch|first-parent|no-color|no-decorate|cached|staged|summary)|--(format|pretty|stat|date|max-count|diff-filter)=[^\x00]*)$`)
 })
 
 // revisionOf is a commit in the place of those whose hashes a list of commands prints. ref: it prints names of branches
@@ -324,7 +336,8 @@ func revisionOf(l *nameList) (name string, ref, ok bool) {
 // printsTags reports whether git tag prints names only.
 func printsTags(args []string) bool {
 	return !slices.ContainsFunc(args, func(w string) bool {
-		return !among(w, "-l", "--list", "--sort=*", "--merged", "--no-merged") && (strings.HasPrefix(w, "-") || strings.ContainsAny(w, " \n"))
+		return !among(w, "-l", "--list", "--sort=*", "--merged", "--no-merged") && (strings.HasPrefix(w, "-") ||
+			strings.ContainsAny(w, " \n"))
 	})
 }
 
@@ -335,7 +348,8 @@ func printsNamesOfRefs(args []string) bool {
 		switch {
 		case w == "--format=%(refname:short)":
 			names = true
-		case among(w, "-a", "-r", "--all", "--remotes", "--merged", "--no-merged", "--sort=*", "--count=*"), !strings.HasPrefix(w, "-"):
+		case among(w, "-a", "-r", "--all", "--remotes", "--merged", "--no-merged", "--sort=*", "--count=*"),
+			!strings.HasPrefix(w, "-"):
 		default:
 			return false
 		}
@@ -347,7 +361,8 @@ func printsNamesOfRefs(args []string) bool {
 func parsedRevision(args []string) (name string, ok bool) {
 	for _, arg := range args {
 		switch {
-		case among(arg, "--short", "--verify", "-q", "--quiet", "--abbrev-ref"), strings.HasPrefix(arg, "--short=") && strings.Trim(arg[8:], "0123456789") == "":
+		case among(arg, "--short", "--verify", "-q", "--quiet", "--abbrev-ref"), strings.HasPrefix(arg, "--short=") &&
+			strings.Trim(arg[8:], "0123456789") == "":
 		case name == "" && revision().MatchString(arg):
 			name = arg
 		default:
@@ -363,7 +378,8 @@ func printsHashes(sub string, args []string) bool {
 	for _, arg := range args {
 		digits := strings.TrimPrefix(strings.TrimPrefix(strings.TrimPrefix(arg, "--max-count="), "-n"), "-")
 		switch {
-		case among(arg, "--format=%h", "--format=%H", "--pretty=format:%h", "--pretty=format:%H", "--pretty=%h", "--pretty=%H"):
+		case among(arg, "--format=%h", "--format=%H", "--pretty=format:%h", "--pretty=format:%H", "--pretty=%h",
+			"--pretty=%H"):
 			if sub == "rev-list" {
 				return false // it prints lines of its own as well
 			}
@@ -429,7 +445,10 @@ func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script 
 	case in.piped && in.from < len(a.calls):
 		turn.list = &nameList{calls: slices.Clone(a.calls[in.from:])}
 	case in.list != nil && len(sc.dirs) == 1:
-		turn.list = &nameList{calls: []*call{{name: "cat", words: []word{plainTest("cat"), plainTest(in.file)}, dirs: sc.dirs, gap: in.list, use: program.Use{Class: permission.ClassRead}}}}
+		turn.list = &nameList{calls: []*call{{
+			name: "cat", words: []word{plainTest("cat"), plainTest(in.file)},
+			dirs: sc.dirs, gap: in.list, use: program.Use{Class: permission.ClassRead},
+		}}}
 	}
 	body, ok := a.eachName(names, turn, c.Do, inner)
 	if !ok || !a.looked(len(was.parts)) {
@@ -443,10 +462,11 @@ func (a *analysis) readLoop(c *syntax.WhileClause, sc *scope, in input) (script 
 	return "while " + reads + "; do " + body + "; done", true
 }
 
-// readsLine reports whether the condition of a loop is read NAME..., with no more than -r and a plain IFS, and writes it
-// anew.
+// readsLine reports whether the condition of a loop is read NAME..., with no more than -r and a plain IFS, and writes
+// it anew.
 func (a *analysis) readsLine(c *syntax.WhileClause, sc *scope) (script string, names []string, ok bool) {
-	if c.Until || len(c.Cond) != 1 || !simple(c.Cond[0]) || len(c.Cond[0].Redirs) > 0 || c.Cond[0].Negated || c.Cond[0].Background {
+	if c.Until || len(c.Cond) != 1 || !simple(c.Cond[0]) || len(c.Cond[0].Redirs) > 0 || c.Cond[0].Negated ||
+		c.Cond[0].Background {
 		return "", nil, false
 	}
 	read := c.Cond[0].Cmd.(*syntax.CallExpr)

@@ -10,24 +10,58 @@ import (
 func TestWordsOutOfAnotherCommandAsk(t *testing.T) {
 	for _, line := range []string{
 		// names of files nobody knows
-		"wc -l $(cat list)", "cat $(find /)", "cat $(find .. -name x)", "cat $(find -L . -name x)", "cat $(git ls-files ../x)", "cat $(ls /etc)", "cat $(ls ~)", "cat $(git ls-files | sed s/a/b/)", "cat $(git log --format=%s)", "cat $(head -1 list)",
-		"cat $(ls; echo /etc/passwd)", "cat $(ls && echo /etc/passwd)", "cat $(ls | cut -c3-)", "cat $(ls $(cat list))", "cat $(ls $X)", "cat $(echo $X)", "cat $(git ls-files < x | head)", "cat $(git -C /x ls-files)", "cat $(! git ls-files)", "cat $(git ls-files 2>&1)",
+		"wc -l $(cat list)", "cat $(find /)", "cat $(find .. -name x)", "cat $(find -L . -name x)",
+		"cat $(git ls-files ../x)", "cat $(ls /etc)", "cat $(ls ~)", "cat $(git ls-files | sed s/a/b/)",
+		"cat $(git log --format=%s)", "cat $(head -1 list)",
+		"cat $(ls; echo /etc/passwd)", "cat $(ls && echo /etc/passwd)", "cat $(ls | cut -c3-)", "cat $(ls $(cat list))",
+		"cat $(ls $X)", "cat $(echo $X)", "cat $(git ls-files < x | head)", "cat $(git -C /x ls-files)",
+		"cat $(! git ls-files)", "cat $(git ls-files 2>&1)",
 		// names with something before or behind them
-		"cat ../$(ls)", "cat /$(ls)", "cat ~/$(ls)", "cat $(ls)/../../x", "cat $(ls).pem", "cat .$(ls)", "cat src/../../$(ls)", "cat src/$(git ls-files)", "cat -$(ls)", "cat $(ls)$(ls)", "cat src/$(ls a/b)", "wc --files0-from=$(ls)",
+		"cat ../$(ls)", "cat /$(ls)", "cat ~/$(ls)", "cat $(ls)/../../x", "cat $(ls).pem", "cat .$(ls)",
+		"cat src/../../$(ls)", "cat src/$(git ls-files)", "cat -$(ls)", "cat $(ls)$(ls)", "cat src/$(ls a/b)",
+		"wc --files0-from=$(ls)",
 		// programs that do more than read them
-		"rm $(git ls-files)", "sort -o $(ls)", "sort -o x $(ls)", "tee $(ls)", "sed -i s/a/b/ $(ls)", "sed -n 'w x' $(ls)", "uniq $(ls)", "awk -f $(ls)", "sed -f $(ls) a", "sh $(ls)", "node $(ls)", "$(ls)", "$(ls) a", "env $(ls)", "find $(ls)", "grep -r x $(ls)", "grep -f $(ls) x y", "xxd $(ls)", "diff $(ls)",
-		"cat $(ls) -A", "grep x $(ls) -f /etc/passwd", "FOO=1 cat $(ls)", "sudo cat $(ls)", "cat $(ls) /etc/passwd", "cat $(ls) ../x", "cat /etc/passwd $(ls)", "cat $(ls) > out", "cd $(ls)", "[ $(ls) ]", "[ -f $(ls) -o x ]", "test -f a -a $(ls)", "[ -v $(ls) ]", "[ $(ls) -nt x ]",
+		"rm $(git ls-files)", "sort -o $(ls)", "sort -o x $(ls)", "tee $(ls)", "sed -i s/a/b/ $(ls)", "sed -n 'w x' $(ls)",
+		"uniq $(ls)", "awk -f $(ls)", "sed -f $(ls) a", "sh $(ls)", "node $(ls)", "$(ls)", "$(ls) a", "env $(ls)",
+		"find $(ls)", "grep -r x $(ls)", "grep -f $(ls) x y", "xxd $(ls)", "diff $(ls)",
+		"cat $(ls) -A", "grep x $(ls) -f /etc/passwd", "FOO=1 cat $(ls)", "sudo cat $(ls)", "cat $(ls) /etc/passwd",
+		"cat $(ls) ../x", "cat /etc/passwd $(ls)", "cat $(ls) > out", "cd $(ls)", "[ $(ls) ]", "[ -f $(ls) -o x ]",
+		"test -f a -a $(ls)", "[ -v $(ls) ]", "[ $(ls) -nt x ]",
 		// revisions
-		"git show $(cat list)", "git show $(git rev-parse HEAD):.env", "git show $(git rev-parse HEAD:.env)", "git show $(git rev-parse HEAD)/x", "git show -$(git rev-parse HEAD)", "git show --output=$(git rev-parse HEAD)", "git show $(git rev-parse --git-dir)", "git show $(git rev-parse -- -x)", "git show $(git rev-parse --sq-quote x)",
-		"git show $(git log --format=%s -1)", "git show $(git log -1)", "git show $(git log --format=%h --output=x)", "git show $(git log --format=%h%n/etc/passwd)", "git show $(git rev-list --objects HEAD)", "git show $(git rev-list --format=%s HEAD)", "git checkout $(git rev-parse HEAD)", "git reset --hard $(git rev-parse HEAD)", "git diff --no-index $(git rev-parse HEAD) /etc/passwd",
-		"git branch -D $(git rev-parse HEAD)", "git show $(git -C /x rev-parse HEAD)", "git show $(git rev-parse HEAD | sed s/a/b/)", "git diff-index --no-index $(git rev-parse HEAD)", "git $(git rev-parse HEAD)",
+		"git show $(cat list)", "git show $(git rev-parse HEAD):.env", "git show $(git rev-parse HEAD:.env)",
+		"git show $(git rev-parse HEAD)/x", "git show -$(git rev-parse HEAD)", "git show --output=$(git rev-parse HEAD)",
+		"git show $(git rev-parse --git-dir)", "git show $(git rev-parse -- -x)", "git show $(git rev-parse --sq-quote x)",
+		"git show $(git log --format=%s -1)", "git show $(git log -1)", "git show $(git log --format=%h --output=x)",
+		"git show $(git log --format=%h%n/etc/passwd)", "git show $(git rev-list --objects HEAD)",
+		"git show $(git rev-list --format=%s HEAD)", "git checkout $(git rev-parse HEAD)",
+		"git reset --hard $(git rev-parse HEAD)", "git diff --no-index $(git rev-parse HEAD) /etc/passwd",
+		"git branch -D $(git rev-parse HEAD)", "git show $(git -C /x rev-parse HEAD)",
+		"git show $(git rev-parse HEAD | sed s/a/b/)", "git diff-index --no-index $(git rev-parse HEAD)",
+		"git $(git rev-parse HEAD)",
 		// loops
-		"for f in $(cat list); do cat $f; done", "for f in $(ls); do rm $f; done", "for f in $(ls); do cat ../$f; done", "for f in $(ls); do cd $f; cat x; done", "for f in $(ls); do cat x; cd ..; done", "for f in $(ls); do $f; done", "for f in $(ls); do sh $f; done", "for f in $(ls); do cat $f > $f.x; done", "for f in $(ls); do eval $f; done",
-		"for PATH in $(ls); do cat x; done", "for IFS in $(ls); do cat $IFS; done", "for f in $(ls); do cat $x; x=.env; done", "for f in $(ls); do cat ${f%x}; done", "for f in $(ls); do cat ${f/a/b}; done", "for f in $(ls); do cat \"${!f}\"; done", "for f in $(ls); do f=/etc/passwd; cat $f; done", "for f in $(ls) /etc/passwd; do cat $f; done", "for f in $(ls); do read f; cat $f; done",
-		"select f in $(ls); do cat $f; done", "for f in $(ls); do (cd src; cat $f); done", "for f in $(ls); do cat $f; done; cat $f", "for f in $(ls); do export f; done", "for f in $(ls); do printf -v x %s $f; done", "for f in $(ls); do printf $f; done",
-		"cat list | while read f; do cat $f; done", "while read f; do cat $f; done < list", "while read f; do cat $f; done", "git ls-files | while read f; do rm $f; done", "git ls-files | while read f; do cat /etc/$f; done", "git ls-files | while read -a f; do echo $f; done", "git ls-files | while read f g; do cat $f; done", "git ls-files | while read -u 3 f; do cat $f; done",
-		"git ls-files | while read f; do sh; done", "git ls-files | while read f; do sh -c \"$f\"; done", "git ls-files | while read f < list; do cat $f; done", "git ls-files | while read f; do cat $f; done < list", "git ls-files | sed s/x/y/ | while read f; do cat $f; done", "until read f; do cat $f; done < x", "git ls-files | while IFS=/ read f; do cat $f; done",
-		"git ls-files | while read 'a[$(touch x)]'; do echo; done", "git ls-files | while read PATH; do ls; done", "git ls-files | while read f; do xargs cat; done", "git ls-files | while true; do echo; done", "while read l; do echo $l; done < /etc/passwd", "while read l; do echo $l; done < .env", "while read l; do echo $l > x; done < a",
+		"for f in $(cat list); do cat $f; done", "for f in $(ls); do rm $f; done", "for f in $(ls); do cat ../$f; done",
+		"for f in $(ls); do cd $f; cat x; done", "for f in $(ls); do cat x; cd ..; done", "for f in $(ls); do $f; done",
+		"for f in $(ls); do sh $f; done", "for f in $(ls); do cat $f > $f.x; done", "for f in $(ls); do eval $f; done",
+		"for PATH in $(ls); do cat x; done", "for IFS in $(ls); do cat $IFS; done",
+		"for f in $(ls); do cat $x; x=.env; done", "for f in $(ls); do cat ${f%x}; done",
+		"for f in $(ls); do cat ${f/a/b}; done", "for f in $(ls); do cat \"${!f}\"; done",
+		"for f in $(ls); do f=/etc/passwd; cat $f; done", "for f in $(ls) /etc/passwd; do cat $f; done",
+		"for f in $(ls); do read f; cat $f; done",
+		"select f in $(ls); do cat $f; done", "for f in $(ls); do (cd src; cat $f); done",
+		"for f in $(ls); do cat $f; done; cat $f", "for f in $(ls); do export f; done",
+		"for f in $(ls); do printf -v x %s $f; done", "for f in $(ls); do printf $f; done",
+		"cat list | while read f; do cat $f; done", "while read f; do cat $f; done < list", "while read f; do cat $f; done",
+		"git ls-files | while read f; do rm $f; done", "git ls-files | while read f; do cat /etc/$f; done",
+		"git ls-files | while read -a f; do echo $f; done", "git ls-files | while read f g; do cat $f; done",
+		"git ls-files | while read -u 3 f; do cat $f; done",
+		"git ls-files | while read f; do sh; done", "git ls-files | while read f; do sh -c \"$f\"; done",
+		"git ls-files | while read f < list; do cat $f; done", "git ls-files | while read f; do cat $f; done < list",
+		"git ls-files | sed s/x/y/ | while read f; do cat $f; done", "until read f; do cat $f; done < x",
+		"git ls-files | while IFS=/ read f; do cat $f; done",
+		"git ls-files | while read 'a[$(touch x)]'; do echo; done", "git ls-files | while read PATH; do ls; done",
+		"git ls-files | while read f; do xargs cat; done", "git ls-files | while true; do echo; done",
+		"while read l; do echo $l; done < /etc/passwd", "while read l; do echo $l; done < .env",
+		"while read l; do echo $l > x; done < a",
 	} {
 		r := read(line)
 		if decided(r, permission.Default) == permission.Allow {
@@ -58,13 +92,20 @@ func TestWordsOutOfAListAreGuardedLikeTheFiles(t *testing.T) {
 			t.Errorf("%q: %s, want %s: %s", line, got, want, show(r))
 		}
 	}
-	for _, line := range []string{"cat $(git ls-files)", "wc -l $(find . -type f)", "git ls-files | while read f; do head $f; done", "git ls-files '*.pem' | while read f; do head $f; done"} {
-		if r := Analyze(line, proj, filed{names: []string{".env", "a.go", "server.pem"}}); !strings.Contains(r.Command.Script, "server.pem'") {
+	for _, line := range []string{
+		"cat $(git ls-files)", "wc -l $(find . -type f)",
+		"git ls-files | while read f; do head $f; done", "git ls-files '*.pem' | while read f; do head $f; done",
+	} {
+		if r := Analyze(line, proj, filed{names: []string{".env", "a.go", "server.pem"}}); !strings.Contains(
+			r.Command.Script, "server.pem'") {
 			t.Errorf("%q does not leave out server.pem: %s", line, r.Command.Script)
 		}
 	}
 	for _, name := range []string{"a /etc/passwd", "*", "a\t/x", "a\n/x", "[a]", "'", `\x`} {
-		for _, line := range []string{"cat $(git ls-files '*.go')", "for f in $(git ls-files '*.go'); do cat $f; done", "git ls-files '*.go' | while read f; do cat $f; done"} {
+		for _, line := range []string{
+			"cat $(git ls-files '*.go')", "for f in $(git ls-files '*.go'); do cat $f; done",
+			"git ls-files '*.go' | while read f; do cat $f; done",
+		} {
 			if r := Analyze(line, proj, filed{names: []string{name}}); decided(r, permission.Default) == permission.Allow {
 				t.Errorf("%q runs unasked where a file is named %q", line, name)
 			}
@@ -89,9 +130,13 @@ func TestWordsOutOfAListStayInTheSafeForm(t *testing.T) {
 
 func TestACaseThatDoesMoreThanReadAsks(t *testing.T) {
 	for _, line := range []string{
-		"case $x in a) rm b;; esac", "case a in a) touch b;; *) ls;; esac", "case $(touch a) in a) ls;; esac", "case a in $(touch b)) ls;; esac", "case a in a) ls;& b) ls;; esac", "case a in a) ls;;& *) ls;; esac", "case ${x:=a} in a) ls;; esac",
-		"case a in a) cd ..;; esac; cat x", "case a in ~/*) ls;; esac", "case a in a) f=.env;; esac; cat $f", "case a in a) ls;; esac > out", "case a in [$x]) ls;; esac", "case a in a) cat /etc/passwd;; esac",
-		"cat <<EOF\n$(touch a)\nEOF", "cat <<EOF\n`touch a`\nEOF", "cat <<EOF\n$SECRET\nEOF", "cat <<EOF\n${x:=a}\nEOF", "bash <<EOF\n$HOME/x\nEOF", "cat <<EOF\n$((x))\nEOF", "cat > f <<EOF\n$HOME\nEOF",
+		"case $x in a) rm b;; esac", "case a in a) touch b;; *) ls;; esac", "case $(touch a) in a) ls;; esac",
+		"case a in $(touch b)) ls;; esac", "case a in a) ls;& b) ls;; esac", "case a in a) ls;;& *) ls;; esac",
+		"case ${x:=a} in a) ls;; esac",
+		"case a in a) cd ..;; esac; cat x", "case a in ~/*) ls;; esac", "case a in a) f=.env;; esac; cat $f",
+		"case a in a) ls;; esac > out", "case a in [$x]) ls;; esac", "case a in a) cat /etc/passwd;; esac",
+		"cat <<EOF\n$(touch a)\nEOF", "cat <<EOF\n`touch a`\nEOF", "cat <<EOF\n$SECRET\nEOF", "cat <<EOF\n${x:=a}\nEOF",
+		"bash <<EOF\n$HOME/x\nEOF", "cat <<EOF\n$((x))\nEOF", "cat > f <<EOF\n$HOME\nEOF",
 	} {
 		if r := read(line); decided(r, permission.Default) == permission.Allow {
 			t.Errorf("%q runs unasked: %s\n%s", line, show(r), r.Command.Script)
@@ -129,7 +174,8 @@ func TestNamesOfAListBehindDashesArePathsOfGit(t *testing.T) {
 			t.Errorf("%q: want %s: %s", line, want, show(r))
 		}
 	}
-	if r := Analyze("for f in $(git ls-files '*.go'); do git log -p -- $f; done", proj, filed{names: []string{":(top)x.go"}}); decided(r, permission.Default) == permission.Allow {
+	if r := Analyze("for f in $(git ls-files '*.go'); do git log -p -- $f; done", proj,
+		filed{names: []string{":(top)x.go"}}); decided(r, permission.Default) == permission.Allow {
 		t.Error("a name with a colon runs unasked")
 	}
 }

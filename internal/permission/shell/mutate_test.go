@@ -89,7 +89,8 @@ func respelled(line string) map[string]string {
 	}
 	name, rest, _ := strings.Cut(line, " ")
 	switch name {
-	case "if", "for", "while", "until", "case", "coproc", "time", "function", "select", "export", "declare", "readonly", "typeset", "local", "let", "set":
+	case "if", "for", "while", "until", "case", "coproc", "time", "function", "select", "export", "declare", "readonly",
+		"typeset", "local", "let", "set":
 		return nil // words that are no commands, or are commands only when they are plain
 	}
 	out := map[string]string{}
@@ -162,7 +163,10 @@ func spoiled(line string) map[string]string {
 		out[fmt.Sprintf("U+%04X after blanks", r)] = strings.ReplaceAll(line, " ", " "+string(r))
 	}
 	name, rest, _ := strings.Cut(line, " ")
-	for plain, like := range map[string]string{"a": "а", "e": "е", "o": "о", "c": "с", "p": "р", "l": "ӏ", "s": "ѕ", "m": "ｍ"} {
+	for plain, like := range map[string]string{
+		"a": "а", "e": "е", "o": "о", "c": "с", "p": "р", "l": "ӏ", "s": "ѕ",
+		"m": "ｍ",
+	} {
 		out["homoglyph "+plain] = strings.Replace(name, plain, like, 1) + " " + rest
 	}
 	return out
@@ -207,7 +211,10 @@ func different(line, how string) bool {
 		return strings.Contains(line, "$@") // a function has its own
 	case strings.HasPrefix(line, "cd ") || strings.HasPrefix(line, "pushd "):
 		// Only the shell itself can change its folder.
-		for _, outside := range []string{"sudo", "env", "timeout", "nice", "nohup", "stdbuf", "setsid", "wrappers", "exec", "path"} {
+		for _, outside := range []string{
+			"sudo", "env", "timeout", "nice", "nohup", "stdbuf", "setsid", "wrappers", "exec",
+			"path",
+		} {
 			if strings.HasPrefix(how, outside) {
 				return true
 			}
@@ -232,7 +239,8 @@ func TestMutationsOfADisasterAreRefused(t *testing.T) {
 }
 
 func TestMoreMembersNeverWeaken(t *testing.T) {
-	all := append(append(permissiontest.Lines(t, "ask.txt"), permissiontest.Lines(t, "deny.txt")...), permissiontest.Lines(t, "ordinary.txt")...)
+	all := append(append(permissiontest.Lines(t, "ask.txt"), permissiontest.Lines(t, "deny.txt")...),
+		permissiontest.Lines(t, "ordinary.txt")...)
 	for _, line := range all {
 		if _, err := parse(line); err != nil {
 			continue

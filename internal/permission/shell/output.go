@@ -18,8 +18,8 @@ const (
 	maxPipes  = 12
 )
 
-// printed is the output of a pipe, where the words show it: echo, printf, cat of a here-document, and programs that decode
-// or rearrange their text. Nothing is run.
+// printed is the output of a pipe, where the words show it: echo, printf, cat of a here-document, and programs that
+// decode or rearrange their text. Nothing is run.
 func (a *analysis) printed(members []member, sc *scope) (text string, known bool) {
 	if a.mute > maxPipes || len(members) > maxPipes {
 		members = members[max(0, len(members)-maxPipes):]
@@ -111,7 +111,8 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 	args := texts(words[1:])
 	known := !anyUnknown(words)
 	switch baseName(words[0]) {
-	case "builtin", "command", "exec", "nohup", "env", "sudo", "doas", "timeout", "nice", "stdbuf", "setsid", "ionice", "chrt", "busybox", "toybox", "unbuffer":
+	case "builtin", "command", "exec", "nohup", "env", "sudo", "doas", "timeout", "nice", "stdbuf", "setsid", "ionice",
+		"chrt", "busybox", "toybox", "unbuffer":
 		if inner := innerWords(words, sc, a); len(inner) > 0 {
 			text, ok := a.callOutput(inner, in, sc)
 			return text, ok && known
@@ -304,7 +305,8 @@ func translate(args []string, text string, known bool) (string, bool) {
 
 func trSet(s string) string {
 	for name, set := range map[string]string{
-		"[:upper:]": "A-Z", "[:lower:]": "a-z", "[:space:]": " \t\n\r\v\f", "[:digit:]": "0-9", `\n`: "\n", `\t`: "\t", `\r`: "\r",
+		"[:upper:]": "A-Z", "[:lower:]": "a-z", "[:space:]": " \t\n\r\v\f", "[:digit:]": "0-9", `\n`: "\n", `\t`: "\t",
+		`\r`: "\r",
 	} {
 		s = strings.ReplaceAll(s, name, set)
 	}

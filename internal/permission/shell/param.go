@@ -39,7 +39,10 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 		return append(out, piece{text: text, show: a.source(p, sc), unknown: true, worked: true, split: true})
 	case *syntax.ProcSubst:
 		script := a.processSubstitution(p, sc)
-		return append(out, piece{text: processFile, show: a.source(p, sc), unknown: script == "", worked: true, produced: p, quoted: true, code: script})
+		return append(out, piece{
+			text: processFile, show: a.source(p, sc), unknown: script == "", worked: true, produced: p,
+			quoted: true, code: script,
+		})
 	case *syntax.ExtGlob:
 		source := a.source(p, sc)
 		a.saw(oddExtGlob, source)
@@ -65,7 +68,10 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 		case user == "" && (last || rest != ""):
 			return []piece{{text: a.world.Home(), show: "~", tilde: true, literal: true}, {text: rest, show: unescape(rest)}}
 		case user == "+":
-			return []piece{{text: sc.dir(), show: "~+", worked: true, unknown: sc.dirs == nil}, {text: rest, show: unescape(rest)}}
+			return []piece{
+				{text: sc.dir(), show: "~+", worked: true, unknown: sc.dirs == nil},
+				{text: rest, show: unescape(rest)},
+			}
 		case user != "" && user == filepath.Base(a.world.Home()):
 			return []piece{{text: a.world.Home(), show: "~" + user, worked: true}, {text: rest, show: unescape(rest)}}
 		default:
@@ -184,7 +190,8 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	}
 	// "$@" and "${a[@]}" are several words even in quotes.
 	out.split = out.split || name == "@" || wholeArray(p.Index)
-	if p.Exp != nil && known && text != "" && sc.vars[name].turn && changesPlainly(p, text) && among(p.Exp.Op.String(), "-", ":-") {
+	if p.Exp != nil && known && text != "" && sc.vars[name].turn && changesPlainly(p, text) && among(p.Exp.Op.String(),
+		"-", ":-") {
 		a.look(p.Exp.Word, sc) // the word for an empty variable is not used
 	} else {
 		text, known = a.operate(p, text, known, sc)
@@ -194,7 +201,8 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 		out.code, out.printed, out.list = b.code, true, b.list
 		return out
 	}
-	if known && (sc.vars[name].turn && (trimsBy(p) || changesPlainly(p, sc.vars[name].text)) || name == "PWD" && trimsBy(p)) {
+	if known && (sc.vars[name].turn && (trimsBy(p) || changesPlainly(p, sc.vars[name].text)) || name == "PWD" &&
+		trimsBy(p)) {
 		out.worked, out.show = false, text
 	}
 	if _, ok := sc.vars[name]; !ok && !known {
@@ -230,7 +238,8 @@ func steady(p *syntax.ParamExp, name string, sc *scope) bool {
 		return true
 	case "PWD":
 		return len(sc.dirs) == 1
-	case "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS", "LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!", "0":
+	case "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS",
+		"LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!", "0":
 		return true
 	}
 	return false

@@ -16,7 +16,10 @@ func (a *analysis) member(p *syntax.ParamExp, split bool, sc *scope) (text strin
 		return "", false
 	}
 	b := sc.vars[p.Param.Value]
-	if b.array == nil || !b.turn || a.loose || !plainParam(&syntax.ParamExp{Param: p.Param, Slice: p.Slice, Repl: p.Repl, Exp: p.Exp, Modifiers: p.Modifiers}) ||
+	if b.array == nil || !b.turn || a.loose || !plainParam(&syntax.ParamExp{
+		Param: p.Param, Slice: p.Slice, Repl: p.Repl,
+		Exp: p.Exp, Modifiers: p.Modifiers,
+	}) ||
 		p.Excl || p.Width || p.IsSet || p.Names != 0 || p.NestedParam != nil || p.Flags != nil {
 		return "", false
 	}
@@ -39,8 +42,8 @@ func (a *analysis) member(p *syntax.ParamExp, split bool, sc *scope) (text strin
 	return b.array.members[n], true
 }
 
-// changesPlainly reports whether it is an operator on a known plain text whose result is the same in every bash: ${x,,},
-// ${x^^}, ${x:-word} of a text, ${x/a/b} and ${x:1:2}.
+// changesPlainly reports whether it is an operator on a known plain text whose result is the same in every bash:
+// ${x,,}, ${x^^}, ${x:-word} of a text, ${x/a/b} and ${x:1:2}.
 func changesPlainly(p *syntax.ParamExp, text string) bool {
 	if p.Index != nil || len(p.Modifiers) > 0 || !ascii(text) {
 		return false
@@ -57,23 +60,27 @@ func changesPlainly(p *syntax.ParamExp, text string) bool {
 				return false
 			}
 		}
-		return p.Exp == nil && from != "" && !strings.ContainsAny(from, "*?[]\\#%~/&()|!@+") && !strings.ContainsAny(to, "&\\~/")
+		return p.Exp == nil && from != "" && !strings.ContainsAny(from, "*?[]\\#%~/&()|!@+") && !strings.ContainsAny(to,
+			"&\\~/")
 	case p.Exp != nil && p.Exp.Word != nil && len(p.Exp.Word.Parts) > 0:
-		return text != "" && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull) && p.Exp.Word.Lit() != ""
+		return text != "" && (p.Exp.Op == syntax.DefaultUnset || p.Exp.Op == syntax.DefaultUnsetOrNull) &&
+			p.Exp.Word.Lit() != ""
 	case p.Exp != nil:
 		return p.Exp.Op == syntax.LowerAll || p.Exp.Op == syntax.UpperAll
 	}
 	return false
 }
 
-// topLevel is the output of git rev-parse --show-toplevel: the folder, at or above the current one, that has a .git. In a
-// folder without repository it is taken for the folder that the line began in, where the safe form then stays.
+// topLevel is the output of git rev-parse --show-toplevel: the folder, at or above the current one, that has a .git. In
+// a folder without repository it is taken for the folder that the line began in, where the safe form then stays.
 func (a *analysis) topLevel(c *syntax.CmdSubst, sc *scope) (dir string, ok bool) {
-	if len(c.Stmts) != 1 || !simple(c.Stmts[0]) || len(sc.dirs) != 1 || !below(sc.dirs[0], a.start) && !below(a.start, sc.dirs[0]) {
+	if len(c.Stmts) != 1 || !simple(c.Stmts[0]) || len(sc.dirs) != 1 || !below(sc.dirs[0], a.start) && !below(a.start,
+		sc.dirs[0]) {
 		return "", false
 	}
 	call := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	if len(call.Args) != 3 || len(call.Assigns) > 0 || call.Args[0].Lit() != "git" || call.Args[1].Lit() != "rev-parse" || call.Args[2].Lit() != "--show-toplevel" ||
+	if len(call.Args) != 3 || len(call.Assigns) > 0 || call.Args[0].Lit() != "git" || call.Args[1].Lit() != "rev-parse" ||
+		call.Args[2].Lit() != "--show-toplevel" ||
 		c.Stmts[0].Negated || c.Stmts[0].Background {
 		return "", false
 	}

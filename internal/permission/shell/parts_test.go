@@ -97,7 +97,10 @@ func TestDenyRulesSeeThroughEverySpelling(t *testing.T) {
 }
 
 func TestQuotedTextIsNoCommand(t *testing.T) {
-	for _, line := range []string{"grep 'rm -rf' notes.txt", "echo 'a; rm x'", "git commit -m 'rm x'", "cat <<'E'\nrm x\nE", "git rm x", "echo '$(rm x)'", "# rm x\nls"} {
+	for _, line := range []string{
+		"grep 'rm -rf' notes.txt", "echo 'a; rm x'", "git commit -m 'rm x'",
+		"cat <<'E'\nrm x\nE", "git rm x", "echo '$(rm x)'", "# rm x\nls",
+	} {
 		for _, text := range seen(read(line)) {
 			if strings.HasPrefix(text, "rm") {
 				t.Errorf("%q shows %q", line, text)
@@ -108,11 +111,15 @@ func TestQuotedTextIsNoCommand(t *testing.T) {
 
 func TestOnlyWhatIsUnderstoodIsExact(t *testing.T) {
 	for line, want := range map[string]bool{
-		"npm test": true, "npm test 2>&1": true, "npm test | cat": true, "(npm test)": true, "npm test &": true, "timeout 5 npm test": true,
+		"npm test": true, "npm test 2>&1": true, "npm test | cat": true, "(npm test)": true, "npm test &": true,
+		"timeout 5 npm test":       true,
 		"if npm test; then ls; fi": true, "NODE_ENV=x npm test": true, "npm run *": true, "npm test <<'E'\nx\nE": true,
-		"npm $X": false, "npm $(ls)": false, "npm `ls`": false, "$X": false, "while npm test; do ls; done": false, "f() { npm test; }": false, "npm ${x:-y}": false,
-		"npm $'\\x61'": false, "npm 'unterminated": false, "npm\u00a0test": false, "npm test\r": false, "npm <(ls)": false, "eval \"$X\"": false, "export GOOS=js": false,
-		"n{pm,x}": false, "git *": false, "npm ~x": false, "coproc npm test": false, "npm test <<$'E'\nx\nE": false, "case a in a) npm test;; esac": false,
+		"npm $X": false, "npm $(ls)": false, "npm `ls`": false, "$X": false, "while npm test; do ls; done": false,
+		"f() { npm test; }": false, "npm ${x:-y}": false,
+		"npm $'\\x61'": false, "npm 'unterminated": false, "npm\u00a0test": false, "npm test\r": false, "npm <(ls)": false,
+		"eval \"$X\"": false, "export GOOS=js": false,
+		"n{pm,x}": false, "git *": false, "npm ~x": false, "coproc npm test": false, "npm test <<$'E'\nx\nE": false,
+		"case a in a) npm test;; esac": false,
 	} {
 		if r := read(line); r.Command.Exact != want {
 			t.Errorf("%q: exact is %v: %s", line, r.Command.Exact, show(r))
@@ -146,7 +153,10 @@ func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
 	if err := os.MkdirAll(filepath.Join(outside, "deep"), 0o755); err != nil {
 		t.Fatal(err)
 	}
-	for _, link := range [][2]string{{filepath.Join(outside, "deep"), "link"}, {filepath.Join(outside, "deep", "x"), "file"}} {
+	for _, link := range [][2]string{{filepath.Join(outside, "deep"), "link"}, {
+		filepath.Join(outside, "deep", "x"),
+		"file",
+	}} {
 		if err := os.Symlink(link[0], filepath.Join(m.root, link[1])); err != nil {
 			t.Skip("there are no links here: ", err)
 		}
@@ -155,13 +165,31 @@ func TestPathsAreResolvedAsTheKernelDoes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for line, want := range map[string]permission.Access{
-		"cat file":                 {Kind: permission.Read, Target: outside + "/deep/x", Named: m.root + "/file", Node: permission.File},
-		"cat link/x":               {Kind: permission.Read, Target: outside + "/deep/x", Named: m.root + "/link/x", Node: permission.File},
-		"cat link/../a.txt":        {Kind: permission.Read, Target: outside + "/a.txt", Named: m.root + "/a.txt", Node: permission.Missing},
-		"cd link && cat x":         {Kind: permission.Read, Target: outside + "/deep/x", Named: m.root + "/link/x", Node: permission.File},
-		"cat a.txt":                {Kind: permission.Read, Target: m.root + "/a.txt", Node: permission.File},
-		"ls > out":                 {Kind: permission.Write, Target: m.root + "/out", Node: permission.Missing, Redirect: true},
-		"ls >| src/../out":         {Kind: permission.Write, Target: m.root + "/out", Node: permission.Missing, Redirect: true},
+		"cat file": {
+			Kind: permission.Read, Target: outside + "/deep/x", Named: m.root + "/file",
+			Node: permission.File,
+		},
+		"cat link/x": {
+			Kind: permission.Read, Target: outside + "/deep/x", Named: m.root + "/link/x",
+			Node: permission.File,
+		},
+		"cat link/../a.txt": {
+			Kind: permission.Read, Target: outside + "/a.txt", Named: m.root + "/a.txt",
+			Node: permission.Missing,
+		},
+		"cd link && cat x": {
+			Kind: permission.Read, Target: outside + "/deep/x", Named: m.root + "/link/x",
+			Node: permission.File,
+		},
+		"cat a.txt": {Kind: permission.Read, Target: m.root + "/a.txt", Node: permission.File},
+		"ls > out": {
+			Kind: permission.Write, Target: m.root + "/out", Node: permission.Missing,
+			Redirect: true,
+		},
+		"ls >| src/../out": {
+			Kind: permission.Write, Target: m.root + "/out", Node: permission.Missing,
+			Redirect: true,
+		},
 		"cat < b.txt":              {Kind: permission.Read, Target: m.root + "/b.txt", Node: permission.File, Redirect: true},
 		"touch new":                {Kind: permission.Write, Target: m.root + "/new", Node: permission.Missing},
 		"cat < /dev/tcp/h.test/80": {Kind: permission.Net, Target: "h.test:80"},
@@ -236,7 +264,10 @@ func (secretive) GitKeys(_ string, kind permission.KeyKind) ([]string, error) {
 }
 
 func TestSecretsOfGitAreNotShownUnasked(t *testing.T) {
-	for _, line := range []string{"git remote -v", "git config --list", "git config --get remote.origin.url", "git var -l", "git remote get-url origin | cat", "git config get remote.origin.url"} {
+	for _, line := range []string{
+		"git remote -v", "git config --list", "git config --get remote.origin.url",
+		"git var -l", "git remote get-url origin | cat", "git config get remote.origin.url",
+	} {
 		if r := Analyze(line, proj, secretive{}); approved(r) {
 			t.Errorf("%s runs unasked", line)
 		}
@@ -244,7 +275,10 @@ func TestSecretsOfGitAreNotShownUnasked(t *testing.T) {
 			t.Errorf("%s asks where there is no secret: %s", line, show(r))
 		}
 	}
-	for _, line := range []string{"git status", "git log", "git config user.name", "git remote", "git config --list --name-only"} {
+	for _, line := range []string{
+		"git status", "git log", "git config user.name", "git remote",
+		"git config --list --name-only",
+	} {
 		if r := Analyze(line, proj, secretive{}); !approved(r) {
 			t.Errorf("%s asks: %s", line, show(r))
 		}

@@ -6,9 +6,9 @@ import (
 	"mvdan.cc/sh/v3/syntax"
 )
 
-// quick parses the lines that are most of all lines: simple commands of literal and quoted words, with pipes, && || ; and
-// redirections of output between them. Its trees are those of the parser, in memory that is used again; anything else in
-// a line is left to the parser.
+// quick parses the lines that are most of all lines: simple commands of literal and quoted words, with pipes, && || ;
+// and redirections of output between them. Its trees are those of the parser, in memory that is used again; anything
+// else in a line is left to the parser.
 type quick struct {
 	text string
 	at   int
@@ -209,7 +209,8 @@ func (q *quick) output(number *syntax.Lit) bool {
 // ordinaryFirst reports whether the first word of a command is neither a word of the shell's grammar nor an assignment.
 func ordinaryFirst(word string) bool {
 	switch word {
-	case "if", "then", "elif", "else", "fi", "while", "until", "for", "do", "done", "case", "esac", "in", "select", "function", "time", "coproc",
+	case "if", "then", "elif", "else", "fi", "while", "until", "for", "do", "done", "case", "esac", "in", "select",
+		"function", "time", "coproc",
 		"]]", "let", "declare", "local", "export", "readonly", "typeset", "nameref":
 		return false
 	case "[":
@@ -218,8 +219,8 @@ func ordinaryFirst(word string) bool {
 	return !strings.ContainsAny(word, "={}[!")
 }
 
-// isPlain reports whether a character stands for itself in a word without quotes, patterns and braces included, which are
-// expanded later.
+// isPlain reports whether a character stands for itself in a word without quotes, patterns and braces included, which
+// are expanded later.
 func isPlain(c byte) bool {
 	switch c {
 	case '_', '.', '/', ':', ',', '@', '%', '+', '-', '=', '^', '*', '?', '[', ']', '~', '{', '}', '!':

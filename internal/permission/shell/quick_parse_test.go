@@ -41,7 +41,8 @@ func sameTree(t *testing.T, line string) bool {
 func TestSimpleLinesAreReadAsTheParserReadsThem(t *testing.T) {
 	for _, line := range []string{
 		"ls", " ls -la\tsrc ", "cd sub && go test ./... 2>&1 | tail -20", "a|b||c&&d|e", "a;b; c ;", "a && b || c; d | e | f",
-		"grep -n 'a b' \"c d\" x'y'z\"\" ''", "> out ls", "ls >a >>b 2> c", "ls 3>&- 2>&1", "a 1 2 >x", "find . ! -name '*.go' -exec ls {} +", "[ -f a ]", "a b=c -x=y ~/z {1,2} [a-c]*",
+		"grep -n 'a b' \"c d\" x'y'z\"\" ''", "> out ls", "ls >a >>b 2> c", "ls 3>&- 2>&1", "a 1 2 >x",
+		"find . ! -name '*.go' -exec ls {} +", "[ -f a ]", "a b=c -x=y ~/z {1,2} [a-c]*",
 		"echo a2>b", "",
 	} {
 		if !sameTree(t, line) {
@@ -52,8 +53,10 @@ func TestSimpleLinesAreReadAsTheParserReadsThem(t *testing.T) {
 
 func TestOtherLinesAreLeftToTheParser(t *testing.T) {
 	for _, line := range []string{
-		"if a", "a; then", "a=b c", "a[1]=2", "{ a; }", "! a", "a & b", "a |& b", "a ;; b", ";", "a | ", "&& a", "a &&", "a <b", "a <<< b", "a >| b", "a &> b", "a >(b)", "a {fd}>b", "a >b 2>1>c",
-		"a $b", "a `b`", "a \\b", "a #b", "a\nb", "a 'b", "a \"$b\"", "a (b)", "time a", "export a", "ä", "a 'ä'", "coproc a", "> a", "a >", "]] a", "a b[c", "a 'x\ny'",
+		"if a", "a; then", "a=b c", "a[1]=2", "{ a; }", "! a", "a & b", "a |& b", "a ;; b", ";", "a | ", "&& a", "a &&",
+		"a <b", "a <<< b", "a >| b", "a &> b", "a >(b)", "a {fd}>b", "a >b 2>1>c",
+		"a $b", "a `b`", "a \\b", "a #b", "a\nb", "a 'b", "a \"$b\"", "a (b)", "time a", "export a", "ä", "a 'ä'",
+		"coproc a", "> a", "a >", "]] a", "a b[c", "a 'x\ny'",
 	} {
 		var mem trees
 		if _, ok := mem.quickly(line); ok {
@@ -82,7 +85,8 @@ func TestTheTablesAreReadAsTheParserReadsThem(t *testing.T) {
 	quick := 0
 	lines := linesOfTests(t)
 	for i, line := range lines {
-		for _, line := range []string{line, line + "; " + lines[(i+7)%len(lines)], line + " | " + lines[(i+3)%len(lines)] + " 2>&1 >x", line[:len(line)/2]} {
+		for _, line := range []string{line, line + "; " + lines[(i+7)%len(lines)], line + " | " + lines[(i+3)%len(lines)] +
+			" 2>&1 >x", line[:len(line)/2]} {
 			if sameTree(t, line) {
 				quick++
 			}

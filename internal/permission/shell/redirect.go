@@ -131,7 +131,8 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		}
 		target.unknown = true
 	}
-	if read && target.code != "" && target.list != nil && target.before+target.after == "" && len(sc.dirs) == 1 && a.mute == 0 && a.mayRead(target.list, sc) {
+	if read && target.code != "" && target.list != nil && target.before+target.after == "" && len(sc.dirs) == 1 &&
+		a.mute == 0 && a.mayRead(target.list, sc) {
 		*in = input{any: true}
 		return " " + fd + "<" + target.code, true
 	}
@@ -148,7 +149,10 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 			in.list = &gap{file: in.file}
 		}
 	}
-	red := &redirect{op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs, raw: a.source(r, sc)}
+	red := &redirect{
+		op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs,
+		raw: a.source(r, sc),
+	}
 	if r.Op == syntax.DplOut {
 		op = "&>"
 	}

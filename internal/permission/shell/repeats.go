@@ -52,9 +52,11 @@ func (r *repeat) again(c *call) bool {
 		r.first = c
 	}
 	f := r.first
-	if c.use.Class != f.use.Class || c.use.Reason != f.use.Reason || len(c.use.Reads) != len(f.use.Reads) || len(c.use.Inner) != len(f.use.Inner) ||
+	if c.use.Class != f.use.Class || c.use.Reason != f.use.Reason || len(c.use.Reads) != len(f.use.Reads) ||
+		len(c.use.Inner) != len(f.use.Inner) ||
 		c.in.any != f.in.any || c.in.known != f.in.known || c.in.text != f.in.text || c.in.file != f.in.file ||
-		len(c.listed)+len(f.listed) > 0 || c.carried != f.carried || c.compares != f.compares || c.back != f.back || !slices.Equal(c.dirs, f.dirs) {
+		len(c.listed)+len(f.listed) > 0 || c.carried != f.carried || c.compares != f.compares || c.back != f.back ||
+		!slices.Equal(c.dirs, f.dirs) {
 		return false
 	}
 	r.seen++
@@ -67,7 +69,8 @@ func (c *call) asWritten() bool {
 	rest := c.raw
 	for i := range c.words {
 		w := &c.words[i]
-		if w.unknown || w.worked || w.quoted || w.glob || w.tilde || w.braced || w.guessed || w.code != "" || w.list != nil || w.produced != nil {
+		if w.unknown || w.worked || w.quoted || w.glob || w.tilde || w.braced || w.guessed || w.code != "" ||
+			w.list != nil || w.produced != nil {
 			return false
 		}
 		between := " "

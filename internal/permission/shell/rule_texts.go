@@ -103,7 +103,8 @@ func withoutOptions(c *call) []string {
 		return append(pushes(sub, rest), strings.Join(append([]string{"git", sub}, rest...), " "))
 	}
 	switch c.name {
-	case "docker", "podman", "kubectl", "npm", "pnpm", "yarn", "gh", "cargo", "terraform", "systemctl", "helm", "aws", "gcloud", "go", "pip", "apt", "apt-get", "brew", "hg", "svn":
+	case "docker", "podman", "kubectl", "npm", "pnpm", "yarn", "gh", "cargo", "terraform", "systemctl", "helm", "aws",
+		"gcloud", "go", "pip", "apt", "apt-get", "brew", "hg", "svn":
 	default:
 		return nil
 	}
@@ -127,7 +128,8 @@ func pushes(sub string, rest []string) []string {
 	switch sub {
 	case "send-pack", "http-push", "remote-http", "remote-https", "remote-ext", "remote-fd", "send-email", "request-pull":
 		return []string{strings.Join(append([]string{"git push"}, rest...), " ")}
-	case "lfs", "subtree", "svn", "p4", "annex", "stash", "hub", "town", "spice", "machete", "branchless", "cinnabar", "remote":
+	case "lfs", "subtree", "svn", "p4", "annex", "stash", "hub", "town", "spice", "machete", "branchless", "cinnabar",
+		"remote":
 		for i, w := range rest {
 			if among(w, "push", "dcommit", "submit", "sync", "copy") {
 				return []string{strings.Join(append([]string{"git push"}, rest[i+1:]...), " ")}

@@ -21,7 +21,8 @@ func decided(r Result, mode permission.Mode) permission.Effect {
 
 func TestNoModeLetsALineRunAsItIsWritten(t *testing.T) {
 	lines := []string{
-		"head a.txt <>/dev/null", "git status <>/dev/null", "cat <>a.txt", "ls 3<>/dev/null", "head a.txt <> /dev//null", "ls > out <>/dev/null", "mkdir a <>/dev/null", "mkdir a; head b <>/dev/null",
+		"head a.txt <>/dev/null", "git status <>/dev/null", "cat <>a.txt", "ls 3<>/dev/null", "head a.txt <> /dev//null",
+		"ls > out <>/dev/null", "mkdir a <>/dev/null", "mkdir a; head b <>/dev/null",
 		"ls >$X", "ls > *.txt", "ls {fd}>/dev/null", "ls >&$X",
 	}
 	for _, name := range []string{"harmless.txt", "ask.txt", "deny.txt", "ordinary.txt"} {
@@ -29,7 +30,10 @@ func TestNoModeLetsALineRunAsItIsWritten(t *testing.T) {
 	}
 	for _, line := range lines {
 		r := read(line)
-		for _, mode := range []permission.Mode{permission.Default, permission.AcceptEdits, permission.Plan, permission.DontAsk} {
+		for _, mode := range []permission.Mode{
+			permission.Default, permission.AcceptEdits, permission.Plan,
+			permission.DontAsk,
+		} {
 			if decided(r, mode) == permission.Allow && r.Command.Script == "" {
 				t.Errorf("%q runs as it is written in %s: %s", line, mode, show(r))
 			}

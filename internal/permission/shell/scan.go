@@ -44,14 +44,16 @@ func separator(r rune) bool {
 
 // keywords may stand before a command.
 var keywords = set{
-	"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "time", "!", "{", "}", "coproc", "always", "$", "<", ">", "in",
+	"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "time", "!", "{", "}", "coproc", "always", "$",
+	"<", ">", "in",
 	"noglob", "nocorrect", "repeat", "-", "function", "foreach", "end",
 }
 
 // scanPiece takes a stretch of text for one command.
 func (a *analysis) scanPiece(piece string, sc *scope) {
 	words := a.roughWords(piece)
-	for len(words) > 0 && (keywords.has(words[0].text) || keywords.has(strings.TrimLeft(words[0].text, "{$<>!=")) || isNumber(words[0].text)) {
+	for len(words) > 0 && (keywords.has(words[0].text) || keywords.has(strings.TrimLeft(words[0].text, "{$<>!=")) ||
+		isNumber(words[0].text)) {
 		words = words[1:]
 	}
 	var assigns []assigned
@@ -97,7 +99,10 @@ func (a *analysis) roughWords(text string) []word {
 		if plain == "" {
 			continue
 		}
-		out = append(out, word{text: plain, show: plain, worked: true, unknown: strings.ContainsAny(plain, "$"), glob: hasMeta(plain)})
+		out = append(out, word{
+			text: plain, show: plain, worked: true, unknown: strings.ContainsAny(plain, "$"),
+			glob: hasMeta(plain),
+		})
 		if bare := withoutVariables(plain); bare != plain {
 			out[len(out)-1].text = bare
 		}
@@ -119,7 +124,8 @@ func withoutVariables(text string) string {
 				continue
 			}
 		}
-		for i+1 < len(text) && (text[i+1] == '_' || text[i+1] == '@' || text[i+1] == '*' || text[i+1] >= '0' && text[i+1] <= '9' || text[i+1]|0x20 >= 'a' && text[i+1]|0x20 <= 'z') {
+		for i+1 < len(text) && (text[i+1] == '_' || text[i+1] == '@' || text[i+1] == '*' || text[i+1] >= '0' &&
+			text[i+1] <= '9' || text[i+1]|0x20 >= 'a' && text[i+1]|0x20 <= 'z') {
 			i++
 		}
 	}

@@ -12,7 +12,8 @@ import (
 func TestAnAnalysisLeavesNothingForTheNext(t *testing.T) {
 	lines := permissiontest.Lines(t, "deny.txt")
 	lines = append(lines, permissiontest.Lines(t, "everyday.txt")...)
-	lines = append(lines, strings.Repeat("cat a | ", 500)+"cat b > c", strings.Repeat("touch x; ", 500), "echo "+strings.Repeat("$(ls a) ", 100))
+	lines = append(lines, strings.Repeat("cat a | ", 500)+"cat b > c", strings.Repeat("touch x; ", 500), "echo "+
+		strings.Repeat("$(ls a) ", 100))
 	first := make([]Result, len(lines))
 	for i, line := range lines {
 		first[i] = read(line)

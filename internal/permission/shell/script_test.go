@@ -86,10 +86,14 @@ func workshop(t *testing.T) machine {
 	}
 	root := filepath.Join(dir, "proj")
 	files := map[string]string{
-		"main.go": "package main\n\nfunc main() {} // TODO\n", "go.mod": "module x\n", "README.md": "# read\nme foo\n", "src/main.go": "package src\n// foo\n",
-		"a.txt": "foo\nbar\nfoo\n", "b.txt": "foo\nqux\n", "notes.txt": "one\ntwo\nfoo\n", "names.txt": "zoe\nann\nann\n", "table.csv": "a,b,c\nd,e,f\n", "build.log": "ok\nerror: x\n",
-		"docs/guide.md": "guide\n", "it's.md": "odd name\n", "two words.txt": "blank in the name\n", "$x.md": "dollar\n", "package.json": "{\"scripts\":{\"a\":\"b\"}}\n",
-		"table.txt": "a b\nc d\n", "data.bin": "\x00\x01\x02abc\n", "größe.txt": "big\n", "Makefile": "all:\n\techo hi\n", "util.go": "package main\n", "dos.txt": "a\r\nb\r\n",
+		"main.go": "package main\n\nfunc main() {} // TODO\n", "go.mod": "module x\n", "README.md": "# read\nme foo\n",
+		"src/main.go": "package src\n// foo\n",
+		"a.txt":       "foo\nbar\nfoo\n", "b.txt": "foo\nqux\n", "notes.txt": "one\ntwo\nfoo\n",
+		"names.txt": "zoe\nann\nann\n", "table.csv": "a,b,c\nd,e,f\n", "build.log": "ok\nerror: x\n",
+		"docs/guide.md": "guide\n", "it's.md": "odd name\n", "two words.txt": "blank in the name\n", "$x.md": "dollar\n",
+		"package.json": "{\"scripts\":{\"a\":\"b\"}}\n",
+		"table.txt":    "a b\nc d\n", "data.bin": "\x00\x01\x02abc\n", "größe.txt": "big\n", "Makefile": "all:\n\techo hi\n",
+		"util.go": "package main\n", "dos.txt": "a\r\nb\r\n",
 	}
 	for name, text := range files {
 		path := filepath.Join(root, name)
@@ -105,7 +109,10 @@ func workshop(t *testing.T) machine {
 
 // tame is the environment that both runs get.
 func tame(m machine) []string {
-	return []string{"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "LC_ALL=C.UTF-8", "TERM=dumb", "GIT_PAGER=cat", "PAGER=cat", "GIT_CEILING_DIRECTORIES=" + m.home, "GIT_CONFIG_GLOBAL=/dev/null"}
+	return []string{
+		"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "LC_ALL=C.UTF-8", "TERM=dumb", "GIT_PAGER=cat",
+		"PAGER=cat", "GIT_CEILING_DIRECTORIES=" + m.home, "GIT_CONFIG_GLOBAL=/dev/null",
+	}
 }
 
 func bash(t *testing.T, m machine, text string) string {
@@ -135,7 +142,12 @@ func TestTheScriptDoesWhatTheLineDoes(t *testing.T) {
 	}
 	m := workshop(t)
 	ran := 0
-	more := []string{"x=1; echo $x", "V=$(echo a b); echo $V", "f=a.txt; wc -l \"$f\"", "n=$(wc -l < a.txt); echo \"$n lines\"", "find . -name a.txt | xargs wc -c", "find . -name a.txt -exec wc -l {} +", "ls *", "cat *.md", "wc -l *", "wc -c *.txt", "cat ./*.txt", "ls nosuch*", "grep -c foo *.txt", "ls -d *", "cat it\\'s.md", "cat 'two words.txt'", "cat two\\ words.txt", `cat \$x.md`, "head -n1 *.go"}
+	more := []string{
+		"x=1; echo $x", "V=$(echo a b); echo $V", "f=a.txt; wc -l \"$f\"",
+		"n=$(wc -l < a.txt); echo \"$n lines\"", "find . -name a.txt | xargs wc -c", "find . -name a.txt -exec wc -l {} +",
+		"ls *", "cat *.md", "wc -l *", "wc -c *.txt", "cat ./*.txt", "ls nosuch*", "grep -c foo *.txt", "ls -d *",
+		"cat it\\'s.md", "cat 'two words.txt'", "cat two\\ words.txt", `cat \$x.md`, "head -n1 *.go",
+	}
 	for _, line := range append(permissiontest.Lines(t, "harmless.txt"), more...) {
 		switch first, _, _ := strings.Cut(line, " "); first {
 		case "date", "uptime", "free", "ps", "df", "time", "du", "stat", "tty":

@@ -25,11 +25,15 @@ func secret(a *analysis, p string) bool {
 }
 
 // secretSamples stand for secret files when a pattern is tried.
-var secretSamples = []string{".env", ".env.local", ".env.production", "id_rsa", "id_ed25519", "server.pem", "server.key", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", "credentials", ".ssh", ".aws", ".gnupg"}
+var secretSamples = []string{
+	".env", ".env.local", ".env.production", "id_rsa", "id_ed25519", "server.pem",
+	"server.key", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", "credentials", ".ssh", ".aws", ".gnupg",
+}
 
 // secretWord finds secrets among the words of a command that reads, patterns included.
 func secretWord(a *analysis, c *call) string {
-	if len(c.words) == 0 || c.name == "echo" || c.name == "ls" || c.name == "printf" || c.name == "git" && c.use.Class.ReadOnly() {
+	if len(c.words) == 0 || c.name == "echo" || c.name == "ls" || c.name == "printf" || c.name == "git" &&
+		c.use.Class.ReadOnly() {
 		return ""
 	}
 	for i, w := range c.words[1:] {
@@ -76,7 +80,10 @@ func secretPattern(pattern string) bool {
 }
 
 // agentFolders hold lathe's own state, below the home folder.
-var agentFolders = []string{".lathe", ".config/lathe", ".local/share/lathe", ".local/state/lathe", "Library/Application Support/lathe"}
+var agentFolders = []string{
+	".lathe", ".config/lathe", ".local/share/lathe", ".local/state/lathe",
+	"Library/Application Support/lathe",
+}
 
 // agentState reports whether a path lies in lathe's own state.
 func agentState(a *analysis, p string) bool {
@@ -124,33 +131,50 @@ func agentSecret(a *analysis, p string) bool {
 }
 
 // protectedFolders are folders that nothing but their own program should write.
-var protectedFolders = []string{".git", ".lathe", ".idea", ".ssh", ".gnupg", ".vscode", ".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush"}
+var protectedFolders = []string{
+	".git", ".lathe", ".idea", ".ssh", ".gnupg", ".vscode", ".claude", ".codex", ".cursor",
+	".gemini", ".opencode", ".crush",
+}
 
 // protectedFiles are such files: start-up files of shells, lists of servers and settings of agents, keys.
 var protectedFiles = []string{
-	".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".profile", ".zshrc", ".zprofile", ".zshenv", ".zlogin", ".zlogout",
-	".cshrc", ".tcshrc", ".login", ".kshrc", ".mkshrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc", ".pam_environment", ".inputrc", ".bash_env",
+	".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".profile", ".zshrc", ".zprofile",
+	".zshenv", ".zlogin", ".zlogout",
+	".cshrc", ".tcshrc", ".login", ".kshrc", ".mkshrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
+	".pam_environment", ".inputrc", ".bash_env",
 	".mcp.json", ".claude.json", ".netrc", "_netrc", ".git-credentials", ".pgpass", "authorized_keys", ".rhosts",
 }
 
 // protectedHome are paths below the home folder, protectedSystem absolute ones.
 var (
 	protectedHome = []string{
-		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/lathe", ".config/zsh", ".gitconfig",
-		".local/share/lathe", ".local/state/lathe", "Library/LaunchAgents", "Library/Application Support/lathe", ".aws", ".kube", ".docker", ".npmrc", ".vimrc",
+		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/lathe",
+		".config/zsh", ".gitconfig",
+		".local/share/lathe", ".local/state/lathe", "Library/LaunchAgents", "Library/Application Support/lathe", ".aws",
+		".kube", ".docker", ".npmrc", ".vimrc",
 	}
-	protectedSystem = []string{"/etc", "/boot", "/proc", "/sys", "/var/spool", "/Library/LaunchDaemons", "/Library/LaunchAgents"}
+	protectedSystem = []string{
+		"/etc", "/boot", "/proc", "/sys", "/var/spool", "/Library/LaunchDaemons",
+		"/Library/LaunchAgents",
+	}
 )
 
 // settingsFiles choose programs or options of programs; settingsFolders hold such files.
 var (
 	settingsFiles = []string{
-		".gitmodules", ".gitattributes", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs", ".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml",
-		".bazelrc", ".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml", ".lefthook.yml", ".lefthook.yaml",
-		"gradle-wrapper.properties", "maven-wrapper.properties", ".devcontainer.json", ".ripgreprc", "pyrightconfig.json", ".vimrc", ".exrc", ".nvimrc", ".tmux.conf",
-		".screenrc", ".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".psqlrc", ".irbrc", ".pryrc", ".pythonrc", ".pypirc", ".forward",
+		".gitmodules", ".gitattributes", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs",
+		".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml",
+		".bazelrc", ".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
+		".lefthook.yml", ".lefthook.yaml",
+		"gradle-wrapper.properties", "maven-wrapper.properties", ".devcontainer.json", ".ripgreprc", "pyrightconfig.json",
+		".vimrc", ".exrc", ".nvimrc", ".tmux.conf",
+		".screenrc", ".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".psqlrc", ".irbrc", ".pryrc", ".pythonrc", ".pypirc",
+		".forward",
 	}
-	settingsFolders = []string{".husky", ".githooks", ".cargo", ".devcontainer", ".yarn", ".mvn", ".circleci", ".buildkite", ".direnv"}
+	settingsFolders = []string{
+		".husky", ".githooks", ".cargo", ".devcontainer", ".yarn", ".mvn", ".circleci",
+		".buildkite", ".direnv",
+	}
 )
 
 // fromRoot is the path below the innermost working root, or the whole path, in small letters: a root inside
@@ -221,11 +245,13 @@ func exempt(folder string, rest []string) bool {
 	last := rest[len(rest)-1]
 	switch folder {
 	case ".git":
-		return strings.HasSuffix(last, ".lock") || strings.HasSuffix(last, "_msg") || strings.HasSuffix(last, "_editmsg") || last == "description" || last == "exclude" || rest[0] == "logs"
+		return strings.HasSuffix(last, ".lock") || strings.HasSuffix(last, "_msg") || strings.HasSuffix(last, "_editmsg") ||
+			last == "description" || last == "exclude" || rest[0] == "logs"
 	case ".lathe", ".idea", ".ssh", ".gnupg":
 		return false
 	}
-	return rest[0] == "worktrees" || strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") || strings.HasSuffix(last, ".txt")
+	return rest[0] == "worktrees" || strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") ||
+		strings.HasSuffix(last, ".txt")
 }
 
 // settings reports whether a path is one that chooses programs or options for them.
@@ -243,8 +269,10 @@ func settings(a *analysis, p string) bool {
 
 // writers are programs whose operands, or whose last one, are written.
 var writers = set{
-	"tee", "cp", "mv", "ln", "install", "touch", "chmod", "chown", "truncate", "rm", "mkdir", "sed", "dd", "rsync", "sponge", "patch",
-	"unlink", "shred", "chattr", "setfacl", "link", "symlink", "mkfifo", "ed", "ex", "vim", "vi", "nvim", "nano", "perl", "rmdir",
+	"tee", "cp", "mv", "ln", "install", "touch", "chmod", "chown", "truncate", "rm", "mkdir", "sed", "dd", "rsync",
+	"sponge", "patch",
+	"unlink", "shred", "chattr", "setfacl", "link", "symlink", "mkfifo", "ed", "ex", "vim", "vi", "nvim", "nano", "perl",
+	"rmdir",
 }
 
 // protectedWord finds protected paths among the words of a program that writes.
@@ -291,7 +319,8 @@ func deviceFile(p string) bool {
 	}
 	switch {
 	case rest == "null", rest == "stdout", rest == "stderr", rest == "tty", rest == "zero", rest == "full",
-		strings.HasPrefix(rest, "fd/"), strings.HasPrefix(rest, "shm/"), strings.HasPrefix(rest, "tcp/"), strings.HasPrefix(rest, "udp/"):
+		strings.HasPrefix(rest, "fd/"), strings.HasPrefix(rest, "shm/"), strings.HasPrefix(rest, "tcp/"),
+		strings.HasPrefix(rest, "udp/"):
 		return false
 	}
 	return true

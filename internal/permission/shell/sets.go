@@ -16,7 +16,10 @@ func (a *analysis) sets(c *call, sc *scope) {
 	}
 	switch c.name {
 	case "read", "mapfile", "readarray":
-		names := plainWords(texts(c.words[1:]), map[string]string{"read": "dinNptu", "mapfile": "dnOsucC", "readarray": "dnOsucC"}[c.name])
+		names := plainWords(texts(c.words[1:]), map[string]string{
+			"read": "dinNptu", "mapfile": "dnOsucC",
+			"readarray": "dnOsucC",
+		}[c.name])
 		if len(names) == 0 {
 			names = []string{map[string]string{"read": "REPLY"}[c.name], "MAPFILE"}
 		}
@@ -115,7 +118,8 @@ func (a *analysis) rename(name, text string, sc *scope) {
 
 // renames notes BASH_CMDS[name]=path and BASH_ALIASES[name]=text, which act as hash and alias.
 func (a *analysis) renames(array string, index syntax.ArithmExpr, text string, sc *scope) {
-	if array != "BASH_CMDS" && array != "BASH_ALIASES" && array != "aliases" && array != "commands" && array != "functions" {
+	if array != "BASH_CMDS" && array != "BASH_ALIASES" && array != "aliases" && array != "commands" &&
+		array != "functions" {
 		return
 	}
 	if w, ok := index.(*syntax.Word); ok {
@@ -127,7 +131,8 @@ func (a *analysis) renames(array string, index syntax.ArithmExpr, text string, s
 
 // copy notes that a command copies or links a program.
 func (a *analysis) copy(c *call, sc *scope) {
-	if len(c.use.Writes) == 0 || len(c.use.Reads)+len(c.use.Kills) == 0 || !among(c.name, "cp", "mv", "ln", "install", "link", "rsync", "scp", "symlink", "dd") {
+	if len(c.use.Writes) == 0 || len(c.use.Reads)+len(c.use.Kills) == 0 || !among(c.name, "cp", "mv", "ln", "install",
+		"link", "rsync", "scp", "symlink", "dd") {
 		return
 	}
 	if a.copies == nil {

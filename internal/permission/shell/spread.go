@@ -13,7 +13,8 @@ import (
 func (a *analysis) spreads(c *call, sc *scope) {
 	for _, w := range c.words {
 		name := w.text
-		if !w.glob || slices.Contains(c.use.Reads, name) || slices.Contains(c.use.Writes, name) || slices.Contains(c.use.Kills, name) {
+		if !w.glob || slices.Contains(c.use.Reads, name) || slices.Contains(c.use.Writes, name) ||
+			slices.Contains(c.use.Kills, name) {
 			continue
 		}
 		a.spreadFolders(name, sc)

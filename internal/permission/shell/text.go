@@ -83,7 +83,8 @@ func blank(r rune) bool {
 // lookalikes reads the line also as it looks to a reader, for deny and ask rules: odd blanks as blanks,
 // characters that do not show left out, letters of other alphabets as the ones of ours that they resemble.
 func (a *analysis) lookalikes(line string) {
-	if len(a.odd[oddCharacter])+len(a.odd[oddBlank])+len(a.odd[oddLetters]) == 0 && !slices.ContainsFunc(a.calls, func(c *call) bool { return !ascii(c.name) }) {
+	if len(a.odd[oddCharacter])+len(a.odd[oddBlank])+len(a.odd[oddLetters]) == 0 && !slices.ContainsFunc(a.calls,
+		func(c *call) bool { return !ascii(c.name) }) {
 		return
 	}
 	guess := a.outer().inside("the line as it looks")
@@ -141,7 +142,8 @@ func (a *analysis) reserved(c *syntax.CallExpr, sc *scope) {
 	switch first {
 	case "repeat", "foreach", "noglob", "nocorrect", "zmodload", "emulate", "sysopen", "sysread", "syswrite", "sysseek",
 		"ztcp", "zsocket", "zpty", "zselect", "zftp", "zcompile", "autoload", "bindkey", "zle", "zstyle", "always", "end",
-		"setopt", "unsetopt", "vared", "zf_rm", "zf_ln", "zf_mv", "zf_mkdir", "zf_rmdir", "zf_chmod", "zf_chown", "zf_sync", "fc", "r", "functions", "aliases":
+		"setopt", "unsetopt", "vared", "zf_rm", "zf_ln", "zf_mv", "zf_mkdir", "zf_rmdir", "zf_chmod", "zf_chown", "zf_sync",
+		"fc", "r", "functions", "aliases":
 		a.saw(oddZsh, first)
 	}
 }

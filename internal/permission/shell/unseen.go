@@ -28,7 +28,8 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if cmd.Unseen == "" {
 			cmd.Unseen = a.hides(c)
 		}
-		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(c.name) || hidesFiles(c)) {
+		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(
+			c.name) || hidesFiles(c)) {
 			cmd.UnseenFiles = "only running it tells which files it reads: " + shorten(c.raw)
 		}
 		if cmd.UnseenHosts == "" && hidesHost(c) {
@@ -56,7 +57,8 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			continue // their arguments are text
 		}
 		for i, w := range c.words {
-			if i > 0 && strings.ContainsAny(w.text, " \t\n\"`(") || i > 1 && among(c.words[i-1].text, "exec", "-exec", "--exec", "-wrapper", "--") ||
+			if i > 0 && strings.ContainsAny(w.text, " \t\n\"`(") || i > 1 && among(c.words[i-1].text, "exec", "-exec", "--exec",
+				"-wrapper", "--") ||
 				i > 1 && c.name == "docker-compose" && c.words[i-1].text == "run" {
 				cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[i:]), " "))
 			}
@@ -67,7 +69,8 @@ func (a *analysis) unseen(cmd *permission.Command) {
 // sources reports whether a command runs a file's text in the shell itself. Programs of Python's environments are known
 // to set variables only.
 func sources(c *call) bool {
-	return (c.name == "source" || c.name == ".") && len(c.words) > 1 && !strings.HasSuffix(c.words[1].text, "/bin/activate")
+	return (c.name == "source" || c.name == ".") && len(c.words) > 1 && !strings.HasSuffix(c.words[1].text,
+		"/bin/activate")
 }
 
 // hidesHost reports whether a program that reaches other machines gets their names from elsewhere, or in a form that
@@ -79,9 +82,11 @@ func hidesHost(c *call) bool {
 	for i, w := range c.words[1:] {
 		switch {
 		case w.unknown && !w.stays(c, i+1), w.glob,
-			(c.name == "curl" || c.name == "wget" || strings.Contains(w.text, "://")) && !strings.HasPrefix(w.text, "-") && strings.ContainsAny(w.text, "{[%") && (strings.Contains(w.text, ".") || strings.Contains(w.text, "://")),
+			(c.name == "curl" || c.name == "wget" || strings.Contains(w.text, "://")) && !strings.HasPrefix(w.text, "-") &&
+				strings.ContainsAny(w.text, "{[%") && (strings.Contains(w.text, ".") || strings.Contains(w.text, "://")),
 			c.name == "curl" && (strings.HasPrefix(w.text, "-K") || strings.HasPrefix(w.text, "--config")),
-			c.name == "wget" && (strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--input-f") || strings.HasPrefix(w.text, "--conf") || strings.HasPrefix(w.text, "-e")),
+			c.name == "wget" && (strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--input-f") ||
+				strings.HasPrefix(w.text, "--conf") || strings.HasPrefix(w.text, "-e")),
 			c.name == "aria2c" && (strings.HasPrefix(w.text, "-i") || strings.HasPrefix(w.text, "--input-f")):
 			return true
 		}
@@ -91,7 +96,8 @@ func hidesHost(c *call) bool {
 
 // namesOnly are programs that take names of files and show nothing of their contents.
 var namesOnly = set{
-	"ls", "stat", "du", "df", "tree", "test", "[", "basename", "dirname", "readlink", "realpath", "touch", "mkdir", "rmdir", "rm", "cd", "pushd", "which", "type", "chmod", "chown", "find", "fd", "echo", "printf",
+	"ls", "stat", "du", "df", "tree", "test", "[", "basename", "dirname", "readlink", "realpath", "touch", "mkdir",
+	"rmdir", "rm", "cd", "pushd", "which", "type", "chmod", "chown", "find", "fd", "echo", "printf",
 }
 
 // beginning is the known text of a command, before the first word that is unknown until it runs.
@@ -131,7 +137,8 @@ func (a *analysis) hides(c *call) string {
 	case (len(c.use.Script) > 0 || c.name == "trap" || c.name == "eval") && anyUnknown(c.words):
 		return "only running it tells which text it runs: " + shorten(c.raw)
 	case slices.ContainsFunc(c.assigns, func(as assigned) bool { return runningVariable(as.name) }),
-		among(c.name, "env", "sudo", "doas", "export", "declare", "typeset", "cross-env") && slices.ContainsFunc(c.words[1:], setsRunning):
+		among(c.name, "env", "sudo", "doas", "export", "declare", "typeset", "cross-env") && slices.ContainsFunc(c.words[1:],
+			setsRunning):
 		return "a variable makes programs run others: " + shorten(c.raw)
 	case c.use.Stdin && c.in.any && !(c.in.known && shells.has(c.name)):
 		return "it runs what it reads: " + shorten(c.raw)
@@ -167,9 +174,12 @@ func (a *analysis) hides(c *call) string {
 
 // onKeys are programs with a screen of their own, from which anything can be run.
 var onKeys = set{
-	"lazygit", "tig", "gitui", "gitk", "magit", "git-gui", "git-cola", "gitg", "ungit", "smartgit", "sublime_merge", "mc", "mcedit", "ranger", "nnn", "vifm", "lf", "yazi", "broot", "xplr", "joshuto",
-	"ed", "red", "ex", "vi", "vim", "gvim", "rvim", "vimdiff", "view", "nvi", "nvim", "emacs", "kak", "hx", "helix", "jed", "gdb", "lldb", "ghci", "iex", "irb", "pry", "ipython", "bpython", "ptpython", "mongosh",
-	"lazydocker", "k9s", "htop", "btop", "fzf", "sk", "peco", "gum", "mutt", "neomutt", "aerc", "w3m", "lynx", "elinks", "newsboat", "irssi", "weechat", "dialog", "whiptail",
+	"lazygit", "tig", "gitui", "gitk", "magit", "git-gui", "git-cola", "gitg", "ungit", "smartgit", "sublime_merge", "mc",
+	"mcedit", "ranger", "nnn", "vifm", "lf", "yazi", "broot", "xplr", "joshuto",
+	"ed", "red", "ex", "vi", "vim", "gvim", "rvim", "vimdiff", "view", "nvi", "nvim", "emacs", "kak", "hx", "helix",
+	"jed", "gdb", "lldb", "ghci", "iex", "irb", "pry", "ipython", "bpython", "ptpython", "mongosh",
+	"lazydocker", "k9s", "htop", "btop", "fzf", "sk", "peco", "gum", "mutt", "neomutt", "aerc", "w3m", "lynx", "elinks",
+	"newsboat", "irssi", "weechat", "dialog", "whiptail",
 }
 
 // runsList reports whether a program runs commands that it takes from a file which its words name, now or later.
@@ -187,8 +197,11 @@ func runsList(c *call) bool {
 
 // runningVariable reports whether programs run or load the value of a variable of this name, or a file it names.
 func runningVariable(name string) bool {
-	return among(name, "LD_*", "DYLD_*", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "BASH_FUNC*", "ZDOTDIR", "LESSOPEN", "LESSCLOSE", "TAR_OPTIONS", "SHELL", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
-		"PYTHONSTARTUP", "PYTHONINSPECT", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "RSYNC_RSH", "MAKEFLAGS", "MFLAGS", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "VIMINIT", "EXINIT", "LUA_INIT*", "GCONV_PATH", "ZIPOPT")
+	return among(name, "LD_*", "DYLD_*", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "BASH_FUNC*", "ZDOTDIR", "LESSOPEN",
+		"LESSCLOSE", "TAR_OPTIONS", "SHELL", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
+		"PYTHONSTARTUP", "PYTHONINSPECT", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "RSYNC_RSH", "MAKEFLAGS",
+		"MFLAGS", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "VIMINIT", "EXINIT", "LUA_INIT*", "GCONV_PATH",
+		"ZIPOPT")
 }
 
 func setsRunning(w word) bool {
@@ -198,24 +211,34 @@ func setsRunning(w word) bool {
 
 // readsCommands are programs that take commands from their input.
 var readsCommands = set{
-	"ed", "ex", "vi", "vim", "m4", "make", "gmake", "parallel", "gdb", "lldb", "bc", "dc", "sqlite3", "psql", "mysql", "R", "octave", "guile", "at", "batch", "crontab", "expect",
-	"ftp", "sftp", "lftp", "telnet", "nc", "ncat", "ssh", "socat", "jshell", "ghci", "scala", "groovy", "gnuplot", "erl", "iex", "irb", "pry", "tclsh", "wish", "julia", "ocaml", "sbcl",
-	"clisp", "racket", "swipl", "gosh", "csi", "janet", "maxima", "gp", "sage", "fish", "nu", "xonsh", "elvish", "pwsh", "powershell", "cmd", "busybox", "toybox", "su", "sudo", "doas",
-	"scheme", "mit-scheme", "petite", "chez", "gsi", "ecl", "clojure", "clj", "bb", "swift", "kotlin", "dart", "runghc", "runhaskell", "cling", "ninja", "just", "task", "rails", "flask", "artisan", "dotnet", "nim",
-	"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "newgrp", "sg", "systemd-run", "screen", "script", "debugfs", "fdisk", "parted", "virsh", "redis-cli", "mongosh",
+	"ed", "ex", "vi", "vim", "m4", "make", "gmake", "parallel", "gdb", "lldb", "bc", "dc", "sqlite3", "psql", "mysql",
+	"R", "octave", "guile", "at", "batch", "crontab", "expect",
+	"ftp", "sftp", "lftp", "telnet", "nc", "ncat", "ssh", "socat", "jshell", "ghci", "scala", "groovy", "gnuplot", "erl",
+	"iex", "irb", "pry", "tclsh", "wish", "julia", "ocaml", "sbcl",
+	"clisp", "racket", "swipl", "gosh", "csi", "janet", "maxima", "gp", "sage", "fish", "nu", "xonsh", "elvish", "pwsh",
+	"powershell", "cmd", "busybox", "toybox", "su", "sudo", "doas",
+	"scheme", "mit-scheme", "petite", "chez", "gsi", "ecl", "clojure", "clj", "bb", "swift", "kotlin", "dart", "runghc",
+	"runhaskell", "cling", "ninja", "just", "task", "rails", "flask", "artisan", "dotnet", "nim",
+	"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "newgrp", "sg", "systemd-run", "screen", "script",
+	"debugfs", "fdisk", "parted", "virsh", "redis-cli", "mongosh",
 }
 
 // builders read their commands from files of their own, which the line may have written.
 var builders = set{
-	"make", "gmake", "just", "task", "ninja", "cmake", "npm", "yarn", "pnpm", "bun", "cargo", "go", "gradle", "mvn", "rake", "bundle", "composer", "tox", "nox", "invoke", "ant", "bazel", "pytest",
-	"vagrant", "terraform", "ansible-playbook", "scons", "meson", "mix", "stack", "cabal", "dune", "tsc", "jest", "vitest", "eslint",
+	"make", "gmake", "just", "task", "ninja", "cmake", "npm", "yarn", "pnpm", "bun", "cargo", "go", "gradle", "mvn",
+	"rake", "bundle", "composer", "tox", "nox", "invoke", "ant", "bazel", "pytest",
+	"vagrant", "terraform", "ansible-playbook", "scons", "meson", "mix", "stack", "cabal", "dune", "tsc", "jest",
+	"vitest", "eslint",
 }
 
 // buildFile reports whether builders read their commands from a file of this name.
 func buildFile(name string) bool {
-	return among(strings.ToLower(name), "makefile*", "gnumakefile", "*.mk", "justfile", "taskfile*", "package.json", "*.gradle", "*.gradle.kts", "pom.xml", "build.xml", "rakefile", "*.rake", "gemfile",
-		"cmakelists.txt", "*.cmake", "build.ninja", "build.rs", "cargo.toml", "tox.ini", "noxfile.py", "setup.py", "setup.cfg", "pyproject.toml", "conftest.py", "*_test.go", "*.test.*", "*.spec.*", "*.config.*",
-		"composer.json", "mix.exs", "dockerfile*", "docker-compose*", "compose.y*", "vagrantfile", "*.tf", "sconstruct", "meson.build", "build", "build.bazel", "workspace", "*.bzl", "dune*", "stack.yaml") ||
+	return among(strings.ToLower(name), "makefile*", "gnumakefile", "*.mk", "justfile", "taskfile*", "package.json",
+		"*.gradle", "*.gradle.kts", "pom.xml", "build.xml", "rakefile", "*.rake", "gemfile",
+		"cmakelists.txt", "*.cmake", "build.ninja", "build.rs", "cargo.toml", "tox.ini", "noxfile.py", "setup.py",
+		"setup.cfg", "pyproject.toml", "conftest.py", "*_test.go", "*.test.*", "*.spec.*", "*.config.*",
+		"composer.json", "mix.exs", "dockerfile*", "docker-compose*", "compose.y*", "vagrantfile", "*.tf", "sconstruct",
+		"meson.build", "build", "build.bazel", "workspace", "*.bzl", "dune*", "stack.yaml") ||
 		strings.Contains(name, "$")
 }
 
@@ -237,7 +260,8 @@ func (a *analysis) writesProgram(c *call) bool {
 		for _, dir := range dirsOrRoot(c.dirs) {
 			at := from(w.text, dir)
 			for _, x := range a.accesses {
-				if x.Kind == permission.Write && (x.Target == at || x.Named == at || x.Target == filepath.Dir(at) && len(c.dirs) > 0 && at != c.dirs[0] && i == 0) {
+				if x.Kind == permission.Write && (x.Target == at || x.Named == at || x.Target == filepath.Dir(at) &&
+					len(c.dirs) > 0 && at != c.dirs[0] && i == 0) {
 					return true
 				}
 			}
@@ -268,7 +292,8 @@ func runsCode(c *call) bool {
 				strings.HasPrefix(f, "--") && name == f,
 				f[0] == '+' && strings.HasPrefix(w.text, f),
 				f[0] == '-' && len(f) > 2 && f[1] != '-' && name == f,
-				len(f) == 2 && f[0] == '-' && len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.ContainsRune(w.text, rune(f[1])):
+				len(f) == 2 && f[0] == '-' && len(w.text) > 1 && w.text[0] == '-' && w.text[1] != '-' && strings.ContainsRune(
+					w.text, rune(f[1])):
 				return true
 			}
 		}
@@ -278,19 +303,42 @@ func runsCode(c *call) bool {
 
 // codeFlags are the flags behind which interpreters and other programs take code; * is any operand.
 var codeFlags = map[string][]string{
-	"python": {"-c"}, "pypy": {"-c"}, "ipython": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"}, "node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
-	"deno": {"*"}, "bun": {"-e", "-p", "--eval", "--print"}, "php": {"-r", "-B", "-R", "-E", "tinker", "--execute"}, "lua": {"-e"}, "luajit": {"-e"}, "tclsh": {"-c"}, "expect": {"-c"},
-	"osascript": {"-e"}, "Rscript": {"-e"}, "R": {"-e"}, "r": {"-e"}, "julia": {"-e", "-E"}, "guile": {"-c"}, "scala": {"-e"}, "groovy": {"-e"}, "octave": {"--eval", "--exec"},
-	"jshell": {"-R", "-"}, "ghc": {"-e"}, "ghci": {"-e"}, "runghc": {"-e"}, "ocaml": {"-e"}, "erl": {"-eval", "-run", "-s"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "swipl": {"-g", "-t"},
-	"sbcl": {"--eval"}, "clisp": {"-x"}, "racket": {"-e"}, "emacs": {"--eval", "--execute", "-eval", "-f", "--funcall"}, "vim": {"-c", "+", "--cmd", "-s"}, "vi": {"-c", "+"}, "nvim": {"-c", "+", "--cmd", "-l"}, "ex": {"-c", "+"},
-	"gdb": {"-ex", "--ex", "-iex", "--eval-command"}, "lldb": {"-o", "-O", "--one-line"}, "awk": {"*"}, "gawk": {"*"}, "mawk": {"*"}, "nawk": {"*"}, "gnuplot": {"-e"}, "sqlite": {"*"}, "psql": {"-c", "--command"},
-	"mysql": {"-e", "--execute"}, "mongosh": {"--eval"}, "redis-cli": {"--eval", "eval", "EVAL", "fcall"}, "make": {"--eval"}, "gmake": {"--eval"}, "rpm": {"-E", "--eval", "--pipe"}, "m": {"-D", "--define"}, "dc": {"-e", "--expression"},
-	"jq": {}, "tmux": {"*"}, "screen": {"-X"}, "pwsh": {"-c", "-Command", "-EncodedCommand", "-e"}, "powershell": {"-c", "-Command", "-EncodedCommand", "-e"}, "cmake": {"-P", "-E"}, "tsx": {"-e", "--eval"}, "ts-node": {"-e", "-p", "--eval"},
-	"swift": {"-e", "*"}, "scheme": {"--eval", "--load", "-e", "--script"}, "mit-scheme": {"--eval", "--load"}, "petite": {"--script", "--eval"}, "chez": {"--script", "--eval"}, "chicken-scheme": {"-e", "*"}, "ecl": {"-eval", "--eval"},
-	"clojure": {"-e", "--eval", "-X"}, "clj": {"-e", "--eval", "-X"}, "bb": {"-e", "--eval", "*"}, "kotlin": {"-e"}, "scala-cli": {"-e", "--script-snippet", "--scala-snippet"}, "amm": {"-c", "--code"}, "runhaskell": {"-e"}, "cling": {"*"},
-	"emacsclient": {"-e", "--eval"}, "nix-instantiate": {"-E", "--expr"}, "nix-build": {"-E", "--expr"}, "nix-env": {"-E", "--expr"}, "pry": {"-e"}, "rails": {"runner", "r"}, "flask": {"shell"}, "artisan": {"tinker", "--execute"},
-	"exiftool": {"-if", "-p", "-api"}, "gs": {"-c"}, "gp": {"-p"}, "chef-apply": {"-e"}, "latex": {"-shell-escape", "--shell-escape"}, "pdflatex": {"-shell-escape", "--shell-escape"}, "lualatex": {"-shell-escape", "--shell-escape"},
-	"xelatex": {"-shell-escape", "--shell-escape"}, "luatex": {"-shell-escape", "--shell-escape"}, "groff": {"-U"}, "troff": {"-U"}, "dulwich": {"push"}, "openssl": {"engine", "-engine", "-provider", "-provider-path", "-config"}, "lynx": {"-cmd_script"}, "jed": {"-l", "-f"},
-	"inkscape": {"--actions", "--shell"}, "godot": {"-s", "--script"}, "wine": {"cmd"}, "magick": {"-script"}, "code": {"--command"},
-	"nix": {"--expr"}, "busybox": {}, "ld": {}, "sage": {"-c"}, "gimp": {"-b"}, "blender": {"--python-expr"}, "csi": {"-e", "-eval"}, "gsi": {"-e"}, "janet": {"-e"}, "fennel": {"-e"}, "crystal": {"*"}, "kotlinc": {"-e"}, "raku": {"-e"}, "xonsh": {"-c"}, "nu": {"-c"}, "elvish": {"-c"},
+	"python": {"-c"}, "pypy": {"-c"}, "ipython": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"},
+	"node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
+	"deno": {"*"}, "bun": {"-e", "-p", "--eval", "--print"}, "php": {"-r", "-B", "-R", "-E", "tinker", "--execute"},
+	"lua": {"-e"}, "luajit": {"-e"}, "tclsh": {"-c"}, "expect": {"-c"},
+	"osascript": {"-e"}, "Rscript": {"-e"}, "R": {"-e"}, "r": {"-e"}, "julia": {"-e", "-E"}, "guile": {"-c"},
+	"scala": {"-e"}, "groovy": {"-e"}, "octave": {"--eval", "--exec"},
+	"jshell": {"-R", "-"}, "ghc": {"-e"}, "ghci": {"-e"}, "runghc": {"-e"}, "ocaml": {"-e"},
+	"erl": {"-eval", "-run", "-s"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "swipl": {"-g", "-t"},
+	"sbcl": {"--eval"}, "clisp": {"-x"}, "racket": {"-e"}, "emacs": {"--eval", "--execute", "-eval", "-f", "--funcall"},
+	"vim": {"-c", "+", "--cmd", "-s"}, "vi": {"-c", "+"}, "nvim": {"-c", "+", "--cmd", "-l"}, "ex": {"-c", "+"},
+	"gdb": {"-ex", "--ex", "-iex", "--eval-command"}, "lldb": {"-o", "-O", "--one-line"}, "awk": {"*"}, "gawk": {"*"},
+	"mawk": {"*"}, "nawk": {"*"}, "gnuplot": {"-e"}, "sqlite": {"*"}, "psql": {"-c", "--command"},
+	"mysql": {"-e", "--execute"}, "mongosh": {"--eval"}, "redis-cli": {"--eval", "eval", "EVAL", "fcall"},
+	"make": {"--eval"}, "gmake": {"--eval"}, "rpm": {"-E", "--eval", "--pipe"}, "m": {"-D", "--define"},
+	"dc": {"-e", "--expression"},
+	"jq": {}, "tmux": {"*"}, "screen": {"-X"}, "pwsh": {"-c", "-Command", "-EncodedCommand", "-e"},
+	"powershell": {"-c", "-Command", "-EncodedCommand", "-e"}, "cmake": {"-P", "-E"}, "tsx": {"-e", "--eval"},
+	"ts-node": {"-e", "-p", "--eval"},
+	"swift":   {"-e", "*"}, "scheme": {"--eval", "--load", "-e", "--script"}, "mit-scheme": {"--eval", "--load"},
+	"petite": {"--script", "--eval"}, "chez": {"--script", "--eval"}, "chicken-scheme": {"-e", "*"},
+	"ecl":     {"-eval", "--eval"},
+	"clojure": {"-e", "--eval", "-X"}, "clj": {"-e", "--eval", "-X"}, "bb": {"-e", "--eval", "*"}, "kotlin": {"-e"},
+	"scala-cli": {"-e", "--script-snippet", "--scala-snippet"}, "amm": {"-c", "--code"}, "runhaskell": {"-e"},
+	"cling":       {"*"},
+	"emacsclient": {"-e", "--eval"}, "nix-instantiate": {"-E", "--expr"}, "nix-build": {"-E", "--expr"},
+	"nix-env": {"-E", "--expr"}, "pry": {"-e"}, "rails": {"runner", "r"}, "flask": {"shell"},
+	"artisan":  {"tinker", "--execute"},
+	"exiftool": {"-if", "-p", "-api"}, "gs": {"-c"}, "gp": {"-p"}, "chef-apply": {"-e"},
+	"latex": {"-shell-escape", "--shell-escape"}, "pdflatex": {"-shell-escape", "--shell-escape"},
+	"lualatex": {"-shell-escape", "--shell-escape"},
+	"xelatex":  {"-shell-escape", "--shell-escape"}, "luatex": {"-shell-escape", "--shell-escape"}, "groff": {"-U"},
+	"troff": {"-U"}, "dulwich": {"push"}, "openssl": {"engine", "-engine", "-provider", "-provider-path", "-config"},
+	"lynx": {"-cmd_script"}, "jed": {"-l", "-f"},
+	"inkscape": {"--actions", "--shell"}, "godot": {"-s", "--script"}, "wine": {"cmd"}, "magick": {"-script"},
+	"code": {"--command"},
+	"nix":  {"--expr"}, "busybox": {}, "ld": {}, "sage": {"-c"}, "gimp": {"-b"}, "blender": {"--python-expr"},
+	"csi": {"-e", "-eval"}, "gsi": {"-e"}, "janet": {"-e"}, "fennel": {"-e"}, "crystal": {"*"}, "kotlinc": {"-e"},
+	"raku": {"-e"}, "xonsh": {"-c"}, "nu": {"-c"}, "elvish": {"-c"},
 }

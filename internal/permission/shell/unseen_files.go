@@ -13,7 +13,8 @@ func hidesFiles(c *call) bool {
 	if takesNamesFromFile(c) {
 		return true
 	}
-	if c.use.Class.ReadOnly() && c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch || !copiesFiles.has(c.name) && !readsOperands(c) {
+	if c.use.Class.ReadOnly() && c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch ||
+		!copiesFiles.has(c.name) && !readsOperands(c) {
 		return false
 	}
 	for i, w := range c.words[1:] {
@@ -27,7 +28,8 @@ func hidesFiles(c *call) bool {
 // sendsFile reports whether a word of curl or wget, behind the word before, may name a file that is sent.
 func sendsFile(before, w word) bool {
 	return strings.ContainsRune(w.text, '@') || among(w.text, "-T*", "--upload-file*", "--post-file*", "--body-file*") ||
-		among(before.text, "-T", "-K", "-d", "-F", "-E", "--upload-file", "--config", "--data*", "--form*", "--json", "--cert", "--key", "--post-file", "--body-file", "-i", "--input-file")
+		among(before.text, "-T", "-K", "-d", "-F", "-E", "--upload-file", "--config", "--data*", "--form*", "--json",
+			"--cert", "--key", "--post-file", "--body-file", "-i", "--input-file")
 }
 
 // readsOperands reports whether a command that is not a copier of files reads the ones that it names.
@@ -47,9 +49,12 @@ func readsOperands(c *call) bool {
 
 // copiesFiles are programs that write, pack or send the contents of files that they name.
 var copiesFiles = set{
-	"cp", "mv", "ln", "install", "dd", "tee", "split", "csplit", "sed", "gsed", "perl", "ed", "ex", "scp", "sftp", "rsync", "rclone", "curl", "wget", "openssl", "gpg", "gpg2", "age", "sops",
-	"gzip", "pigz", "bzip2", "xz", "zstd", "lz4", "lzma", "lzop", "brotli", "compress", "zip", "tar", "gtar", "bsdtar", "cpio", "pax", "7z", "7za", "7zz", "rar", "ar", "shar", "uuencode",
-	"ffmpeg", "convert", "magick", "pandoc", "gsutil", "sort", "tac", "pr", "awk", "gawk", "mawk", "jq", "yq", "xsltproc", "m4", "patch",
+	"cp", "mv", "ln", "install", "dd", "tee", "split", "csplit", "sed", "gsed", "perl", "ed", "ex", "scp", "sftp",
+	"rsync", "rclone", "curl", "wget", "openssl", "gpg", "gpg2", "age", "sops",
+	"gzip", "pigz", "bzip2", "xz", "zstd", "lz4", "lzma", "lzop", "brotli", "compress", "zip", "tar", "gtar", "bsdtar",
+	"cpio", "pax", "7z", "7za", "7zz", "rar", "ar", "shar", "uuencode",
+	"ffmpeg", "convert", "magick", "pandoc", "gsutil", "sort", "tac", "pr", "awk", "gawk", "mawk", "jq", "yq", "xsltproc",
+	"m4", "patch",
 }
 
 // takesNamesFromFile reports whether a program reads the files that a list in another file or its input names.
@@ -81,7 +86,10 @@ func takesNamesFromFile(c *call) bool {
 // nameLists are the options behind which programs take a list of names: letters, long options, and @ for @list. Without
 // any the program always reads a list.
 var nameLists = map[string][]string{
-	"sort": {"--files0-from"}, "wc": {"--files0-from"}, "tar": {"T", "--files-from"}, "gtar": {"T", "--files-from"}, "bsdtar": {"T", "--files-from"}, "rsync": {"--files-from", "--include-from"},
-	"zip": {"@", "-@"}, "xz": {"--files", "--files0"}, "lzma": {"--files", "--files0"}, "zstd": {"--filelist"}, "7z": {"@", "i"}, "7za": {"@", "i"}, "7zz": {"@", "i"}, "rar": {"@"},
-	"cpio": {"o", "p", "--create", "--pass-through"}, "exiftool": {"-@"}, "pax": nil, "ctags": {"L"}, "etags": {"L"}, "cscope": {"i"}, "git": {"--pathspec-from-file", "--stdin-paths"},
+	"sort": {"--files0-from"}, "wc": {"--files0-from"}, "tar": {"T", "--files-from"}, "gtar": {"T", "--files-from"},
+	"bsdtar": {"T", "--files-from"}, "rsync": {"--files-from", "--include-from"},
+	"zip": {"@", "-@"}, "xz": {"--files", "--files0"}, "lzma": {"--files", "--files0"}, "zstd": {"--filelist"},
+	"7z": {"@", "i"}, "7za": {"@", "i"}, "7zz": {"@", "i"}, "rar": {"@"},
+	"cpio": {"o", "p", "--create", "--pass-through"}, "exiftool": {"-@"}, "pax": nil, "ctags": {"L"}, "etags": {"L"},
+	"cscope": {"i"}, "git": {"--pathspec-from-file", "--stdin-paths"},
 }

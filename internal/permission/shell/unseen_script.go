@@ -6,8 +6,8 @@ import (
 )
 
 // readsScript reports whether a program takes commands in a language that can start others from a file or from its
-// input. Scripts of the project for the usual interpreters (python3 x.py, node x.js, bash x.sh) and build files count as
-// its programs, as ./x does: they are left alone as long as the line names the file.
+// input. Scripts of the project for the usual interpreters (python3 x.py, node x.js, bash x.sh) and build files count
+// as its programs, as ./x does: they are left alone as long as the line names the file.
 func readsScript(c *call) bool {
 	name := strings.TrimRight(strings.TrimSuffix(c.name, ".exe"), "0123456789.-")
 	coded := codeFlags[name] != nil || interprets(c.name) || shells.has(c.name)
@@ -16,7 +16,9 @@ func readsScript(c *call) bool {
 	case slices.ContainsFunc(words, asksForHelp):
 		return false
 	case coded || readsCommands.has(c.name) || scriptLanguages.has(c.name):
-		if slices.ContainsFunc(words, func(w word) bool { return namesInput(w.text) || w.produced != nil && !shells.has(c.name) }) {
+		if slices.ContainsFunc(words, func(w word) bool {
+			return namesInput(w.text) || w.produced != nil && !shells.has(c.name)
+		}) {
 			return true
 		}
 	}
@@ -25,7 +27,8 @@ func readsScript(c *call) bool {
 		return true
 	case builders.has(c.name):
 		return buildsFromInput(c)
-	case c.name == "screen" && (hasFlag(c.words, "-L") || hasFlag(c.words, "-c")), c.name == "parallel" && (strings.HasPrefix(c.arg(1), "::") || c.arg(1) == "-a" && len(words) < 3):
+	case c.name == "screen" && (hasFlag(c.words, "-L") || hasFlag(c.words, "-c")), c.name == "parallel" &&
+		(strings.HasPrefix(c.arg(1), "::") || c.arg(1) == "-a" && len(words) < 3):
 		return true
 	case among(c.name, "screen", "script", "parallel"):
 		return len(c.use.Inner)+len(c.use.Script) == 0
@@ -42,15 +45,19 @@ func readsScript(c *call) bool {
 // scriptLanguages are programs that run others for their input and for the files they are given, and that are not the
 // interpreter of everyday's scripts.
 var scriptLanguages = set{
-	"m4", "guile", "octave", "octave-cli", "Rscript", "littler", "dc", "gnuplot", "expect", "tclsh", "wish", "jshell", "osascript", "texlua",
-	"maxima", "gp", "sage", "gap", "magma", "Singular", "maple", "math", "wolframscript", "matlab", "scilab", "gforth", "gst", "rexx", "regina",
-	"swipl", "gprolog", "sbcl", "clisp", "ecl", "abcl", "racket", "gosh", "csi", "gsi", "scheme", "mit-scheme", "petite", "chez", "chicken-scheme",
+	"m4", "guile", "octave", "octave-cli", "Rscript", "littler", "dc", "gnuplot", "expect", "tclsh", "wish", "jshell",
+	"osascript", "texlua",
+	"maxima", "gp", "sage", "gap", "magma", "Singular", "maple", "math", "wolframscript", "matlab", "scilab", "gforth",
+	"gst", "rexx", "regina",
+	"swipl", "gprolog", "sbcl", "clisp", "ecl", "abcl", "racket", "gosh", "csi", "gsi", "scheme", "mit-scheme", "petite",
+	"chez", "chicken-scheme",
 	"clojure", "clj", "bb", "janet", "fennel", "cling", "mongo", "mongosh",
 }
 
 // waitsForCode are interpreters that read code from their input unless they are given a file.
 var waitsForCode = set{
-	"python", "pypy", "jython", "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "julia", "ocaml", "erl", "scala", "groovysh", "raku", "xonsh", "nu", "elvish", "fish", "pwsh",
+	"python", "pypy", "jython", "perl", "ruby", "node", "nodejs", "php", "lua", "luajit", "julia", "ocaml", "erl",
+	"scala", "groovysh", "raku", "xonsh", "nu", "elvish", "fish", "pwsh",
 }
 
 // scriptOption reports whether a word is an option of a program that names a file of commands.
@@ -95,7 +102,8 @@ func namesInput(text string) bool {
 	return text == "-" || among(text, "/dev/stdin", "/dev/fd/*", "/proc/self/fd/*", "/proc/*/fd/*")
 }
 
-// asksForHelp reports whether an option makes a program print about itself, or run the project's tests, and read nothing.
+// asksForHelp reports whether an option makes a program print about itself, or run the project's tests, and read
+// nothing.
 func asksForHelp(w word) bool {
 	return among(w.text, "--version", "-version", "--help", "-V", "--test")
 }
@@ -128,10 +136,12 @@ func consoles(program string) set {
 	return nil
 }
 
-// databaseShells read commands from their input unless an option holds them. Each has a command for the shell (\!, .shell,
-// system), or loads code.
+// databaseShells read commands from their input unless an option holds them. Each has a command for the shell (\!,
+// .shell, system), or loads code.
 var databaseShells = set{
-	"psql", "mysql", "mariadb", "sqlite3", "sqlite", "redis-cli", "valkey-cli", "duckdb", "cqlsh", "usql", "pgcli", "mycli", "litecli", "iredis", "sqlplus", "sqlcmd", "isql", "clickhouse-client", "influx", "cypher-shell", "arangosh", "cbq", "trino", "presto", "snowsql",
+	"psql", "mysql", "mariadb", "sqlite3", "sqlite", "redis-cli", "valkey-cli", "duckdb", "cqlsh", "usql", "pgcli",
+	"mycli", "litecli", "iredis", "sqlplus", "sqlcmd", "isql", "clickhouse-client", "influx", "cypher-shell", "arangosh",
+	"cbq", "trino", "presto", "snowsql",
 	"spark-shell", "pyspark", "hive", "beeline", "impala-shell", "amm",
 }
 
@@ -145,7 +155,8 @@ func openConsole(c *call) bool {
 	operand := slices.IndexFunc(words, func(w word) bool { return !strings.HasPrefix(w.text, "-") })
 	switch {
 	case databaseShells.has(c.name):
-		return !slices.ContainsFunc(words, func(w word) bool { return listsDatabases.has(w.text) }) && (c.name != "redis-cli" && c.name != "valkey-cli" || operand < 0)
+		return !slices.ContainsFunc(words, func(w word) bool { return listsDatabases.has(w.text) }) &&
+			(c.name != "redis-cli" && c.name != "valkey-cli" || operand < 0)
 	case c.name == "tmux":
 		return operand < 0 && !hasFlag(c.words, "-V")
 	case c.name == "ssh":
@@ -157,5 +168,6 @@ func openConsole(c *call) bool {
 
 // bringsPatch reports whether a command changes the files that a patch names, and can so make some that run later.
 func bringsPatch(c *call) bool {
-	return c.name == "patch" || c.name == "gpatch" || c.name == "git" && among(c.arg(1), "am", "apply", "quiltimport") || c.name == "quilt" && among(c.arg(1), "push", "import")
+	return c.name == "patch" || c.name == "gpatch" || c.name == "git" && among(c.arg(1), "am", "apply", "quiltimport") ||
+		c.name == "quilt" && among(c.arg(1), "push", "import")
 }

@@ -58,7 +58,8 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (script string, ok bool)
 // knownItems are the names of a loop over the words of a small file: for f in $(cat list). The safe form has the names
 // in place of the command, so it is supposed that there is one.
 func (a *analysis) knownItems(items []word, choice bool) (names []word, known bool) {
-	if len(items) != 1 || choice || a.mute > 0 || !items[0].bare || items[0].before+items[0].after != "" || items[0].list == nil || len(items[0].list.calls) != 1 {
+	if len(items) != 1 || choice || a.mute > 0 || !items[0].bare || items[0].before+items[0].after != "" ||
+		items[0].list == nil || len(items[0].list.calls) != 1 {
 		return nil, false
 	}
 	c := items[0].list.calls[0]
@@ -75,7 +76,8 @@ func (a *analysis) knownItems(items []word, choice bool) (names []word, known bo
 	return names, len(names) > 0 && len(names) <= maxInline
 }
 
-// turn walks the body of a loop for one item. Where the item is known the body runs for certain, and what it sets stays set.
+// turn walks the body of a loop for one item. Where the item is known the body runs for certain, and what it sets stays
+// set.
 func (a *analysis) turn(body []*syntax.Stmt, certain bool, sc *scope) (script string, ok bool) {
 	if !certain {
 		return a.branch(body, sc)

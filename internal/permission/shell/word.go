@@ -12,16 +12,17 @@ import (
 
 // word is one argument as a program would get it.
 type word struct {
-	text     string // without quotes, expanded as far as it is known; a pattern where glob is set
-	show     string // as rules see it: without quotes, parts that are not literal as written
-	glob     bool   // an unquoted pattern
-	unknown  bool   // some of it is unknown until it runs
-	worked   bool   // some of it was worked out: not literal
-	quoted   bool
-	braced   bool              // came out of braces
-	guessed  bool              // its unknown part was taken for empty
-	tilde    bool              // begins with the home folder, written ~
-	code     string            // for a script: the word with the variables and commands that may stay as they are; "" for none
+	text    string // without quotes, expanded as far as it is known; a pattern where glob is set
+	show    string // as rules see it: without quotes, parts that are not literal as written
+	glob    bool   // an unquoted pattern
+	unknown bool   // some of it is unknown until it runs
+	worked  bool   // some of it was worked out: not literal
+	quoted  bool
+	braced  bool // came out of braces
+	guessed bool // its unknown part was taken for empty
+	tilde   bool // begins with the home folder, written ~
+	// for a script: the word with the variables and commands that may stay as they are; "" for none
+	code     string
 	printed  bool              // code holds the output of a command, which may be any text
 	bare     bool              // code is not in quotes: its output may be several words
 	produced *syntax.ProcSubst // it is <(...) or the like
@@ -143,7 +144,8 @@ func plainWord(w *syntax.Word) (plain word, ok bool) {
 // emptyBraces reports whether the only braces of a word are {}, which stay as they are.
 func emptyBraces(w *syntax.Word) bool {
 	text := w.Lit()
-	return text != "" && !strings.ContainsAny(text, ",\\") && !strings.Contains(text, "..") && !strings.ContainsAny(strings.ReplaceAll(text, "{}", ""), "{}")
+	return text != "" && !strings.ContainsAny(text, ",\\") && !strings.Contains(text, "..") && !strings.ContainsAny(
+		strings.ReplaceAll(text, "{}", ""), "{}")
 }
 
 func hasBrace(w *syntax.Word) bool {

@@ -39,8 +39,8 @@ type Next struct {
 	WarmUSD  float64       `json:"warm_usd"`
 }
 
-// Next returns the cost of a request sent at a time; ok is false before the first reply, and if the provider reported no
-// cache.
+// Next returns the cost of a request sent at a time; ok is false before the first reply, and if the provider reported
+// no cache.
 func (c Cache) Next(price llm.Price, now time.Time) (n Next, ok bool) {
 	u := c.last
 	if u.CacheRead+u.CacheWrite == 0 {
@@ -54,7 +54,8 @@ func (c Cache) Next(price llm.Price, now time.Time) (n Next, ok bool) {
 			whole.CacheWrite1h = n.Tokens
 		}
 	}
-	n.ColdUSD, n.WarmUSD = max(price.Cost(whole), price.Cost(llm.Usage{Input: n.Tokens})), price.Cost(llm.Usage{CacheRead: n.Tokens})
+	n.ColdUSD, n.WarmUSD = max(price.Cost(whole), price.Cost(llm.Usage{Input: n.Tokens})),
+		price.Cost(llm.Usage{CacheRead: n.Tokens})
 	return n, true
 }
 

@@ -66,8 +66,8 @@ type Session struct {
 	price llm.Price // of the last request's model
 }
 
-// Of reads the cost of a session from its log, all branches included. Each request counts at the prices logged with it, or
-// at the catalogue's if that entry is damaged or missing.
+// Of reads the cost of a session from its log, all branches included. Each request counts at the prices logged with it,
+// or at the catalogue's if that entry is damaged or missing.
 func Of(log *session.Session) Session {
 	all := log.Everything().Only("user", "call_end", "reply", "compaction", "side_request", "head", "prefix")
 	return Read(all.Entries(0, all.Len()), func(model string) llm.Price { return llm.Lookup("", model).Price })
@@ -107,7 +107,8 @@ type reader struct {
 func (r *reader) take(e session.Entry) {
 	if b, ok := e.Body.(session.SideRequest); ok { // no use of the conversation's cache
 		r.add(Step{
-			Time: e.Time, Model: b.Model, Input: b.Usage.Input, Read: b.Usage.CacheRead, Written: b.Usage.CacheWrite, Output: b.Usage.Output,
+			Time: e.Time, Model: b.Model, Input: b.Usage.Input, Read: b.Usage.CacheRead, Written: b.Usage.CacheWrite,
+			Output:  b.Usage.Output,
 			CostUSD: b.CostUSD, Purpose: b.Purpose,
 		})
 		return
@@ -193,7 +194,8 @@ func (r *reader) reply(at time.Time, b session.Reply) {
 	u := *b.Usage
 	price := r.price(b.Model)
 	s := Step{
-		Time: at, Model: b.Model, Input: u.Input, Read: u.CacheRead, Written: u.CacheWrite, Output: u.Output, CostUSD: price.Cost(u),
+		Time: at, Model: b.Model, Input: u.Input, Read: u.CacheRead, Written: u.CacheWrite, Output: u.Output,
+		CostUSD: price.Cost(u),
 	}
 	if r.last != nil && r.last.Model != b.Model {
 		r.cause("model: " + r.last.Model + " to " + b.Model)
@@ -287,7 +289,8 @@ func (s Step) Row(clock string) []string {
 		model += " (" + s.Purpose + ")"
 	}
 	row := []string{
-		strconv.Itoa(s.N), s.Time.Local().Format(clock), model, strconv.Itoa(s.Input), strconv.Itoa(s.Read), strconv.Itoa(s.Written),
+		strconv.Itoa(s.N), s.Time.Local().Format(clock), model, strconv.Itoa(s.Input), strconv.Itoa(s.Read),
+		strconv.Itoa(s.Written),
 		strconv.Itoa(s.Output), fmt.Sprintf("$%.4f", s.CostUSD), "",
 	}
 	if s.Prompt()+s.Output == 0 {

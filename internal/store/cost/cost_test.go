@@ -40,7 +40,10 @@ func (s story) read() cost.Session {
 }
 
 func reply(model string, input, read, written, output int) session.Reply {
-	return session.Reply{Model: model, Usage: &llm.Usage{Input: input, CacheRead: read, CacheWrite: written, Output: output}}
+	return session.Reply{Model: model, Usage: &llm.Usage{
+		Input: input, CacheRead: read, CacheWrite: written,
+		Output: output,
+	}}
 }
 
 func prefix(system, effort string, tools ...string) session.Prefix {
@@ -93,12 +96,23 @@ func TestEachMissHasItsCause(t *testing.T) {
 
 func TestAHitIsNoMiss(t *testing.T) {
 	for name, s := range map[string]story{
-		"all from the cache":             {{0, reply("m", 10, 0, 20_000, 100)}, {2, reply("m", 10, 20_000, 500, 100)}},
-		"less than a block is missing":   {{0, reply("m", 10, 0, 20_000, 100)}, {2, reply("m", 10, 19_500, 900, 100)}},
-		"shorter after a checkout":       {{0, reply("m", 10, 0, 20_000, 100)}, {2, session.Head{}}, {2, reply("m", 10, 4_000, 500, 100)}},
-		"an hour was paid for":           {{0, session.Reply{Model: "m", Usage: &llm.Usage{CacheWrite: 20_000, CacheWrite1h: 20_000}}}, {3000, reply("m", 10, 20_000, 500, 1)}},
+		"all from the cache":           {{0, reply("m", 10, 0, 20_000, 100)}, {2, reply("m", 10, 20_000, 500, 100)}},
+		"less than a block is missing": {{0, reply("m", 10, 0, 20_000, 100)}, {2, reply("m", 10, 19_500, 900, 100)}},
+		"shorter after a checkout": {
+			{0, reply("m", 10, 0, 20_000, 100)},
+			{2, session.Head{}},
+			{2, reply("m", 10, 4_000, 500, 100)},
+		},
+		"an hour was paid for": {{0, session.Reply{Model: "m", Usage: &llm.Usage{
+			CacheWrite:   20_000,
+			CacheWrite1h: 20_000,
+		}}}, {3000, reply("m", 10, 20_000, 500, 1)}},
 		"a provider that caches nothing": {{0, reply("m", 20_000, 0, 0, 100)}, {2, reply("m", 21_000, 0, 0, 100)}},
-		"automatic caching in blocks":    {{0, reply("m", 20_000, 0, 0, 100)}, {2, reply("m", 1_000, 19_968, 0, 100)}, {2, reply("m", 1_000, 20_864, 0, 100)}},
+		"automatic caching in blocks": {
+			{0, reply("m", 20_000, 0, 0, 100)},
+			{2, reply("m", 1_000, 19_968, 0, 100)},
+			{2, reply("m", 1_000, 20_864, 0, 100)},
+		},
 	} {
 		for _, step := range s.read().Steps {
 			if step.Miss != nil {
@@ -109,7 +123,11 @@ func TestAHitIsNoMiss(t *testing.T) {
 }
 
 func TestAutomaticCachesMissToo(t *testing.T) {
-	got := story{{0, reply("m", 20_000, 0, 0, 1)}, {1, reply("m", 1_000, 20_000, 0, 1)}, {400, reply("m", 22_000, 0, 0, 1)}}.read()
+	got := story{
+		{0, reply("m", 20_000, 0, 0, 1)},
+		{1, reply("m", 1_000, 20_000, 0, 1)},
+		{400, reply("m", 22_000, 0, 0, 1)},
+	}.read()
 	if m := got.Steps[2].Miss; m == nil || m.Tokens != 21_000 || math.Abs(m.CostUSD-21_000*(3-0.3)/1e6) > 1e-9 {
 		t.Errorf("%+v", m)
 	}
@@ -119,21 +137,30 @@ func TestAutomaticCachesMissToo(t *testing.T) {
 }
 
 func TestARequestBesideTheConversationIsAStepAndNoUseOfItsCache(t *testing.T) {
-	beside := session.SideRequest{Purpose: session.PurposeSummary, Model: "small", Usage: llm.Usage{Input: 700, CacheRead: 50, Output: 30}, CostUSD: 0.25}
+	beside := session.SideRequest{
+		Purpose: session.PurposeSummary, Model: "small",
+		Usage: llm.Usage{Input: 700, CacheRead: 50, Output: 30}, CostUSD: 0.25,
+	}
 	got := story{
 		{0, reply("m", 10, 0, 20_000, 100)},
 		{200, beside},
 		{0, session.Compaction{Trigger: "manual"}},
 		{200, reply("m", 10, 0, 21_000, 100)},
 	}.read()
-	want := cost.Step{N: 2, Time: start.Add(200 * time.Second), Model: "small", Input: 700, Read: 50, Output: 30, CostUSD: 0.25, Purpose: "summary"}
+	want := cost.Step{
+		N: 2, Time: start.Add(200 * time.Second), Model: "small", Input: 700, Read: 50, Output: 30,
+		CostUSD: 0.25, Purpose: "summary",
+	}
 	if len(got.Steps) != 3 {
 		t.Fatalf("%+v", got)
 	}
 	if diff := cmp.Diff(want, got.Steps[1]); diff != "" {
 		t.Error(diff)
 	}
-	if m := got.Steps[2].Miss; m == nil || !slices.Equal(m.Causes, []string{"compaction (manual)", "expired: nothing was sent for 6m40s"}) {
+	if m := got.Steps[2].Miss; m == nil || !slices.Equal(m.Causes, []string{
+		"compaction (manual)",
+		"expired: nothing was sent for 6m40s",
+	}) {
 		t.Errorf("%+v", m)
 	}
 	if row := got.Steps[1].Row("15:04"); row[2] != "small (summary)" || row[3] != "700" {
@@ -155,7 +182,8 @@ func TestTheSummaryOfAnOldLogHasAPriceOnly(t *testing.T) {
 func TestTheNextRequestIsPricedWarmAndCold(t *testing.T) {
 	s := story{{0, reply("m", 0, 0, 100_000, 1_000)}, {60, session.Compaction{CostUSD: 1}}}.read()
 	n, ok := s.Next(start.Add(4 * time.Minute))
-	if !ok || n.Tokens != 101_000 || n.Left != time.Minute || math.Abs(n.ColdUSD-101_000*3.75/1e6) > 1e-9 || math.Abs(n.WarmUSD-101_000*0.3/1e6) > 1e-9 {
+	if !ok || n.Tokens != 101_000 || n.Left != time.Minute || math.Abs(n.ColdUSD-101_000*3.75/1e6) > 1e-9 ||
+		math.Abs(n.WarmUSD-101_000*0.3/1e6) > 1e-9 {
 		t.Errorf("%+v %v", n, ok)
 	}
 	if n, _ := s.Next(start.Add(6 * time.Minute)); n.Left >= 0 {
@@ -171,7 +199,8 @@ func TestACacheOfAnHourCostsMoreToWriteAnew(t *testing.T) {
 	c.Request(llm.Usage{CacheWrite: 1000, CacheWrite1h: 1000}, start)
 	c.Request(llm.Usage{CacheRead: 99_000, CacheWrite: 1000, CacheWrite1h: 1000}, start.Add(time.Minute))
 	n, ok := c.Next(llm.Price{Input: 3, CacheRead: 0.3, CacheWrite: 3.75}, start.Add(31*time.Minute))
-	if !ok || n.Left != 30*time.Minute || n.Lifetime != time.Hour || math.Abs(n.ColdUSD-0.6) > 1e-9 || math.Abs(n.WarmUSD-0.03) > 1e-9 {
+	if !ok || n.Left != 30*time.Minute || n.Lifetime != time.Hour || math.Abs(n.ColdUSD-0.6) > 1e-9 ||
+		math.Abs(n.WarmUSD-0.03) > 1e-9 {
 		t.Errorf("%+v %v", n, ok)
 	}
 }

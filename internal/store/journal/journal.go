@@ -163,7 +163,8 @@ func (j *Journal) watchDisk() {
 	j.diskFull = !j.diskFull
 	n := event.Notice{Level: "info", Text: "there is room on the disk again, and the conversation is written"}
 	if j.diskFull {
-		n = event.Notice{Level: "warning", Text: "the disk is full: the conversation goes on in memory only, and commands and edits are refused; make room in " +
+		n = event.Notice{Level: "warning", Text: "the disk is full: the conversation goes on in memory only, and commands " +
+			"and edits are refused; make room in " +
 			filepath.Dir(j.log.Path())}
 	}
 	j.Publish(n)

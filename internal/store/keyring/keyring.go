@@ -1,10 +1,12 @@
-// Package keyring keeps secrets: in the keyring of the operating system where there is one, else in a file that only the user may read.
+// Package keyring keeps secrets: in the keyring of the operating system where there is one, else in a file that only
+// the user may read.
 //
-// The words: a secret has a service, such as "mcp", and an account, such as a server's address. The file is also the index of the secrets that the
-// operating system keeps, so that looking for a secret that does not exist asks nobody.
+// The words: a secret has a service, such as "mcp", and an account, such as a server's address. The file is also the
+// index of the secrets that the operating system keeps, so that looking for a secret that does not exist asks nobody.
 //
-// Promises: a secret that the operating system does not take (there is no keyring, it is locked, the secret is too long) is kept in the file, never lost;
-// the file has mode 0600 and is replaced as a whole under a lock across processes; no error has a secret in its text.
+// Promises: a secret that the operating system does not take (there is no keyring, it is locked, the secret is too
+// long) is kept in the file, never lost; the file has mode 0600 and is replaced as a whole under a lock across
+// processes; no error has a secret in its text.
 package keyring
 
 import (
@@ -97,7 +99,8 @@ func within(f func() error) error {
 type held struct {
 	Secret string `json:"secret,omitempty"`
 	System bool   `json:"system,omitempty"` // the operating system has it
-	Stale  bool   `json:"stale,omitempty"`  // the operating system may have an older one, or one whose Set did not come to its end
+	// the operating system may have an older one, or one whose Set did not come to its end
+	Stale bool `json:"stale,omitempty"`
 }
 
 type index map[string]map[string]held // by service and account
@@ -115,7 +118,8 @@ func (s *Store) Get(service, account string) (string, error) {
 	case !h.System:
 		return "", ErrNotFound
 	case s.system == nil:
-		return "", fmt.Errorf("the secret of %s is in the keyring of the operating system, which cannot be reached from here", account)
+		return "",
+			fmt.Errorf("the secret of %s is in the keyring of the operating system, which cannot be reached from here", account)
 	}
 	secret, err := s.system.Get(prefix+service, account)
 	if err != nil && !errors.Is(err, ErrNotFound) {
@@ -144,8 +148,11 @@ func (s *Store) Set(service, account, secret string) (inSystem bool, err error) 
 	return inSystem && err == nil, err
 }
 
-// offer gives a secret to the operating system. The file names it before, so that Delete finds it even if lathe is killed in between.
-func (s *Store) offer(service, account, secret string, before held, save func(held) error) (taken bool, refused, err error) {
+// offer gives a secret to the operating system. The file names it before, so that Delete finds it even if lathe is
+// killed in between.
+func (s *Store) offer(service, account, secret string, before held, save func(held) error) (taken bool, refused,
+	err error,
+) {
 	if s.system == nil {
 		return false, nil, nil
 	}
@@ -163,7 +170,8 @@ func (s *Store) offer(service, account, secret string, before held, save func(he
 // forget removes a secret from the keyring of the operating system, if it is there.
 func (s *Store) forget(service, account string) error {
 	if s.system == nil {
-		return fmt.Errorf("a secret of %s is in the keyring of the operating system, which cannot be reached from here; log out again where it can, as in a desktop session", account)
+		return fmt.Errorf("a secret of %s is in the keyring of the operating system, which cannot be reached from here; "+
+			"log out again where it can, as in a desktop session", account)
 	}
 	err := s.system.Delete(prefix+service, account)
 	if err == nil || errors.Is(err, ErrNotFound) {
@@ -172,7 +180,8 @@ func (s *Store) forget(service, account string) error {
 	return fmt.Errorf("the keyring of the operating system: %w", err)
 }
 
-// Delete removes a secret; one that does not exist is no error. With an error a secret is still in the keyring of the operating system.
+// Delete removes a secret; one that does not exist is no error. With an error a secret is still in the keyring of the
+// operating system.
 func (s *Store) Delete(service, account string) error {
 	return s.change(service, account, func(h held, save func(held) error) error {
 		if !h.System && !h.Stale {
@@ -220,7 +229,8 @@ func (s *Store) read() (index, error) {
 	return x, nil
 }
 
-// change gives f an item, which is the zero one where there is none, and a function that replaces it on disk. Others wait meanwhile.
+// change gives f an item, which is the zero one where there is none, and a function that replaces it on disk. Others
+// wait meanwhile.
 func (s *Store) change(service, account string, f func(h held, save func(held) error) error) error {
 	unlock, err := s.Lock(context.Background(), "")
 	if err != nil {
@@ -247,8 +257,8 @@ func (s *Store) change(service, account string, f func(h held, save func(held) e
 	})
 }
 
-// Lock holds other processes, and other callers in this one, off until unlock is called. Each name is a lock of its own; the empty one is that of
-// the file, which Set and Delete take.
+// Lock holds other processes, and other callers in this one, off until unlock is called. Each name is a lock of its
+// own; the empty one is that of the file, which Set and Delete take.
 func (s *Store) Lock(ctx context.Context, name string) (unlock func(), err error) {
 	if err := os.MkdirAll(filepath.Dir(s.file), 0o700); err != nil {
 		return nil, err

@@ -156,7 +156,8 @@ func TestSeveralWritersLoseNothing(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "c.json")
 	var wg sync.WaitGroup
 	for i := range 20 {
-		wg.Go(func() { set(t, keyring.Open(file, nil), fmt.Sprint(i), "x") }) // each store has its own lock, as each process has
+		// each store has its own lock, as each process has
+		wg.Go(func() { set(t, keyring.Open(file, nil), fmt.Sprint(i), "x") })
 	}
 	wg.Wait()
 	if names, err := keyring.Open(file, nil).Accounts("mcp"); err != nil || len(names) != 20 {

@@ -31,7 +31,8 @@ func TestDeleteAlsoForgetsWhatALockedKeyringKept(t *testing.T) {
 	if r.secrets["lathe:mcp/a"] != "short" {
 		t.Fatal("the keyring was changed without being there")
 	}
-	if err := keyring.Open(file, nil).Delete("mcp", "a"); err == nil || !strings.Contains(err.Error(), "the keyring of the operating system, which cannot be reached from here; log out again") {
+	if err := keyring.Open(file, nil).Delete("mcp", "a"); err == nil || !strings.Contains(err.Error(),
+		"the keyring of the operating system, which cannot be reached from here; log out again") {
 		t.Errorf("a secret that stays in the keyring: %v", err)
 	}
 	want(t, s, "a", "")

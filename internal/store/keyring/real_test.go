@@ -16,7 +16,8 @@ import (
 // theKeyring marks the child process of the test, which runs on a bus of its own.
 const theKeyring = "LATHE_TEST_REAL_KEYRING"
 
-// TestARealKeyringKeepsSecrets starts a session bus and an unlocked GNOME keyring for itself, in an empty home, so that the user's own keyring is not touched.
+// TestARealKeyringKeepsSecrets starts a session bus and an unlocked GNOME keyring for itself, in an empty home, so that
+// the user's own keyring is not touched.
 func TestARealKeyringKeepsSecrets(t *testing.T) {
 	if os.Getenv(theKeyring) != "" {
 		keepInReal(t)
@@ -30,7 +31,8 @@ func TestARealKeyringKeepsSecrets(t *testing.T) {
 	home := t.TempDir()
 	c := exec.CommandContext(t.Context(), "dbus-run-session", "--", "sh", "-c",
 		`printf pass | gnome-keyring-daemon --unlock --components=secrets >/dev/null && exec "$0" -test.run '^TestARealKeyringKeepsSecrets$' -test.v`, os.Args[0])
-	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "XDG_DATA_HOME=" + filepath.Join(home, "data"), theKeyring + "=1"}
+	c.Env = []string{"PATH=" + os.Getenv("PATH"), "HOME=" + home, "XDG_RUNTIME_DIR=" + home, "XDG_DATA_HOME=" +
+		filepath.Join(home, "data"), theKeyring + "=1"}
 	out, err := c.CombinedOutput()
 	if err != nil || !strings.Contains(string(out), "--- PASS: TestARealKeyringKeepsSecrets") {
 		t.Errorf("%v\n%s", err, out)

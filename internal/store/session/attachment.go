@@ -26,8 +26,8 @@ func AttachedText(name, size, content string) llm.Text {
 // attachedID begins the ids of AttachedID.
 const attachedID = "attached "
 
-// AttachedID returns an id for an attached file, to use as a call id in Lines.CallID and InContext: the file is in a part
-// made by AttachedText instead of a call's result.
+// AttachedID returns an id for an attached file, to use as a call id in Lines.CallID and InContext: the file is in a
+// part made by AttachedText instead of a call's result.
 func AttachedID(name string) string { return attachedID + name }
 
 // attachedName returns the name of the file that a part attaches, and its size for people.

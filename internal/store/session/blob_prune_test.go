@@ -45,7 +45,10 @@ func TestOldBlobsAreRemovedAndLogsStay(t *testing.T) {
 	if err != nil || n != 1 {
 		t.Fatalf("%d files removed, %v; want 1", n, err)
 	}
-	for path, want := range map[string]bool{oldBlob: false, freshBlob: true, usedBlob: true, filepath.Join(old.Folder(), "log.jsonl"): true} {
+	for path, want := range map[string]bool{
+		oldBlob: false, freshBlob: true, usedBlob: true,
+		filepath.Join(old.Folder(), "log.jsonl"): true,
+	} {
 		if _, err := os.Stat(path); (err == nil) != want {
 			t.Errorf("%s: there %v, want %v", path, err == nil, want)
 		}

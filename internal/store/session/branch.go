@@ -36,8 +36,8 @@ func (s *Session) Everything() Branch {
 	return b
 }
 
-// Since returns the end of the head's branch behind an entry, "" for all of it, in time that grows with the entries in it and not with those
-// before. False when the entry is not on the branch. Texts are not shared with Messages.
+// Since returns the end of the head's branch behind an entry, "" for all of it, in time that grows with the entries in
+// it and not with those before. False when the entry is not on the branch. Texts are not shared with Messages.
 func (s *Session) Since(id string) (Branch, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -58,8 +58,8 @@ func (b Branch) Only(kinds ...string) Branch {
 	return b
 }
 
-// Holding returns the branch reduced to entries whose log lines contain text, a plain name that needs no escaping. Other
-// lines are skipped without decoding.
+// Holding returns the branch reduced to entries whose log lines contain text, a plain name that needs no escaping.
+// Other lines are skipped without decoding.
 func (b Branch) Holding(text string) Branch {
 	b.holds = []byte(text)
 	return b

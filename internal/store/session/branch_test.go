@@ -14,7 +14,10 @@ func TestABranchBringsOnlyTheEntriesAndTextsThatAreWanted(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer log.Close()
-	message := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "the skill", Origin: llm.OriginSkill}, llm.Text{Text: "the prompt"}}}
+	message := llm.Message{Role: llm.User, Parts: []llm.Part{
+		llm.Text{Text: "the skill", Origin: llm.OriginSkill},
+		llm.Text{Text: "the prompt"},
+	}}
 	if err := log.AddUser(ctx, message, false, false); err != nil {
 		t.Fatal(err)
 	}
@@ -24,8 +27,14 @@ func TestABranchBringsOnlyTheEntriesAndTextsThatAreWanted(t *testing.T) {
 		}
 	}
 	cost := 0.5
-	usage := llm.Usage{Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, Reasoning: 6, Estimated: true, CostUSD: &cost}
-	if err := log.AddReply(ctx, llm.Message{ID: "m1", Role: llm.Assistant, Model: "m", Usage: &usage, Stop: llm.StopToolUse}); err != nil {
+	usage := llm.Usage{
+		Input: 1, Output: 2, CacheRead: 3, CacheWrite: 4, CacheWrite1h: 5, Reasoning: 6, Estimated: true,
+		CostUSD: &cost,
+	}
+	if err := log.AddReply(ctx, llm.Message{
+		ID: "m1", Role: llm.Assistant, Model: "m", Usage: &usage,
+		Stop: llm.StopToolUse,
+	}); err != nil {
 		t.Fatal(err)
 	}
 
@@ -47,7 +56,8 @@ func TestABranchBringsOnlyTheEntriesAndTextsThatAreWanted(t *testing.T) {
 	for _, e := range b.Entries(0, b.Len()) {
 		r := e.Body.(session.Reply)
 		replies++
-		if r.MessageID != "m1" || r.Model != "m" || r.Stop != llm.StopToolUse || r.Usage.Prompt() != 8 || !r.Usage.Estimated || *r.Usage.CostUSD != cost {
+		if r.MessageID != "m1" || r.Model != "m" || r.Stop != llm.StopToolUse || r.Usage.Prompt() != 8 ||
+			!r.Usage.Estimated || *r.Usage.CostUSD != cost {
 			t.Errorf("%+v %+v", r, r.Usage)
 		}
 	}

@@ -106,7 +106,10 @@ func TestSessionsOfSubagentsGoToTheTrashAndComeBackWithTheirParent(t *testing.T)
 
 func TestASubagentsSessionNeedsItsParent(t *testing.T) {
 	store := session.NewStore(t.TempDir())
-	if _, err := store.Create(t.Context(), session.Meta{Dir: t.TempDir(), Agent: "explore", Parent: "01900000-0000-7000-8000-00000000000b"}); err == nil {
+	if _, err := store.Create(t.Context(), session.Meta{
+		Dir: t.TempDir(), Agent: "explore",
+		Parent: "01900000-0000-7000-8000-00000000000b",
+	}); err == nil {
 		t.Error("no error")
 	}
 }
@@ -119,7 +122,8 @@ func TestTheCostOfSubagentsIncludesThoseBelowThem(t *testing.T) {
 		child := childOf(t, store, of, "toolu_1")
 		grandchild := childOf(t, store, child.ID(), "toolu_2")
 		for s, usd := range map[*session.Session]float64{child: 1, grandchild: 0.5} {
-			if err := errors.Join(s.EndTurn(t.Context(), session.TurnEnd{Reason: "completed", CostUSD: usd}), s.Close()); err != nil {
+			if err := errors.Join(s.EndTurn(t.Context(), session.TurnEnd{Reason: "completed", CostUSD: usd}),
+				s.Close()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -11,10 +11,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// Compaction shortens the conversation as it is sent from here on; the entries before it stay in the log. Several may follow
-// each other: each works on the result of those before it. Messages take the place of all messages that were
-// complete with the entry Until; without them, these stay, but for Media and DropReasoning. Stubs concern
-// results before and after Until.
+// Compaction shortens the conversation as it is sent from here on; the entries before it stay in the log. Several may
+// follow each other: each works on the result of those before it. Messages take the place of all messages that were
+// complete with the entry Until; without them, these stay, but for Media and DropReasoning. Stubs concern results
+// before and after Until.
 type Compaction struct {
 	Level    int           // how much was taken away, from 1
 	Trigger  string        // "auto", "overflow", "manual"
@@ -48,10 +48,10 @@ type MediaStub struct {
 func (Compaction) Kind() string { return "compaction" }
 
 // Compact adds a compaction. It does not fsync: after a power cut the conversation is as it was before, or as the next
-// entry that is fsynced found it, and no request waits for the disk. Messages begins with the compacted form afterwards, and the messages that follow
-// Until keeps its parts; the replies that are kept lose their Usage, which has the size of another prompt.
-// It is an error while a reply is open or a call has no result, and when Until would part a call from its
-// result. Checkout to an entry before the compaction takes it back.
+// entry that is fsynced found it, and no request waits for the disk. Messages begins with the compacted form
+// afterwards, and the messages that follow Until keeps its parts; the replies that are kept lose their Usage, which has
+// the size of another prompt. It is an error while a reply is open or a call has no result, and when Until would part a
+// call from its result. Checkout to an entry before the compaction takes it back.
 func (s *Session) Compact(_ context.Context, c Compaction) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -262,7 +262,8 @@ type wireCompaction struct {
 func (w wireCompaction) body() Compaction {
 	return Compaction{
 		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs, Media: w.Media,
-		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD, Failed: w.Failed,
+		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD,
+		Failed: w.Failed,
 	}
 }
 

@@ -17,7 +17,8 @@ func worked(t testing.TB, s *Session, steps int) []string {
 	var ids []string
 	for i := range steps {
 		id := fmt.Sprintf("c%d", i)
-		must(t, s.AddReply(ctx, reply(llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: fmt.Sprintf("step %d", i)}, toolCall(id))))
+		must(t, s.AddReply(ctx, reply(llm.Reasoning{Text: "hm", Signature: "s"}, llm.Text{Text: fmt.Sprintf("step %d", i)},
+			toolCall(id))))
 		must(t, s.StartCall(ctx, CallStart{CallID: id}, false))
 		must(t, s.EndCall(ctx, result(id, "result "+id)))
 		ids = append(ids, s.Head())
@@ -28,7 +29,10 @@ func worked(t testing.TB, s *Session, steps int) []string {
 func summarised(until string) Compaction {
 	return Compaction{
 		Level: 4, Trigger: "manual", Until: until, TokensBefore: 900, TokensAfter: 100,
-		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "What was done: <much> & more.", Origin: llm.OriginSummary}}}},
+		Messages: []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{
+			Text:   "What was done: <much> & more.",
+			Origin: llm.OriginSummary,
+		}}}},
 	}
 }
 
@@ -189,7 +193,10 @@ func TestAnExportShowsTheWholeConversationAndWhereItWasCompacted(t *testing.T) {
 		must(t, Export(&out, ro, format))
 		must(t, ro.Close())
 		at := 0
-		for _, want := range []string{"result c0", "result c2", "compacted here, from about 900 tokens to 100", "What was done", "the outer result", "the inner result"} {
+		for _, want := range []string{
+			"result c0", "result c2", "compacted here, from about 900 tokens to 100",
+			"What was done", "the outer result", "the inner result",
+		} {
 			i := strings.Index(out.String()[at:], want)
 			if i < 0 {
 				t.Fatalf("%s: %q is not behind the one before it in:\n%s", format, want, out.String())
@@ -214,7 +221,10 @@ func TestACallMadeByACallIsInTheLogAndNotInTheMessages(t *testing.T) {
 	if err := s.EndCall(ctx, end); err == nil {
 		t.Error("a second result was taken")
 	}
-	denied := CallEnd{Result: llm.TextResult(refused, "no", true), Denied: true, Invoked: true, Parent: "b", Call: &refused}
+	denied := CallEnd{
+		Result: llm.TextResult(refused, "no", true), Denied: true, Invoked: true, Parent: "b",
+		Call: &refused,
+	}
 	must(t, s.EndCall(ctx, denied))
 	same(t, len(s.Messages()), 2)
 	s = reopen(t, st, s) // as after kill -9: b and b.2 have no result
@@ -234,7 +244,8 @@ func TestACallMadeByACallIsInTheLogAndNotInTheMessages(t *testing.T) {
 		}
 	}
 	in := string(done.Input)
-	same(t, got, map[string]string{"b.1": "start " + in + "b end false false b", "b.2": "start " + in + "b end false true b", "b.3": "end true false b"})
+	same(t, got, map[string]string{"b.1": "start " + in + "b end false false b", "b.2": "start " + in +
+		"b end false true b", "b.3": "end true false b"})
 }
 
 func TestACrashWhileACompactionIsWrittenLeavesTheSessionAsItWas(t *testing.T) {

@@ -123,7 +123,12 @@ func (p *player) reply() {
 }
 
 func (p *player) other() {
-	for _, b := range []Body{Title{"x"}, Note{Text: "y"}, Unknown{Name: "later", JSON: []byte(`{"a":1}`)}, TurnEnd{Reason: "completed"}} {
+	for _, b := range []Body{
+		Title{"x"},
+		Note{Text: "y"},
+		Unknown{Name: "later", JSON: []byte(`{"a":1}`)},
+		TurnEnd{Reason: "completed"},
+	} {
 		_, err := p.s.Add(ctx, b)
 		p.ok(err)
 	}
@@ -152,7 +157,10 @@ func (p *player) compact() {
 		ids = append(ids, e.ID)
 	}
 	before := p.s.Messages()
-	c := Compaction{Level: 2, Trigger: "auto", Until: rapid.SampledFrom(ids).Draw(p.t, "until"), DropReasoning: true, Stubs: []Stub{{"c1", "(left out)"}}}
+	c := Compaction{
+		Level: 2, Trigger: "auto", Until: rapid.SampledFrom(ids).Draw(p.t, "until"), DropReasoning: true,
+		Stubs: []Stub{{"c1", "(left out)"}},
+	}
 	p.n++
 	text := fmt.Sprintf("t%d summary", p.n)
 	if rapid.Bool().Draw(p.t, "summary") {
@@ -298,7 +306,10 @@ func play(t *rapid.T, st *Store, steps int) ([]byte, []moment) {
 	p.user()
 	p.mark()
 	for range steps {
-		ops := []func(){p.user, p.part, p.part, p.part, p.again, p.start, p.start, p.end, p.end, p.reply, p.reply, p.other, p.invoke, p.compact}
+		ops := []func(){
+			p.user, p.part, p.part, p.part, p.again, p.start, p.start, p.end, p.end, p.reply, p.reply, p.other,
+			p.invoke, p.compact,
+		}
 		before, revision := s.Messages(), s.Revision()
 		ops[rapid.IntRange(0, len(ops)-1).Draw(t, "op")]()
 		if s.Revision() == revision && !isPrefix(before, s.Messages()) {

@@ -32,10 +32,11 @@ func plant(t testing.TB, lines ...string) *Store {
 }
 
 const (
-	plainHeader = `{"kind":"header","format":1,"session":"` + plantedID + `","dir":"/w","created":"2026-01-02T03:04:05Z","lathe":"1"}`
-	lineA       = `{"id":"a","parent":"","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[{"type":"text","text":"A"}]}}`
-	lineB       = `{"id":"b","parent":"a","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[{"type":"text","text":"B"}]}}`
-	lineC       = `{"id":"c","parent":"b","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[{"type":"text","text":"C"}]}}`
+	plainHeader = `{"kind":"header","format":1,"session":"` + plantedID +
+		`","dir":"/w","created":"2026-01-02T03:04:05Z","lathe":"1"}`
+	lineA = `{"id":"a","parent":"","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[{"type":"text","text":"A"}]}}`
+	lineB = `{"id":"b","parent":"a","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[{"type":"text","text":"B"}]}}`
+	lineC = `{"id":"c","parent":"b","time":"2026-01-02T03:04:05.000Z","kind":"user","message":{"role":"user","parts":[{"type":"text","text":"C"}]}}`
 )
 
 func texts(s *Session) string {
@@ -48,7 +49,10 @@ func texts(s *Session) string {
 
 func TestATornLastLineIsSetAside(t *testing.T) {
 	torn := string(seal([]byte(strings.TrimSuffix(lineC, "}"))))
-	for name, tail := range map[string]string{"cut": torn[:40], "zeros": strings.Repeat("\x00", 5000), "cut in the checksum": torn[:len(torn)-4]} {
+	for name, tail := range map[string]string{
+		"cut": torn[:40], "zeros": strings.Repeat("\x00", 5000),
+		"cut in the checksum": torn[:len(torn)-4],
+	} {
 		t.Run(name, func(t *testing.T) {
 			st := plant(t, plainHeader, lineA, lineB)
 			path := filepath.Join(st.projects, "p", plantedID, logName)
@@ -95,7 +99,8 @@ func TestDamageInTheMiddleCostsOnlyItsLine(t *testing.T) {
 	st := plant(t, plainHeader, lineA, strings.Replace(lineB, `"B"`, `"X"`, 1)[:60]+"\n", lineC)
 	s := open(t, st, plantedID)
 	same(t, texts(s), "A C")
-	if n := s.Notes(); len(n) != 2 || !strings.Contains(n[0], "line 3") || !strings.Contains(n[1], `parent "b" is missing`) {
+	if n := s.Notes(); len(n) != 2 || !strings.Contains(n[0], "line 3") || !strings.Contains(n[1],
+		`parent "b" is missing`) {
 		t.Errorf("notes: %q", n)
 	}
 	user(t, s, "D")

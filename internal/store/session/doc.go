@@ -13,10 +13,11 @@
 //   - A method that returned nil has handed its line to the operating system in one write, so it survives
 //     kill -9. User messages, approvals by a person, call starts that ask for it and ends of turns are
 //     also fsynced, and everything before them with them, so they survive a power cut.
-//   - Lines are never changed, except by [Store.Redact]. A write that fails is taken back; the lines before it stay, and the next write
-//     is tried anew. While the disk is full, entries are kept in memory and written in their order when
-//     there is room ([Session.Unwritten]); the start of a call with effects fails instead. A torn last line is moved beside the log, reported by [Session.Notes],
-//     and is no reason to refuse the session; nor is damage in the middle, which [Store.Verify] reports.
+//   - Lines are never changed, except by [Store.Redact]. A write that fails is taken back; the lines before it stay,
+//     and the next write is tried anew. While the disk is full, entries are kept in memory and written in their order
+//     when there is room ([Session.Unwritten]); the start of a call with effects fails instead. A torn last line is
+//     moved beside the log, reported by [Session.Notes], and is no reason to refuse the session; nor is damage in the
+//     middle, which [Store.Verify] reports.
 //   - [Session.Messages] grows only at its end until a compaction or a checkout, which [Session.Revision]
 //     tells. Its content before a crash is byte for byte the start of its content afterwards.
 //   - Every tool call in Messages has exactly one result. A call that a crash left without one is answered

@@ -19,7 +19,8 @@ type Entry struct {
 }
 
 // Body is the content of an entry: one of User, Part, CallStart, CallEnd, Reply, Compaction, Decision, Head,
-// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, Connection, HookRun, BlobRef or Unknown. Kind is its name in the log.
+// Title, Model, Mode, System, Seen, Grant, TurnEnd, SideRequest, Prefix, Note, Connection, HookRun, BlobRef or Unknown.
+// Kind is its name in the log.
 type Body interface{ Kind() string }
 
 // User is a whole message of the user.
@@ -211,8 +212,8 @@ type Grant struct {
 	Effect string `json:"effect,omitempty"`
 }
 
-// System holds the command line's settings for the conversation: a replacement of the system prompt or an addition to it,
-// the output style, the spending limit, and the sandbox.
+// System holds the command line's settings for the conversation: a replacement of the system prompt or an addition to
+// it, the output style, the spending limit, and the sandbox.
 type System struct {
 	Replace string `json:"replace,omitempty"`
 	Append  string `json:"append,omitempty"`

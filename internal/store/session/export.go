@@ -91,7 +91,8 @@ func (s *Session) render(r renderer) error {
 	x.drain(time.Time{})
 	r.end()
 	if len(bad) > 0 {
-		return fmt.Errorf("session: %d entries could not be read and are left out; lathe session verify %s shows them", len(bad), s.id)
+		return fmt.Errorf("session: %d entries could not be read and are left out; lathe session verify %s shows them",
+			len(bad), s.id)
 	}
 	return nil
 }
@@ -165,7 +166,8 @@ func (x *exporter) compaction(c Compaction, when time.Time) {
 		x.r.text("From here on the model gets a note instead of an image that its provider refused.")
 		return
 	}
-	x.r.text(fmt.Sprintf("The conversation was compacted here, from about %d tokens to %d. All of it stays in this log.", c.TokensBefore, c.TokensAfter))
+	x.r.text(fmt.Sprintf("The conversation was compacted here, from about %d tokens to %d. All of it stays in this log.",
+		c.TokensBefore, c.TokensAfter))
 	for _, m := range c.Messages {
 		x.contents(m.Parts)
 	}

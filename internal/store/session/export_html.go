@@ -38,7 +38,8 @@ func (h *htmlPage) put(format string, args ...string) {
 func (h *htmlPage) begin(i Info) {
 	name := oneLine(sessionName(i))
 	h.put("<!doctype html>\n<html lang=\"en\">\n<head>\n<meta charset=\"utf-8\">\n")
-	h.put("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; img-src data:\">\n")
+	h.put("<meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'; " +
+		"img-src data:\">\n")
 	h.put("<meta name=\"viewport\" content=\"width=device-width, initial-scale=1\">\n")
 	h.put("<meta name=\"color-scheme\" content=\"light dark\">\n<title>%s</title>\n<style>\n", name)
 	io.WriteString(h.w, exportCSS) //nolint:errcheck // bufio keeps the error for Flush

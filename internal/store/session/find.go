@@ -45,7 +45,8 @@ func (s *Store) Find(dir, name string) (Info, error) {
 				return first(found), err
 			}
 			if len(found) > 1 {
-				return Info{}, fmt.Errorf("session: %q fits %d sessions; give more of the id: %s", name, len(found), describe(found))
+				return Info{}, fmt.Errorf("session: %q fits %d sessions; give more of the id: %s", name, len(found),
+					describe(found))
 			}
 		}
 	}

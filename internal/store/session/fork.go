@@ -45,7 +45,8 @@ func (s *Store) ForkAs(_ context.Context, id, at, as string) (*Session, error) {
 	h.Session, h.Created = newID, s.now().UTC()
 	h.Parent, h.At, h.Agent = id, src.j.idAt(end), ""
 	h.Lineage = append(slices.Clone(h.Lineage), id)
-	dst, err := s.create(h, filepath.Base(filepath.Dir(src.folder)), func(f *os.File) error { return src.copyBranch(f, end) })
+	dst, err := s.create(h, filepath.Base(filepath.Dir(src.folder)),
+		func(f *os.File) error { return src.copyBranch(f, end) })
 	if err != nil {
 		return nil, err
 	}

@@ -213,9 +213,11 @@ func (p pick) only(want func(kind string) bool) pick {
 
 func (p pick) ref(i int) ref { return p.refs[p.at[i]] }
 
-// eachBody decodes the entries, which are in file order, and yields each with its number in the pick. One that cannot be
-// decoded is passed over and listed.
-func (p pick) eachBody(f io.ReaderAt, dec *decoder, yield func(i int, env envelope, b Body) bool) (bad []error, err error) {
+// eachBody decodes the entries, which are in file order, and yields each with its number in the pick. One that cannot
+// be decoded is passed over and listed.
+func (p pick) eachBody(f io.ReaderAt, dec *decoder, yield func(i int, env envelope, b Body) bool) (bad []error,
+	err error,
+) {
 	err = p.eachLine(f, func(i int, line []byte) bool {
 		if !bytes.Contains(line, dec.holds) {
 			return true

@@ -60,7 +60,8 @@ func TestAPickStaysWhileTheLogGrows(t *testing.T) {
 	for i := range 1000 {
 		add("other "+strconv.Itoa(i), "kind "+strconv.Itoa(i), int32(i+1))
 	}
-	if got := p.id(p.ref(0)) + ", " + p.id(p.ref(1)) + ", " + p.kind(p.ref(1)); len(p.at) != 2 || got != "0, strange id, note" {
+	if got := p.id(p.ref(0)) + ", " + p.id(p.ref(1)) + ", " + p.kind(p.ref(1)); len(p.at) != 2 ||
+		got != "0, strange id, note" {
 		t.Errorf("the pick of two entries has %d: %s", len(p.at), got)
 	}
 	if last := x.branch(1001); len(last.at) != 1002 || last.kind(last.ref(1001)) != "kind 999" {

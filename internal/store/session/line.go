@@ -282,7 +282,8 @@ type VersionError struct {
 }
 
 func (e *VersionError) Error() string {
-	return fmt.Sprintf("the session is of format %d and this lathe reads up to %d; update lathe to open it", e.Version, Format)
+	return fmt.Sprintf("the session is of format %d and this lathe reads up to %d; update lathe to open it", e.Version,
+		Format)
 }
 
 func checkVersion(line []byte) error {

@@ -41,8 +41,10 @@ type Info struct {
 
 func infoOf(h header, sum summary) Info {
 	return Info{
-		ID: h.Session, Dir: h.Dir, Created: h.Created, Parent: h.Parent, Agent: h.Agent, Call: h.Call, Forked: len(h.Lineage) > 0,
-		Title: sum.Title, FirstPrompt: sum.firstPrompt, Model: cmp.Or(sum.Model, sum.replyModel, h.Model), Turns: sum.Turns, CostUSD: sum.CostUSD, Usage: sum.Usage,
+		ID: h.Session, Dir: h.Dir, Created: h.Created, Parent: h.Parent, Agent: h.Agent, Call: h.Call,
+		Forked: len(h.Lineage) > 0,
+		Title:  sum.Title, FirstPrompt: sum.firstPrompt, Model: cmp.Or(sum.Model, sum.replyModel, h.Model), Turns: sum.Turns,
+		CostUSD: sum.CostUSD, Usage: sum.Usage,
 	}
 }
 

@@ -20,7 +20,8 @@ type Prefix struct {
 
 // Equal reports whether two prefixes are the same.
 func (p Prefix) Equal(q Prefix) bool {
-	return p.Model == q.Model && p.Price == q.Price && p.System == q.System && p.Effort == q.Effort && maps.Equal(p.Tools, q.Tools)
+	return p.Model == q.Model && p.Price == q.Price && p.System == q.System && p.Effort == q.Effort && maps.Equal(p.Tools,
+		q.Tools)
 }
 
 // Kind is its name in the log.

@@ -125,7 +125,8 @@ func limited(home string) {
 	check(s.AddPart(ctx, 1, write))
 	check(s.StartCall(ctx, CallStart{CallID: read.ID}, false))
 	var w *WriteError
-	if err := s.StartCall(ctx, CallStart{CallID: write.ID}, true); !errors.As(err, &w) || !w.Full() || !errors.Is(err, syscall.EFBIG) {
+	if err := s.StartCall(ctx, CallStart{CallID: write.ID}, true); !errors.As(err, &w) || !w.Full() || !errors.Is(err,
+		syscall.EFBIG) {
 		check(fmt.Errorf("a call that writes gave %w", err))
 	}
 	if err := s.Checkout(""); !errors.As(err, &w) {

@@ -29,10 +29,10 @@ type Redacted struct {
 	Blobs int
 }
 
-// Redact masks secrets in a stored session: its log, its blobs and the lines that were set aside. Ids, the tree and the names of
-// blobs stay, checksums and sizes follow the new content. Each file is replaced as a whole, the log last; after a
-// crash between two of them the session can be read, and another Redact completes it. One that is open in another
-// process is not changed (*LockedError). Subagents' sessions (Children) and forks are sessions of their own.
+// Redact masks secrets in a stored session: its log, its blobs and the lines that were set aside. Ids, the tree and the
+// names of blobs stay, checksums and sizes follow the new content. Each file is replaced as a whole, the log last;
+// after a crash between two of them the session can be read, and another Redact completes it. One that is open in
+// another process is not changed (*LockedError). Subagents' sessions (Children) and forks are sessions of their own.
 func (s *Store) Redact(_ context.Context, id string, mask Mask) (_ Redacted, err error) {
 	out := Redacted{ID: id}
 	folder, err := s.locate(id)
@@ -171,7 +171,8 @@ func (r *redaction) lines(in io.Reader, out io.Writer) (changed int, err error) 
 			return changed, err
 		}
 		if l.bytes == nil && l.size > 0 {
-			return changed, fmt.Errorf("the line at byte %d is longer than any that lathe writes: remove the session, or the line", l.off)
+			return changed, fmt.Errorf("the line at byte %d is longer than any that lathe writes: remove the session, or the "+
+				"line", l.off)
 		}
 		masked := r.line(l.bytes)
 		if !bytes.Equal(masked, l.bytes) {
@@ -200,7 +201,8 @@ func (r *redaction) line(line []byte) []byte {
 	return bytes.TrimSuffix(seal(after[:len(after)-1]), []byte("\n"))
 }
 
-// object masks an entry: as JSON, where names before values count; if that would change its place in the tree, each of its texts.
+// object masks an entry: as JSON, where names before values count; if that would change its place in the tree, each of
+// its texts.
 func (r *redaction) object(entry []byte) []byte {
 	was, err := openEnvelope(entry)
 	if err != nil {
@@ -208,7 +210,8 @@ func (r *redaction) object(entry []byte) []byte {
 	}
 	masked := r.mask.MaskJSON(entry)
 	now, err := openEnvelope(masked)
-	if err == nil && string(now.id) == string(was.id) && string(now.parent) == string(was.parent) && string(now.kind) == string(was.kind) && json.Valid(masked) {
+	if err == nil && string(now.id) == string(was.id) && string(now.parent) == string(was.parent) &&
+		string(now.kind) == string(was.kind) && json.Valid(masked) {
 		return masked
 	}
 	members, err := unmarshal[map[string]json.RawMessage](entry)

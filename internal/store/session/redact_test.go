@@ -19,7 +19,8 @@ const (
 	shaped  = "ghp_0123456789abcdefghijABCDEFGHIJ012345"
 )
 
-// withSecrets makes a session whose log, blobs and set-aside lines hold secrets. It returns its blob with a secret and one without.
+// withSecrets makes a session whose log, blobs and set-aside lines hold secrets. It returns its blob with a secret and
+// one without.
 func withSecrets(t *testing.T, store *session.Store) (s *session.Session, secret, plain string) {
 	t.Helper()
 	s, err := store.Create(t.Context(), session.Meta{Dir: t.TempDir(), Version: "test"})
@@ -33,20 +34,23 @@ func withSecrets(t *testing.T, store *session.Store) (s *session.Session, secret
 	if plain, err = s.Blob(t.Context(), "out.txt", []byte("nothing here\n")); err != nil {
 		t.Fatal(err)
 	}
-	msg := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "use " + literal + " and " + shaped + ", see " + secret}}}
+	msg := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "use " + literal + " and " + shaped + ", see " +
+		secret}}}
 	if err := s.AddUser(t.Context(), msg, false, false); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := s.Add(t.Context(), session.Note{Text: "no secret"}); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(filepath.Dir(s.Path()), "log.torn-1"), []byte(`{"id":"9","text":"`+shaped), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(filepath.Dir(s.Path()), "log.torn-1"), []byte(`{"id":"9","text":"`+shaped),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	if err := os.WriteFile(filepath.Join(s.Folder(), "plan.md"), []byte("# Plan\nuse "+shaped+"\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.WriteFile(filepath.Join(s.Folder(), "transcript.jsonl"), []byte(`{"type":"user","message":"`+shaped+"\"}\n"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(s.Folder(), "transcript.jsonl"), []byte(`{"type":"user","message":"`+shaped+
+		"\"}\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
 	return s, secret, plain
@@ -105,7 +109,8 @@ func TestRedactMasksLogBlobsAndTornLines(t *testing.T) {
 	if want := "use [masked] and [masked], see " + secret; text != want {
 		t.Errorf("the message is %q, want %q", text, want)
 	}
-	if err := open.AddUser(t.Context(), llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "go on"}}}, false, false); err != nil {
+	if err := open.AddUser(t.Context(), llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "go on"}}}, false,
+		false); err != nil {
 		t.Errorf("it cannot be continued: %v", err)
 	}
 }
@@ -117,7 +122,8 @@ func (w wordMask) MaskJSON(value []byte) []byte {
 	return bytes.ReplaceAll(value, []byte(`"kind":"`), []byte(`"kind":"masked-`))
 }
 
-// A secret that is also a word of the log's form must not take an entry out of its place: its texts are masked one by one.
+// A secret that is also a word of the log's form must not take an entry out of its place: its texts are masked one by
+// one.
 func TestRedactKeepsTheFormOfAnEntry(t *testing.T) {
 	store := session.NewStore(t.TempDir())
 	s, _, _ := withSecrets(t, store)

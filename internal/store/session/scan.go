@@ -9,8 +9,8 @@ import (
 )
 
 // scanner reads JSON in place. It is several times faster than encoding/json and makes no garbage, so
-// that a session of 100 MB opens within its budgets. It is lenient about values it skips; on anything out of the ordinary
-// it sets bad, and the caller reads the line with encoding/json instead.
+// that a session of 100 MB opens within its budgets. It is lenient about values it skips; on anything out of the
+// ordinary it sets bad, and the caller reads the line with encoding/json instead.
 type scanner struct {
 	b   []byte
 	i   int

@@ -80,8 +80,8 @@ func (s *Session) BlobDirs() []string {
 	return out
 }
 
-// Lineage lists the sessions that this one was forked from, the first one first, and then itself. Entries keep their ids in
-// a fork.
+// Lineage lists the sessions that this one was forked from, the first one first, and then itself. Entries keep their
+// ids in a fork.
 func (s *Session) Lineage() []string { return append(slices.Clone(s.j.header.Lineage), s.id) }
 
 // Notes lists the defects that Open found and repaired, for the user: a torn line, damage.
@@ -142,8 +142,8 @@ func (s *Session) Head() string {
 	return s.j.idAt(s.j.head)
 }
 
-// LastUser is the id of the newest message of the user on the head branch, also of one that lathe wrote; empty when there is
-// none.
+// LastUser is the id of the newest message of the user on the head branch, also of one that lathe wrote; empty when
+// there is none.
 func (s *Session) LastUser() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

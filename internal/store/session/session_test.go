@@ -63,7 +63,10 @@ func toolCall(id string) llm.ToolCall {
 }
 
 func result(id, text string) CallEnd {
-	return CallEnd{Result: llm.TextResult(toolCall(id), text, false), Title: "ls", View: json.RawMessage(`{"shape":"text"}`)}
+	return CallEnd{
+		Result: llm.TextResult(toolCall(id), text, false), Title: "ls",
+		View: json.RawMessage(`{"shape":"text"}`),
+	}
 }
 
 func reply(parts ...llm.Part) llm.Message {
@@ -161,8 +164,13 @@ func TestCallsLeftOpenByACrashAreAnsweredOnce(t *testing.T) {
 	r := reopen(t, st, s)
 	want := []llm.Message{
 		llm.UserText("go"),
-		{Role: llm.Assistant, Model: "m1", Stop: llm.StopBroken, Parts: []llm.Part{llm.Text{Text: "I will"}, toolCall("a"), toolCall("b")}},
-		{Role: llm.User, Parts: []llm.Part{llm.TextResult(toolCall("a"), notEnded, true), llm.TextResult(toolCall("b"), notStarted, true)}},
+		{Role: llm.Assistant, Model: "m1", Stop: llm.StopBroken, Parts: []llm.Part{
+			llm.Text{Text: "I will"},
+			toolCall("a"),
+			toolCall("b"),
+		}},
+		{Role: llm.User, Parts: []llm.Part{llm.TextResult(toolCall("a"), notEnded, true), llm.TextResult(toolCall("b"),
+			notStarted, true)}},
 	}
 	same(t, r.Messages(), want)
 	size := r.Info().Size
@@ -190,8 +198,12 @@ func TestWhatCannotBeStoredAsItIsIsCleanedAtOnce(t *testing.T) {
 	user(t, s, "bad \xff\xfe text")
 	c := llm.ToolCall{ID: "a", Name: "X", Input: json.RawMessage("{ \"a\": [1,\n2],\"h\":\"<&>\" }")}
 	broken := llm.ToolCall{ID: "b", Name: "X", Input: json.RawMessage(`{"a":`)}
-	must(t, s.AddReply(ctx, reply(c, broken, llm.Opaque{Provider: "p", JSON: json.RawMessage("{ \"<\" :1}")}, llm.Media{MIME: "image/png", Data: []byte{0, 1, 255}})))
-	must(t, s.EndCall(ctx, CallEnd{Result: llm.TextResult(c, "a\x80b", false), View: json.RawMessage("{\n}"), Meta: json.RawMessage("not json")}))
+	must(t, s.AddReply(ctx, reply(c, broken, llm.Opaque{Provider: "p", JSON: json.RawMessage("{ \"<\" :1}")},
+		llm.Media{MIME: "image/png", Data: []byte{0, 1, 255}})))
+	must(t, s.EndCall(ctx, CallEnd{
+		Result: llm.TextResult(c, "a\x80b", false), View: json.RawMessage("{\n}"),
+		Meta: json.RawMessage("not json"),
+	}))
 	must(t, s.EndCall(ctx, CallEnd{Result: llm.TextResult(broken, "", true)}))
 	live := s.Messages()
 	same(t, live[1].Parts[0].(llm.ToolCall).Input, json.RawMessage(`{"a":[1,2],"h":"<&>"}`))
@@ -325,7 +337,10 @@ func TestWhatMustSurviveAPowerCutIsSynced(t *testing.T) {
 	}
 	project, home := filepath.Base(filepath.Dir(s.Folder())), filepath.Base(filepath.Dir(st.projects))
 	none, log := map[string]int{}, map[string]int{logName: 1}
-	step("the first message, with the new folders", map[string]int{logName: 1, s.ID(): 1, project: 1, "projects": 1, home: 1}, func() { user(t, s, "go") })
+	step("the first message, with the new folders", map[string]int{
+		logName: 1, s.ID(): 1, project: 1, "projects": 1,
+		home: 1,
+	}, func() { user(t, s, "go") })
 	step("a part", none, func() { must(t, s.AddPart(ctx, 0, toolCall("a"))) })
 	step("an approval by a person", log, func() { must(t, s.AddDecision(ctx, "a", json.RawMessage(`{}`), true)) })
 	step("a decision by a rule", none, func() { must(t, s.AddDecision(ctx, "a", json.RawMessage(`{}`), false)) })
@@ -339,7 +354,8 @@ func TestWhatMustSurviveAPowerCutIsSynced(t *testing.T) {
 	})
 	step("a result", none, func() { must(t, s.EndCall(ctx, result("a", "x"))) })
 	step("a reply", none, func() { must(t, s.AddReply(ctx, reply(toolCall("a")))) })
-	step("the end of a turn, with the blob", map[string]int{logName: 1, filepath.Base(blob): 1, blobDir: 1}, func() { must(t, s.EndTurn(ctx, TurnEnd{})) })
+	step("the end of a turn, with the blob", map[string]int{logName: 1, filepath.Base(blob): 1, blobDir: 1},
+		func() { must(t, s.EndTurn(ctx, TurnEnd{})) })
 	step("a compaction", none, func() {
 		must(t, s.Compact(ctx, Compaction{Level: 4, Until: s.Until(1), Messages: []llm.Message{llm.UserText("the summary")}}))
 	})

@@ -31,8 +31,8 @@ func NewStore(dataHome string) *Store {
 	return &Store{projects: filepath.Join(dataHome, "projects"), now: time.Now, fsync: (*os.File).Sync}
 }
 
-// SetClock has sessions that are opened or made from now on take the time of their entries from now instead of time.Now. It
-// is for tests of long pauses.
+// SetClock has sessions that are opened or made from now on take the time of their entries from now instead of
+// time.Now. It is for tests of long pauses.
 func (s *Store) SetClock(now func() time.Time) { s.now = now }
 
 // Meta describes a session to be created.
@@ -84,7 +84,8 @@ func (s *Store) newID(want string) (string, error) {
 		return "", fmt.Errorf("session: %q is no session id: give a UUID such as %s", want, uuid.NewString())
 	}
 	if folder, err := s.locate(id.String()); err == nil {
-		return "", fmt.Errorf("session: %s exists already (%s): resume it with --resume, or give another --session-id", id, folder)
+		return "", fmt.Errorf("session: %s exists already (%s): resume it with --resume, or give another --session-id", id,
+			folder)
 	}
 	return id.String(), nil
 }
@@ -101,7 +102,8 @@ func (s *Store) create(h header, project string, lines func(*os.File) error) (_ 
 	_, err = os.Stat(filepath.Dir(folder))
 	newProject := err != nil
 	if err := os.MkdirAll(filepath.Dir(folder), 0o700); err != nil {
-		return nil, fmt.Errorf("the folder for sessions cannot be made: %w; set XDG_DATA_HOME to a folder that can be written", err)
+		return nil,
+			fmt.Errorf("the folder for sessions cannot be made: %w; set XDG_DATA_HOME to a folder that can be written", err)
 	}
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("session: make the folder of the session: %w", err)
@@ -224,7 +226,10 @@ func (s *Store) load(folder string, lock *flock.Flock) (_ *Session, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("session: read %s: %w", f.Name(), err)
 	}
-	sess := &Session{id: filepath.Base(folder), folder: folder, temporary: s.temporary != "", lock: lock, now: s.now, fsync: s.fsync, f: f, j: j}
+	sess := &Session{
+		id: filepath.Base(folder), folder: folder, temporary: s.temporary != "", lock: lock, now: s.now,
+		fsync: s.fsync, f: f, j: j,
+	}
 	if j.sum.Model == "" {
 		j.sum.Model = j.header.Model
 	}

@@ -61,7 +61,8 @@ func TestASessionIDMustBeANewUUID(t *testing.T) {
 	user(t, s, "x")
 	must(t, s.Close())
 	same(t, s.ID(), id)
-	if _, err := st.Create(ctx, Meta{Dir: t.TempDir(), ID: strings.ToUpper(id)}); err == nil || !strings.Contains(err.Error(), "exists already") {
+	if _, err := st.Create(ctx, Meta{Dir: t.TempDir(), ID: strings.ToUpper(id)}); err == nil ||
+		!strings.Contains(err.Error(), "exists already") {
 		t.Errorf("a second session %s: %v", id, err)
 	}
 	for _, bad := range []string{"x", "../../../../etc", "{" + id + "}", "urn:uuid:" + id} {
@@ -140,21 +141,27 @@ func TestFindTakesIDsPrefixesAndTitles(t *testing.T) {
 	for ids[1][:len(unique)] == unique {
 		t.Fatal("two ids in a row")
 	}
-	for name, want := range map[string]string{ids[0]: ids[0], unique: ids[0], strings.ToUpper(ids[1]): ids[1], far[0]: far[0], "the far one": far[0]} {
+	for name, want := range map[string]string{
+		ids[0]: ids[0], unique: ids[0], strings.ToUpper(ids[1]): ids[1],
+		far[0]: far[0], "the far one": far[0],
+	} {
 		info, err := st.Find(here, name)
 		if err != nil || info.ID != want {
 			t.Errorf("find %q: %v, %v", name, info.ID, err)
 		}
 	}
 	_, err := st.Find(here, ids[0][:2])
-	if err == nil || !strings.Contains(err.Error(), ids[0]) || !strings.Contains(err.Error(), ids[1]) || strings.Contains(err.Error(), far[0]) {
+	if err == nil || !strings.Contains(err.Error(), ids[0]) || !strings.Contains(err.Error(), ids[1]) ||
+		strings.Contains(err.Error(), far[0]) {
 		t.Errorf("ambiguous: %v", err)
 	}
 	typo := ids[0][:20] + "zzzz"
-	if _, err := st.Find(here, typo); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "nearest") || !strings.Contains(err.Error(), ids[0]) {
+	if _, err := st.Find(here, typo); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "nearest") ||
+		!strings.Contains(err.Error(), ids[0]) {
 		t.Errorf("mistyped: %v", err)
 	}
-	if _, err := st.Find(here, "nope"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "newest are "+ids[1]) {
+	if _, err := st.Find(here, "nope"); !errors.Is(err, fs.ErrNotExist) || !strings.Contains(err.Error(), "newest are "+
+		ids[1]) {
 		t.Errorf("unknown: %v", err)
 	}
 	if _, err := newStore(t).Find(here, "nope"); !errors.Is(err, fs.ErrNotExist) {
@@ -186,7 +193,8 @@ func TestAListShowsWhatTheEndsOfALogSay(t *testing.T) {
 		got = append(got, info)
 	}
 	same(t, got, []Info{want})
-	if !strings.HasPrefix(want.FirstPrompt, `fix the "bug" ééé`) || want.Title != "Bug" || want.Turns != 1 || want.CostUSD != 0.25 || want.Model != "m1" {
+	if !strings.HasPrefix(want.FirstPrompt, `fix the "bug" ééé`) || want.Title != "Bug" || want.Turns != 1 ||
+		want.CostUSD != 0.25 || want.Model != "m1" {
 		t.Errorf("%+v", want)
 	}
 	same(t, len([]rune(want.FirstPrompt)), maxPrompt)
@@ -336,7 +344,8 @@ func TestExportsHoldTheConversation(t *testing.T) {
 		Result: llm.TextResult(c, "out ``` </pre><img src=x onerror=y>", false), Title: "ls \"<x>\"", Duration: time.Second,
 		View: []byte(`{"shape":"diff","unified":"-old <b>\n+new\n"}`),
 	}))
-	must(t, s.AddReply(ctx, reply(llm.Media{MIME: "image/png", Data: []byte("png"), Name: `"><script>`}, llm.Text{Text: "Done."})))
+	must(t, s.AddReply(ctx, reply(llm.Media{MIME: "image/png", Data: []byte("png"), Name: `"><script>`},
+		llm.Text{Text: "Done."})))
 	out := map[ExportFormat]string{}
 	for _, f := range []ExportFormat{JSONL, Markdown, HTML} {
 		var b bytes.Buffer
@@ -346,12 +355,18 @@ func TestExportsHoldTheConversation(t *testing.T) {
 	log, err := os.ReadFile(s.Path())
 	must(t, err)
 	same(t, out[JSONL], string(log))
-	for _, want := range []string{"## User", "fix <script>", "<summary>Reasoning</summary>", "### Bash: ls", "```diff\n-old <b>\n+new\n```", "Done."} {
+	for _, want := range []string{
+		"## User", "fix <script>", "<summary>Reasoning</summary>", "### Bash: ls",
+		"```diff\n-old <b>\n+new\n```", "Done.",
+	} {
 		if !strings.Contains(out[Markdown], want) {
 			t.Errorf("markdown lacks %q:\n%s", want, out[Markdown])
 		}
 	}
-	for _, want := range []string{"Content-Security-Policy", "&lt;script&gt;alert(1)", "<ins>+new\n</ins>", "<details class=\"call\">", "Done.", "data:image/png;base64,cG5n", "prefers-color-scheme"} {
+	for _, want := range []string{
+		"Content-Security-Policy", "&lt;script&gt;alert(1)", "<ins>+new\n</ins>",
+		"<details class=\"call\">", "Done.", "data:image/png;base64,cG5n", "prefers-color-scheme",
+	} {
 		if !strings.Contains(out[HTML], want) {
 			t.Errorf("html lacks %q:\n%s", want, out[HTML])
 		}

@@ -24,12 +24,14 @@ func (s *Session) setAside() {
 		err = s.cut()
 	}
 	if err != nil { // no room: it stays as a damaged line, which prepare will end with a newline
-		s.notes = append(s.notes, fmt.Sprintf("the last line was cut off when lathe stopped, and could not be set aside: %v", err))
+		s.notes = append(s.notes, fmt.Sprintf("the last line was cut off when lathe stopped, and could not be set aside: %v",
+			err))
 		s.j.end += s.j.torn
 		s.j.open, s.j.torn, s.dirty = true, 0, false
 		return
 	}
-	s.notes = append(s.notes, fmt.Sprintf("the last line was cut off when lathe stopped; its %d bytes are in %s", s.j.torn, name))
+	s.notes = append(s.notes, fmt.Sprintf("the last line was cut off when lathe stopped; its %d bytes are in %s",
+		s.j.torn, name))
 	s.j.torn = 0
 }
 

@@ -21,7 +21,10 @@ import (
 func anyText(t *rapid.T) string {
 	return rapid.OneOf(
 		rapid.String(),
-		rapid.SampledFrom([]string{"", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "<a&b>\u2028\u2029", "\xff\xc0\x80 broken", "\U0001F600é", "\ufffd"}),
+		rapid.SampledFrom([]string{
+			"", "\"\\/\b\f\n\r\t\x00\x1f\x7f", "<a&b>\u2028\u2029", "\xff\xc0\x80 broken",
+			"\U0001F600é", "\ufffd",
+		}),
 	).Draw(t, "text")
 }
 
@@ -29,7 +32,10 @@ func anyContent(t *rapid.T) llm.Part {
 	if rapid.IntRange(0, 3).Draw(t, "content") == 0 {
 		return llm.Media{MIME: anyText(t), Data: rapid.SliceOf(rapid.Byte()).Draw(t, "data"), Name: anyText(t)}
 	}
-	return llm.Text{Text: anyText(t), Origin: rapid.SampledFrom([]llm.Origin{"", llm.OriginMemory}).Draw(t, "origin"), Opaque: anyOpaque(t)}
+	return llm.Text{
+		Text: anyText(t), Origin: rapid.SampledFrom([]llm.Origin{"", llm.OriginMemory}).Draw(t, "origin"),
+		Opaque: anyOpaque(t),
+	}
 }
 
 func anyContents(t *rapid.T) []llm.Part {
@@ -37,7 +43,10 @@ func anyContents(t *rapid.T) []llm.Part {
 }
 
 func anyJSON(t *rapid.T) json.RawMessage {
-	b, err := json.MarshalIndent(map[string]any{anyText(t): []any{anyText(t), rapid.Float64().Draw(t, "n"), nil, map[string]any{}}}, "", " ")
+	b, err := json.MarshalIndent(map[string]any{anyText(t): []any{
+		anyText(t), rapid.Float64().Draw(t, "n"), nil,
+		map[string]any{},
+	}}, "", " ")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -54,7 +63,10 @@ func anyOpaque(t *rapid.T) *llm.Opaque {
 func anyReplyPart(t *rapid.T) llm.Part {
 	switch rapid.IntRange(0, 3).Draw(t, "part") {
 	case 0:
-		return llm.Reasoning{Text: anyText(t), Signature: anyText(t), Data: anyText(t), Provider: anyText(t), Opaque: anyOpaque(t)}
+		return llm.Reasoning{
+			Text: anyText(t), Signature: anyText(t), Data: anyText(t), Provider: anyText(t),
+			Opaque: anyOpaque(t),
+		}
 	case 1:
 		return llm.ToolCall{ID: anyText(t), Name: anyText(t), Input: anyJSON(t), Raw: anyText(t), Opaque: anyOpaque(t)}
 	case 2:
@@ -66,17 +78,26 @@ func anyReplyPart(t *rapid.T) llm.Part {
 func anyBody(t *rapid.T) Body {
 	switch rapid.IntRange(0, 4).Draw(t, "body") {
 	case 0:
-		return User{llm.Message{Role: llm.User, Parts: anyContents(t)}, rapid.Bool().Draw(t, "steered"), rapid.Bool().Draw(t, "synthetic")}
+		return User{
+			llm.Message{Role: llm.User, Parts: anyContents(t)},
+			rapid.Bool().Draw(t, "steered"),
+			rapid.Bool().Draw(t, "synthetic"),
+		}
 	case 1:
 		return Part{rapid.IntRange(0, 99).Draw(t, "index"), anyReplyPart(t)}
 	case 2:
-		return TurnEnd{Reason: "completed", Usage: llm.Usage{Input: 3, Estimated: true}, CostUSD: 0.1, Steps: 2, Duration: 5 * time.Millisecond}
+		return TurnEnd{
+			Reason: "completed", Usage: llm.Usage{Input: 3, Estimated: true}, CostUSD: 0.1, Steps: 2,
+			Duration: 5 * time.Millisecond,
+		}
 	case 3:
 		return Unknown{Name: "later", JSON: json.RawMessage(`{"a":[1,"<"]}`)}
 	}
 	return CallEnd{
-		Result: llm.ToolResult{CallID: anyText(t), Name: anyText(t), Parts: anyContents(t), IsError: rapid.Bool().Draw(t, "error")},
-		Title:  rapid.String().Draw(t, "title"), View: json.RawMessage(`{"a":1}`), Denied: true, Synthetic: true, Duration: 7 * time.Millisecond,
+		Result: llm.ToolResult{CallID: anyText(t), Name: anyText(t), Parts: anyContents(t), IsError: rapid.Bool().Draw(t,
+			"error")},
+		Title: rapid.String().Draw(t, "title"), View: json.RawMessage(`{"a":1}`), Denied: true, Synthetic: true,
+		Duration: 7 * time.Millisecond,
 	}
 }
 
@@ -150,7 +171,10 @@ func TestTheStoredFormIsThatOfPackageLLM(t *testing.T) {
 // FuzzLine holds the scanner against encoding/json: where both read a line, they must agree, and neither
 // may fail badly.
 func FuzzLine(f *testing.F) {
-	for _, l := range []string{lineA, lineC, plainHeader, `{"id":"1","kind":"part","index":0,"part":{"type":"tool_call","id":"a","name":"b","input":{"x":"\ud83d\ude00\ud83d"}}}`} {
+	for _, l := range []string{
+		lineA, lineC, plainHeader,
+		`{"id":"1","kind":"part","index":0,"part":{"type":"tool_call","id":"a","name":"b","input":{"x":"\ud83d\ude00\ud83d"}}}`,
+	} {
 		f.Add([]byte(l))
 	}
 	f.Fuzz(func(t *testing.T, line []byte) {

@@ -150,7 +150,8 @@ func (s *Session) endInvoked(c CallEnd) (Body, error) {
 	case s.t.running(c.Result.CallID):
 		c.Call = nil
 	case c.Call == nil:
-		return nil, fmt.Errorf("session: no call %q is waiting for a result: it has not started, or has one already", c.Result.CallID)
+		return nil, fmt.Errorf("session: no call %q is waiting for a result: it has not started, or has one already",
+			c.Result.CallID)
 	default:
 		call := cleanCall(*c.Call)
 		c.Call = &call
@@ -275,8 +276,8 @@ func (s *Session) sync() error {
 	return s.syncLog()
 }
 
-// syncLog syncs the log and, beside it, the folders that were made for it: a file system commits them together, so a new session waits for the disk
-// once and not three times.
+// syncLog syncs the log and, beside it, the folders that were made for it: a file system commits them together, so a
+// new session waits for the disk once and not three times.
 func (s *Session) syncLog() error {
 	errs := make([]error, len(s.unsynced))
 	var wg sync.WaitGroup

@@ -104,7 +104,8 @@ func TestAFileThatBecameAFolderOrTheReverseIsNotLost(t *testing.T) {
 
 func TestNamesOfAHostileRepositoryAreFilesLikeOthers(t *testing.T) {
 	p := newPlace(t)
-	hostile := []string{"new\nline", "esc\x1b[2J", "tab\t", " leading", "-rf", "quote\"'", "\xff\xfe", "..." + strings.Repeat("x", 200), "a/.git", "x/.GIT/hooks"}
+	hostile := []string{"new\nline", "esc\x1b[2J", "tab\t", " leading", "-rf", "quote\"'", "\xff\xfe", "..." +
+		strings.Repeat("x", 200), "a/.git", "x/.GIT/hooks"}
 	for _, name := range hostile {
 		if name != "a/.git" {
 			p.write(name, "before")
@@ -127,12 +128,21 @@ func TestNamesOfAHostileRepositoryAreFilesLikeOthers(t *testing.T) {
 	}
 }
 
-// A repository whose .git points elsewhere, whose alternates do, or whose index is damaged or enormous, costs copies and nothing else.
+// A repository whose .git points elsewhere, whose alternates do, or whose index is damaged or enormous, costs copies
+// and nothing else.
 func TestAHostileRepositoryOnlyCostsCopies(t *testing.T) {
 	needProgram(t, "git")
 	for name, make := range map[string]func(p *place){
-		"a file that points nowhere":   func(p *place) { p.must(os.RemoveAll(p.path(".git"))); p.write(".git", "gitdir: ../none\n") },
-		"a file that points to itself": func(p *place) { p.must(os.RemoveAll(p.path(".git"))); p.write(".git", "gitdir: .git\n") },
+		"a file that points nowhere": func(p *place) {
+			p.must(os.RemoveAll(p.path(".git")))
+			p.write(".git",
+				"gitdir: ../none\n")
+		},
+		"a file that points to itself": func(p *place) {
+			p.must(os.RemoveAll(p.path(".git")))
+			p.write(".git",
+				"gitdir: .git\n")
+		},
 		"a file that points to a pipe": func(p *place) {
 			p.must(os.RemoveAll(p.path(".git")))
 			fifo(p, "fifo")
@@ -149,7 +159,11 @@ func TestAHostileRepositoryOnlyCostsCopies(t *testing.T) {
 			p.must(os.RemoveAll(p.path(".git")))
 			fifo(p, ".git")
 		},
-		"alternates to a pipe": func(p *place) { fifo(p, ".git/objects/pipe"); p.write(".git/objects/info/alternates", "pipe\n/\n") },
+		"alternates to a pipe": func(p *place) {
+			fifo(p, ".git/objects/pipe")
+			p.write(".git/objects/info/alternates",
+				"pipe\n/\n")
+		},
 		"a torn index": func(p *place) {
 			data, err := os.ReadFile(p.path(".git/index"))
 			p.must(err)
@@ -224,7 +238,8 @@ func TestANameWhoseCaseChangedComesBack(t *testing.T) {
 	p.write("dir/b", "b")
 	before := tree(t, p.dir)
 	p.step(func() {
-		for from, to := range map[string]string{"read.me": "READ.me", "dir": "Dir"} { // by way of a third name: Linux leaves a file alone whose names lead to the same
+		// by way of a third name: Linux leaves a file alone whose names lead to the same
+		for from, to := range map[string]string{"read.me": "READ.me", "dir": "Dir"} {
 			p.must(os.Rename(p.path(from), p.path("third")))
 			p.must(os.Rename(p.path("third"), p.path(to)))
 		}

@@ -22,8 +22,9 @@ func (p *place) fill(n int) {
 	}
 }
 
-// BenchmarkBegin measures how long a step waits for its snapshot, in projects of several sizes in which one file changed since,
-// beside git add -A with an index and objects of its own. LATHE_BENCH_FILES=200000 measures one more size.
+// BenchmarkBegin measures how long a step waits for its snapshot, in projects of several sizes in which one file
+// changed since, beside git add -A with an index and objects of its own. LATHE_BENCH_FILES=200000 measures one more
+// size.
 func BenchmarkBegin(b *testing.B) {
 	sizes := []int{1_000, 50_000}
 	if os.Getenv("LATHE_BENCH_FILES") != "" {
@@ -61,7 +62,8 @@ func BenchmarkBegin(b *testing.B) {
 				b.StartTimer()
 			}
 		})
-		b.Run(fmt.Sprintf("edit/%d", n), func(b *testing.B) { // of a file, with the write itself; the next line is the share of the disk
+		// of a file, with the write itself; the next line is the share of the disk
+		b.Run(fmt.Sprintf("edit/%d", n), func(b *testing.B) {
 			for i := range b.N {
 				p.edit(func() { p.write("d0/e0/f0/file1.go", fmt.Sprintf("package y%d\n", i)) }, "d0/e0/f0/file1.go")
 			}

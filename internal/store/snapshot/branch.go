@@ -6,9 +6,9 @@ import (
 	"strings"
 )
 
-// Switch plans to go from the files of one branch of a conversation to those of another. away and back are the messages that only the one
-// and only the other has: the steps that serve away are taken back, those that serve back and were taken back when the conversation
-// left that branch are done again.
+// Switch plans to go from the files of one branch of a conversation to those of another. away and back are the messages
+// that only the one and only the other has: the steps that serve away are taken back, those that serve back and were
+// taken back when the conversation left that branch are done again.
 func (h History) Switch(away, back []string) (*Plan, error) {
 	all, err := h.Store.List()
 	if err != nil {
@@ -65,8 +65,8 @@ func inverted(list []Record) []Record {
 	return out
 }
 
-// Between are the changes that lead from the files of one branch to those of another; from and to are the messages that only the one and only
-// the other has. A step that was undone on its own branch is not part of it.
+// Between are the changes that lead from the files of one branch to those of another; from and to are the messages that
+// only the one and only the other has. A step that was undone on its own branch is not part of it.
 func (h History) Between(from, to []string) ([]Change, error) {
 	all, err := h.Store.List()
 	if err != nil {
@@ -105,8 +105,8 @@ type AgentChanges struct {
 	Changes []Change
 }
 
-// Agents lists the changes on the branch that were not undone by the agents that made them, the main agent first. Of agents that work beside each other
-// the commands' changes are those of the last one to end.
+// Agents lists the changes on the branch that were not undone by the agents that made them, the main agent first. Of
+// agents that work beside each other the commands' changes are those of the last one to end.
 func (h History) Agents() ([]AgentChanges, error) {
 	list, err := h.Steps()
 	if err != nil {

@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// The first copy of many files is put off: the tree holds their stat data, and they are copied by the first command that waits for
-// them and, after its patience, beside it. A file whose stat data changed before its turn has no content before; the step that changed
-// it says so, and undo leaves it alone.
+// The first copy of many files is put off: the tree holds their stat data, and they are copied by the first command
+// that waits for them and, after its patience, beside it. A file whose stat data changed before its turn has no content
+// before; the step that changed it says so, and undo leaves it alone.
 
 // notCopied is the reason in the state of a file whose first copy is put off.
 const notCopied = "it changed before its first copy was taken"
@@ -23,7 +23,8 @@ const (
 	batchBytes = 4 << 20
 )
 
-// DefaultPatience is how long a command waits for the first copy of files, and for a look at the names and times of all.
+// DefaultPatience is how long a command waits for the first copy of files, and for a look at the names and times of
+// all.
 const DefaultPatience = 10 * time.Second
 
 // postponed is a file whose first copy is put off.
@@ -36,7 +37,8 @@ type postponed struct {
 
 func (p postponed) path() string { return filepath.Join(p.n.path, p.name) }
 
-// postpone puts off the copies of a first scan, if they are many. Files that changed within the resolution of the clock are read now.
+// postpone puts off the copies of a first scan, if they are many. Files that changed within the resolution of the clock
+// are read now.
 func (sc *scan) postpone() {
 	var now []unread
 	var later []postponed
@@ -54,8 +56,8 @@ func (sc *scan) postpone() {
 	sc.store.pending = append(sc.store.pending, later...)
 }
 
-// catchUp copies the files that were put off: at first those that the step is known to change, then the others while the patience lasts.
-// The rest is copied beside the step. s.mu is held.
+// catchUp copies the files that were put off: at first those that the step is known to change, then the others while
+// the patience lasts. The rest is copied beside the step. s.mu is held.
 func (s *Store) catchUp(ctx context.Context, named []string) error {
 	if len(s.pending) == 0 {
 		return nil
@@ -66,7 +68,8 @@ func (s *Store) catchUp(ctx context.Context, named []string) error {
 		bytes += p.size
 	}
 	if bytes > batchBytes || len(s.pending) > batchFiles {
-		s.opt.Wait(fmt.Sprintf("Saving %d files (%s) of %s, so that commands can be undone.", len(s.pending), size(bytes), s.pending[0].t.root.path))
+		s.opt.Wait(fmt.Sprintf("Saving %d files (%s) of %s, so that commands can be undone.", len(s.pending), size(bytes),
+			s.pending[0].t.root.path))
 	}
 	slices.SortStableFunc(s.pending, func(a, b postponed) int { return rank(a, named) - rank(b, named) })
 	first := 0
@@ -85,7 +88,8 @@ func (s *Store) catchUp(ctx context.Context, named []string) error {
 		first -= n - len(s.pending)
 	}
 	if n := len(s.pending); n > 0 {
-		s.opt.Wait(fmt.Sprintf("The command runs before %d files were saved: undo does not bring back those of them that it changes before their turn. Saving goes on beside it.", n))
+		s.opt.Wait(fmt.Sprintf("The command runs before %d files were saved: undo does not bring back those of them that "+
+			"it changes before their turn. Saving goes on beside it.", n))
 	}
 	return nil
 }
@@ -137,8 +141,8 @@ func (s *Store) copySome(readers int) error {
 	return s.sync()
 }
 
-// settle puts the copy into the tree, if the file was the one that the scan saw until it was read completely. Else the next scan reports
-// the change: a content that was read while the file was written is none that it ever had.
+// settle puts the copy into the tree, if the file was the one that the scan saw until it was read completely. Else the
+// next scan reports the change: a content that was read while the file was written is none that it ever had.
 func (p postponed) settle(got entry) {
 	i, ok := p.n.find(p.name)
 	if !ok {
@@ -163,7 +167,8 @@ func (s *Store) copyBeside() {
 			more = !s.closed && len(s.pending) > 0
 			if more {
 				if err := s.using(func() error { return s.copySome(1) }); err != nil {
-					s.opt.Note(fmt.Sprintf("Saving files beside the conversation ended: %v. The next command tries again.", unwritable(err)))
+					s.opt.Note(fmt.Sprintf("Saving files beside the conversation ended: %v. The next command tries again.",
+						unwritable(err)))
 					more = false
 				}
 			}
@@ -173,8 +178,8 @@ func (s *Store) copyBeside() {
 	})
 }
 
-// Ahead looks at all covered files and begins to copy those that are not in the store, beside the caller: somebody is about to allow a
-// command, which then waits less. Once is enough; later calls do nothing.
+// Ahead looks at all covered files and begins to copy those that are not in the store, beside the caller: somebody is
+// about to allow a command, which then waits less. Once is enough; later calls do nothing.
 func (s *Store) Ahead() {
 	if !s.looking.CompareAndSwap(false, true) {
 		return

@@ -72,8 +72,8 @@ func plural(n int, word string) string {
 	return fmt.Sprintf("%d %ss", n, word)
 }
 
-// Coverage looks which files below some paths undo would bring back, absolute with links resolved; nil: below all roots. The look
-// takes at most a fraction of a second and changes nothing.
+// Coverage looks which files below some paths undo would bring back, absolute with links resolved; nil: below all
+// roots. The look takes at most a fraction of a second and changes nothing.
 func (s *Store) Coverage(ctx context.Context, paths []string) Coverage {
 	ctx, cancel := context.WithTimeout(ctx, coverageTime)
 	defer cancel()
@@ -100,7 +100,8 @@ func (s *Store) Coverage(ctx context.Context, paths []string) Coverage {
 	return c.out
 }
 
-// CoverageOfEdits is the coverage of files that an edit names: ignored ones and those outside of the roots are covered too.
+// CoverageOfEdits is the coverage of files that an edit names: ignored ones and those outside of the roots are covered
+// too.
 func (s *Store) CoverageOfEdits(paths []string) Coverage {
 	var out Coverage
 	for _, path := range paths {
@@ -127,7 +128,8 @@ func (s *Store) tooLarge() string { return "larger than " + size(s.opt.MaxFile) 
 
 // below reports whether a path is in a folder, or is the folder.
 func below(path, dir string) bool {
-	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+string(filepath.Separator))
+	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, string(filepath.Separator))+
+		string(filepath.Separator))
 }
 
 // covering is one look at the coverage.

@@ -7,7 +7,8 @@ import (
 	"testing"
 )
 
-// A folder that may not be written, and a file that may not be read, stay as they are and are named; the others come back.
+// A folder that may not be written, and a file that may not be read, stay as they are and are named; the others come
+// back.
 func TestFilesThatMayNotBeReadOrWrittenAreNamed(t *testing.T) {
 	if os.Geteuid() == 0 {
 		t.Skip("root may do all")

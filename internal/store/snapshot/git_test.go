@@ -20,7 +20,8 @@ func (p *place) git(args ...string) {
 	p.t.Helper()
 	cmd := exec.Command("git", args...)
 	cmd.Dir = p.dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	_ = cmd.Run() // what does not work in the present state changes nothing
 }
 
@@ -67,7 +68,10 @@ func TestGitInBetweenLosesNothingAndIsNotTouched(t *testing.T) {
 		var states []string
 		for range rapid.IntRange(1, 3).Draw(r, "steps") {
 			before := tree(t, p.dir)
-			op := rapid.SampledFrom([]string{"commit", "reset", "branch", "amend", "stash", "clean", "touch", "gc", "none"}).Draw(r, "git")
+			op := rapid.SampledFrom([]string{
+				"commit", "reset", "branch", "amend", "stash", "clean", "touch", "gc",
+				"none",
+			}).Draw(r, "git")
 			p.step(func() {
 				change(r, p.dir)
 				change(r, p.dir)
@@ -121,7 +125,9 @@ func TestGitInBetweenLosesNothingAndIsNotTouched(t *testing.T) {
 
 // pruned reports whether files were left alone because git let go of their contents within a step.
 func pruned(out snapshot.Outcome) bool {
-	return slices.ContainsFunc(out.Left, func(f snapshot.PlannedFile) bool { return strings.Contains(f.Blocked, "git does not have it") })
+	return slices.ContainsFunc(out.Left, func(f snapshot.PlannedFile) bool {
+		return strings.Contains(f.Blocked, "git does not have it")
+	})
 }
 
 // sameStat changes a file and keeps its size and its time.
@@ -136,8 +142,11 @@ func (p *place) sameStat(path string) {
 
 func TestABuildAndAnInstallationAreTakenBack(t *testing.T) {
 	for name, tc := range map[string]struct{ program, file, text, made string }{
-		"go":  {"go", "go.mod", "module example.com/hello\n\ngo 1.21\n", "hello"},
-		"npm": {"npm", "package.json", `{"name":"hello","version":"1.0.0","dependencies":{"dep":"file:./dep"}}`, "node_modules"},
+		"go": {"go", "go.mod", "module example.com/hello\n\ngo 1.21\n", "hello"},
+		"npm": {
+			"npm", "package.json", `{"name":"hello","version":"1.0.0","dependencies":{"dep":"file:./dep"}}`,
+			"node_modules",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			needProgram(t, tc.program)
@@ -146,7 +155,10 @@ func TestABuildAndAnInstallationAreTakenBack(t *testing.T) {
 			p.write("main.go", "package main\n\nfunc main() { println(\"hello\") }\n")
 			p.write("dep/package.json", `{"name":"dep","version":"1.0.0"}`)
 			before := tree(t, p.dir)
-			args := map[string][]string{"go": {"build", "-o", "hello", "."}, "npm": {"install", "--offline", "--no-audit", "--no-fund"}}[name]
+			args := map[string][]string{"go": {"build", "-o", "hello", "."}, "npm": {
+				"install", "--offline", "--no-audit",
+				"--no-fund",
+			}}[name]
 			p.step(func() {
 				cmd := exec.Command(tc.program, args...)
 				cmd.Dir = p.dir

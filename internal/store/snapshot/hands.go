@@ -13,8 +13,8 @@ import (
 // phase is called between the parts of an operation; tests end the process there.
 var phase = func(string) {}
 
-// hands change files for a restore. They work below an open folder, the root or, for a file outside of all roots, the deepest folder above it: a
-// folder on the way that becomes a link in the same moment leads nowhere else.
+// hands change files for a restore. They work below an open folder, the root or, for a file outside of all roots, the
+// deepest folder above it: a folder on the way that becomes a link in the same moment leads nowhere else.
 type hands struct {
 	store *Store
 	open  map[string]*os.Root

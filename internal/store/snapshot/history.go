@@ -81,8 +81,8 @@ func (s *Store) list() []Snapshot {
 	return out
 }
 
-// undone are the records that an undo took back and no redo brought again; dropped those of them that are no part of their branch of the
-// conversation any more, since the conversation did not go back with them.
+// undone are the records that an undo took back and no redo brought again; dropped those of them that are no part of
+// their branch of the conversation any more, since the conversation did not go back with them.
 func (s *Store) undone() (undone, dropped map[string]bool) {
 	undone, dropped = map[string]bool{}, map[string]bool{}
 	by := map[string]Record{}
@@ -126,7 +126,9 @@ func (h History) Steps() ([]Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return slices.DeleteFunc(all, func(n Snapshot) bool { return n.Undone || !h.has(n.Where) || !slices.Contains(steps, n.Kinds[0]) }), nil
+	return slices.DeleteFunc(all, func(n Snapshot) bool {
+		return n.Undone || !h.has(n.Where) || !slices.Contains(steps, n.Kinds[0])
+	}), nil
 }
 
 func (h History) has(w Where) bool {
@@ -252,8 +254,8 @@ func (s *Store) Find(name string) (Snapshot, error) {
 	return found[0], nil
 }
 
-// Restore plans a restore of all files to their state before a snapshot, regardless of who changed them since. With paths
-// (absolute, or relative to a root) it covers only these.
+// Restore plans a restore of all files to their state before a snapshot, regardless of who changed them since. With
+// paths (absolute, or relative to a root) it covers only these.
 func (s *Store) Restore(n Snapshot, paths []string) (*Plan, error) {
 	all, err := s.List()
 	if err != nil {

@@ -14,8 +14,8 @@ import (
 	"strings"
 )
 
-// The index of a root is a cache of its tree, so that an unchanged file is not read again. It is a file of numbers and texts
-// of variable length, with its CRC-32C at the end. A step after it was written is in a segment behind the offsets
+// The index of a root is a cache of its tree, so that an unchanged file is not read again. It is a file of numbers and
+// texts of variable length, with its CRC-32C at the end. A step after it was written is in a segment behind the offsets
 // that it holds.
 const indexMagic = "lathe snapshot index 2\n"
 
@@ -273,7 +273,8 @@ func (s *Store) load(root string) (*tree, error) {
 	return t, nil
 }
 
-// replay brings the states of a record into a tree that was written before it. The contents are read again at the next scan.
+// replay brings the states of a record into a tree that was written before it. The contents are read again at the next
+// scan.
 func (t *tree) replay(r Record) {
 	if r.Kind == Began || r.Kind == restoring || r.Kind == pruned {
 		return

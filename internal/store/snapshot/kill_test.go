@@ -19,7 +19,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
 
-// The child works below the folder of one variable; the other has it kill itself at a phase: "staged 2" is the third time.
+// The child works below the folder of one variable; the other has it kill itself at a phase: "staged 2" is the third
+// time.
 const (
 	childVar = "LATHE_TEST_SNAPSHOT_CHILD"
 	phaseVar = "LATHE_TEST_SNAPSHOT_PHASE"
@@ -42,7 +43,10 @@ func content(name string, generation int) string {
 
 func storeAt(base string) *snapshot.Store {
 	dir := filepath.Join(base, "project")
-	return snapshot.New(snapshot.Options{Dir: filepath.Join(base, "store"), Roots: func() []string { return []string{dir} }, Limit: 64 << 10})
+	return snapshot.New(snapshot.Options{
+		Dir:   filepath.Join(base, "store"),
+		Roots: func() []string { return []string{dir} }, Limit: 64 << 10,
+	})
 }
 
 // child writes generations, and undoes and redoes some, until it is killed. It reports each operation on stdout.
@@ -141,7 +145,8 @@ func killedProject(t *testing.T) string {
 	return base
 }
 
-// recovered finishes or takes back what was cut off. It reports whether the files were whole before an interrupted step was undone.
+// recovered finishes or takes back what was cut off. It reports whether the files were whole before an interrupted step
+// was undone.
 func recovered(t *testing.T, base, when string) bool {
 	t.Helper()
 	dir := filepath.Join(base, "project")
@@ -153,7 +158,8 @@ func recovered(t *testing.T, base, when string) bool {
 	if !ok {
 		undoInterrupted(t, s, dir)
 	}
-	if v, err := s.Verify(); err != nil || len(v.Problems) > 1 || len(v.Problems) == 1 && !strings.Contains(v.Problems[0], "torn") {
+	if v, err := s.Verify(); err != nil || len(v.Problems) > 1 || len(v.Problems) == 1 && !strings.Contains(v.Problems[0],
+		"torn") {
 		t.Fatalf("%s: %+v %v", when, v, err)
 	}
 	if err := s.Close(); err != nil {
@@ -164,7 +170,10 @@ func recovered(t *testing.T, base, when string) bool {
 
 func TestAKillAtEveryPhaseLeavesTheOldOrTheNewState(t *testing.T) {
 	base := killedProject(t)
-	for _, phase := range []string{"begun", "ending", "planned", "marked", "staged", "changed", "performed", "recorded", "rewritten", "renamed", "dropping"} {
+	for _, phase := range []string{
+		"begun", "ending", "planned", "marked", "staged", "changed", "performed", "recorded",
+		"rewritten", "renamed", "dropping",
+	} {
 		for _, count := range []string{"0", "2"} {
 			ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 			cmd := exec.CommandContext(ctx, os.Args[0])
@@ -216,7 +225,8 @@ func whole(t *testing.T, dir string) bool {
 		data, err := os.ReadFile(filepath.Join(dir, name))
 		generation := "none"
 		if err == nil {
-			if _, generation, _ = strings.Cut(strings.SplitN(string(data), "\n", 2)[0], "generation "); !strings.HasSuffix(string(data), "end\n") {
+			if _, generation, _ = strings.Cut(strings.SplitN(string(data), "\n", 2)[0], "generation "); !strings.HasSuffix(
+				string(data), "end\n") {
 				generation = "half"
 			}
 		}

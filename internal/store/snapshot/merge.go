@@ -7,8 +7,8 @@ import (
 	"github.com/aymanbagabas/go-udiff/myers"
 )
 
-// merge3 applies to theirs the changes that lead from base to ours. conflicts counts the changes of ours that touch lines
-// which theirs changed too; those are left out.
+// merge3 applies to theirs the changes that lead from base to ours. conflicts counts the changes of ours that touch
+// lines which theirs changed too; those are left out.
 func merge3(base, ours, theirs string) (merged string, conflicts int) {
 	switch {
 	case base == theirs || ours == theirs:
@@ -16,7 +16,8 @@ func merge3(base, ours, theirs string) (merged string, conflicts int) {
 	case base == ours:
 		return theirs, 0
 	}
-	a, b := myers.ComputeEdits(base, ours), myers.ComputeEdits(base, theirs) //nolint:staticcheck // its edits are whole lines
+	a, b := myers.ComputeEdits(base, ours), myers.ComputeEdits(base,
+		theirs) //nolint:staticcheck // its edits are whole lines
 	var all []udiff.Edit
 	for _, x := range a {
 		clash, twice := false, false

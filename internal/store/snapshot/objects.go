@@ -10,8 +10,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/git"
 )
 
-// A file that git keeps and that did not change since is not copied when a root is scanned first: the tree holds the id of git's object. When
-// the file changes, its content before is read from git and stored, at the end of the scan that saw it.
+// A file that git keeps and that did not change since is not copied when a root is scanned first: the tree holds the id
+// of git's object. When the file changes, its content before is read from git and stored, at the end of the scan that
+// saw it.
 
 // leaveToGit takes the files out of those to be read whose content git keeps. When git cannot be asked, all are read.
 func (sc *scan) leaveToGit() {
@@ -70,8 +71,8 @@ type clean struct {
 	id   git.ID
 }
 
-// tracked lists the files to be read that have the stat data of git's index. Files that were changed so shortly before the index
-// was written that git's own look may have missed it are not among them.
+// tracked lists the files to be read that have the stat data of git's index. Files that were changed so shortly before
+// the index was written that git's own look may have missed it are not among them.
 func (sc *scan) tracked(repo git.Repo) ([]clean, error) {
 	at := make(map[string]int, len(sc.unread))
 	for i, u := range sc.unread {
@@ -112,8 +113,8 @@ const (
 	fetchBytes = 16 << 20
 )
 
-// resolve stores the contents before of changes that only git kept so far, and leaves the changes out that turn out to be none.
-// A content that git has no more is one that is not covered.
+// resolve stores the contents before of changes that only git kept so far, and leaves the changes out that turn out to
+// be none. A content that git has no more is one that is not covered.
 func (s *Store) resolve(ctx context.Context, root string, changes []Change) ([]Change, error) {
 	var list []*State
 	var bytes int64
@@ -176,7 +177,8 @@ func (s *Store) fetch(ctx context.Context, root string, list []*State) error {
 	return nil
 }
 
-// fetched is the state of a file of a tree with its content stored: from the file while it did not change, else from git.
+// fetched is the state of a file of a tree with its content stored: from the file while it did not change, else from
+// git.
 func (s *Store) fetched(t *tree, path string, e entry) (State, error) {
 	now, at, sure, err := s.take(path)
 	if err != nil {

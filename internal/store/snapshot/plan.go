@@ -50,7 +50,8 @@ type PlannedFile struct {
 // Ready reports whether the file changes without a choice.
 func (f PlannedFile) Ready() bool { return !f.Foreign && f.Blocked == "" }
 
-// Kept reports, of a redo, whether the steps that it brings back stayed part of their branch of the conversation, which went back too.
+// Kept reports, of a redo, whether the steps that it brings back stayed part of their branch of the conversation, which
+// went back too.
 func (p *Plan) Kept() bool {
 	return slices.ContainsFunc(p.Steps, func(n Snapshot) bool {
 		return slices.ContainsFunc(n.Records, func(r Record) bool { return r.Kept })
@@ -111,8 +112,8 @@ func (p *Plan) look(records []Record) error {
 	return nil
 }
 
-// beside are the files that steps of other conversations changed while the step of a record ran: it cannot be told which of them made a
-// change.
+// beside are the files that steps of other conversations changed while the step of a record ran: it cannot be told
+// which of them made a change.
 func (s *Store) beside(r Record) map[string]bool {
 	if r.Kind != Step || r.Begin == "" {
 		return nil
@@ -164,8 +165,8 @@ func (s *Store) now(path string) (State, error) {
 // Rel is the path of a file for people.
 func (p *Plan) Rel(f PlannedFile) string { return p.store.rel(f.Path) }
 
-// Merged merges three ways: the file as it is now, with the changes of the steps taken out. conflicts counts the places where both
-// changed the same lines.
+// Merged merges three ways: the file as it is now, with the changes of the steps taken out. conflicts counts the places
+// where both changed the same lines.
 func (p *Plan) Merged(f PlannedFile) (merged []byte, conflicts int, err error) {
 	if f.Now.Kind != File || f.To.Kind != File {
 		return nil, 0, errors.New("only texts can be merged")

@@ -63,7 +63,10 @@ func change(r *rapid.T, dir string) {
 	name := filepath.Join(dir, rapid.SampledFrom(names).Draw(r, "name"))
 	other := filepath.Join(dir, rapid.SampledFrom(names).Draw(r, "other"))
 	text := rapid.SampledFrom([]string{"", "1", "22", "333\nlines\n", strings.Repeat("long\n", 3)}).Draw(r, "text")
-	switch rapid.SampledFrom([]string{"write", "write", "write", "append", "remove", "removeall", "rename", "chmod", "link", "symlink", "mkdir", "ignore"}).Draw(r, "op") {
+	switch rapid.SampledFrom([]string{
+		"write", "write", "write", "append", "remove", "removeall", "rename", "chmod",
+		"link", "symlink", "mkdir", "ignore",
+	}).Draw(r, "op") {
 	case "write":
 		_ = os.MkdirAll(filepath.Dir(name), 0o755)
 		_ = os.WriteFile(name, []byte(text), 0o644)

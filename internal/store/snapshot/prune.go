@@ -21,8 +21,8 @@ type Pruned struct {
 // ErrInUse means that another process writes to the store, so nothing can be let go.
 var ErrInUse = errors.New("another process of this project is using the snapshots; they are pruned when it ends")
 
-// Prune lets the oldest snapshots go until the store takes less than limit bytes; 0 is the limit of the options. The contents
-// of the files as they are now stay. Damage goes too, with the steps that cannot be taken back because of it.
+// Prune lets the oldest snapshots go until the store takes less than limit bytes; 0 is the limit of the options. The
+// contents of the files as they are now stay. Damage goes too, with the steps that cannot be taken back because of it.
 func (s *Store) Prune(limit int64) (Pruned, error) {
 	s.waitForLooks()
 	s.mu.Lock()
@@ -56,7 +56,8 @@ func (s *Store) prune() error {
 		return nil // the next step to end tries again
 	}
 	if err == nil && done.Records > 0 {
-		s.opt.Note(fmt.Sprintf("The oldest snapshots (%d steps and changes) were let go: those of a project may take %s.", done.Records, size(s.opt.Limit)))
+		s.opt.Note(fmt.Sprintf("The oldest snapshots (%d steps and changes) were let go: those of a project may take %s.",
+			done.Records, size(s.opt.Limit)))
 	}
 	return err
 }
@@ -115,8 +116,8 @@ func (s *Store) rewriteTo(limit int64) (Pruned, error) {
 	return done, err
 }
 
-// survivors are the contents and the records to keep within a number of bytes, the newest records first. Those in segments that other
-// processes write to stay in any case.
+// survivors are the contents and the records to keep within a number of bytes, the newest records first. Those in
+// segments that other processes write to stay in any case.
 func (s *Store) survivors(room int64, held map[string]bool) (map[Hash]bool, []Record) {
 	live := s.current()
 	for h := range live {
@@ -254,7 +255,8 @@ func (s *Store) rewrite(live map[Hash]bool, keep []Record, held map[string]bool)
 	return errors.Join(err, s.leaveSegment())
 }
 
-// leaveSegment ends the own segment, so that other processes may let its contents go; the next content begins a new one.
+// leaveSegment ends the own segment, so that other processes may let its contents go; the next content begins a new
+// one.
 func (s *Store) leaveSegment() error {
 	s.blobs.Lock()
 	defer s.blobs.Unlock()

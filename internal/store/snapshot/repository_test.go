@@ -11,7 +11,10 @@ import (
 // gitIn runs git in a folder below the root; it must succeed.
 func (p *place) gitIn(dir string, args ...string) {
 	p.t.Helper()
-	cmd := exec.Command("git", append([]string{"-c", "protocol.file.allow=always", "-c", "user.name=a", "-c", "user.email=a@b"}, args...)...)
+	cmd := exec.Command("git", append([]string{
+		"-c", "protocol.file.allow=always", "-c", "user.name=a", "-c",
+		"user.email=a@b",
+	}, args...)...)
 	cmd.Dir = filepath.Join(p.dir, dir)
 	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_CONFIG_NOSYSTEM=1")
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -39,7 +42,8 @@ func TestNestedRepositoriesAndSubmodulesComeBack(t *testing.T) {
 	})
 	p.undo(1, nil)
 	for name, want := range map[string]string{
-		"a": "before a", "sub/s": "before s", "sub/new": "(none)", "nested/n": "before n", "nested/x.log": "changed", // ignored there
+		// ignored there
+		"a": "before a", "sub/s": "before s", "sub/new": "(none)", "nested/n": "before n", "nested/x.log": "changed",
 	} {
 		p.expect(name, want)
 	}

@@ -24,9 +24,9 @@ type Outcome struct {
 // ErrBusy means that another process brings files of the project back.
 var ErrBusy = errors.New("another process is bringing files of this project back; try again when it is done")
 
-// Apply brings the files of a plan back. choose decides about a file that somebody else changed; nil keeps all of those. It
-// first stores what is there now, so that Apply can itself be undone. The files change after their new contents were
-// written, one by one; a process that takes the store up finishes an Apply that was cut off.
+// Apply brings the files of a plan back. choose decides about a file that somebody else changed; nil keeps all of
+// those. It first stores what is there now, so that Apply can itself be undone. The files change after their new
+// contents were written, one by one; a process that takes the store up finishes an Apply that was cut off.
 func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	s := p.store
 	s.waitForLooks()
@@ -58,7 +58,10 @@ func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	if len(todo) == 0 {
 		return out, nil
 	}
-	plan := Record{Kind: restoring, Where: Where{Session: p.Session, Title: p.Kind}, Of: p.Of, Again: p.Again, Kept: p.kept, Changes: todo}
+	plan := Record{
+		Kind: restoring, Where: Where{Session: p.Session, Title: p.Kind}, Of: p.Of, Again: p.Again,
+		Kept: p.kept, Changes: todo,
+	}
 	if err := s.record(&plan); err != nil {
 		return out, err
 	}
@@ -97,7 +100,10 @@ func (s *Store) finish(plan Record, done []Change) (string, error) {
 	if len(done) == 0 {
 		return "", os.Remove(s.marker())
 	}
-	r := Record{Kind: plan.Title, Where: plan.Where, Begin: plan.ID, Of: plan.Of, Again: plan.Again, Kept: plan.Kept, Changes: done}
+	r := Record{
+		Kind: plan.Title, Where: plan.Where, Begin: plan.ID, Of: plan.Of, Again: plan.Again, Kept: plan.Kept,
+		Changes: done,
+	}
 	r.Title = ""
 	err := s.record(&r)
 	if err == nil {
@@ -160,12 +166,13 @@ func (p *Plan) decide(f PlannedFile, choose func(PlannedFile) Choice) (c Change,
 
 // makesFolder reports whether the plan puts a folder in the place of something else.
 func (p *Plan) makesFolder(path string) bool {
-	i, ok := slices.BinarySearchFunc(p.Files, path, func(f PlannedFile, path string) int { return strings.Compare(f.Path, path) })
+	i, ok := slices.BinarySearchFunc(p.Files, path,
+		func(f PlannedFile, path string) int { return strings.Compare(f.Path, path) })
 	return ok && p.Files[i].To.Kind == Dir
 }
 
-// linked is a reason when a folder on the way to a path is a link or a file: what lies behind a link is not covered. Those that
-// will be a folder are passed over.
+// linked is a reason when a folder on the way to a path is a link or a file: what lies behind a link is not covered.
+// Those that will be a folder are passed over.
 func linked(path string, will func(string) bool) string {
 	for dir := filepath.Dir(path); ; dir = filepath.Dir(dir) {
 		at, there := look(dir)
@@ -314,15 +321,18 @@ func (s *Store) finishRestores() error {
 	}
 	i := slices.IndexFunc(s.records, func(r Record) bool { return r.ID == string(id) })
 	if i < 0 {
-		s.opt.Note("An undo of files that was cut off cannot be finished, since the snapshot store is damaged: some files are " +
-			"as before it, some as after it. lathe undo or lathe redo brings the others there; lathe snapshot verify shows the damage.")
+		s.opt.Note("An undo of files that was cut off cannot be finished, since the snapshot store is damaged: some files " +
+			"are " +
+			"as before it, some as after it. lathe undo or lathe redo brings the others there; lathe snapshot verify shows " +
+			"the damage.")
 	}
 	if i < 0 || slices.ContainsFunc(s.records, func(r Record) bool { return r.Begin == string(id) }) {
 		return os.Remove(s.marker()) // it ended
 	}
 	plan := s.records[i]
 	for i, c := range plan.Changes {
-		for dir := filepath.Dir(c.Path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) { // it was made where a folder was at the time
+		// it was made where a folder was at the time
+		for dir := filepath.Dir(c.Path); dir != filepath.Dir(dir); dir = filepath.Dir(dir) {
 			_ = os.Remove(filepath.Join(dir, tempName(plan.ID, i)))
 		}
 	}
@@ -330,7 +340,8 @@ func (s *Store) finishRestores() error {
 	if _, err := s.finish(plan, done); err != nil {
 		return err
 	}
-	note := fmt.Sprintf("An %s of files that was cut off was finished: %d files are as they were to be", plan.Title, len(done))
+	note := fmt.Sprintf("An %s of files that was cut off was finished: %d files are as they were to be", plan.Title,
+		len(done))
 	for _, l := range skipped {
 		note += fmt.Sprintf("; %s was left: %s", s.rel(l.path), l.why)
 	}

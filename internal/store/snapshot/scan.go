@@ -50,13 +50,17 @@ const (
 	slowBytes = 32 << 20
 )
 
-// update scans a tree, or, where they are known, only its folders that were touched since the last scan: the changes since the last scan, sorted by path. What the tree then knows is in the store, not yet
-// synced. A tree that was never scanned has no changes.
+// update scans a tree, or, where they are known, only its folders that were touched since the last scan: the changes
+// since the last scan, sorted by path. What the tree then knows is in the store, not yet synced. A tree that was never
+// scanned has no changes.
 func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 	if t.uncovered != "" {
 		return nil, nil
 	}
-	sc := &scan{store: s, ctx: ctx, tree: t, began: clock(), start: time.Now(), room: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1))}
+	sc := &scan{
+		store: s, ctx: ctx, tree: t, began: clock(), start: time.Now(),
+		room: make(chan struct{}, max(1, runtime.GOMAXPROCS(0)-1)),
+	}
 	now, ok := look(t.root.path)
 	if !ok || now.kind() != Dir {
 		return nil, fmt.Errorf("%s is no folder any more", t.root.path)
@@ -119,7 +123,8 @@ func (s *Store) update(ctx context.Context, t *tree) ([]Change, error) {
 func (s *Store) giveUp(t *tree, why string) {
 	t.uncovered, t.changed = why, true
 	t.root.entries, t.root.subs = nil, nil
-	s.opt.Wait(fmt.Sprintf("Undo does not cover the changes of commands in %s: %s. It covers the files that edits name. Settings: snapshots.", t.root.path, why))
+	s.opt.Wait(fmt.Sprintf("Undo does not cover the changes of commands in %s: %s. It covers the files that edits "+
+		"name. Settings: snapshots.", t.root.path, why))
 }
 
 // joined sorts changes by path. A file that became a folder, or the reverse, has two changes, which become one.
@@ -250,7 +255,8 @@ func (sc *scan) list(n *node, force bool, fresh Kind) bool {
 		}
 	}
 	has := func(name string) bool {
-		_, ok := slices.BinarySearchFunc(dir, name, func(e os.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
+		_, ok := slices.BinarySearchFunc(dir, name,
+			func(e os.DirEntry, name string) int { return strings.Compare(e.Name(), name) })
 		return ok
 	}
 	if _, had := n.find(".gitignore"); had != has(".gitignore") && n.at.ino != 0 && len(n.entries) > 0 {

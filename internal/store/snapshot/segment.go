@@ -18,8 +18,9 @@ import (
 )
 
 // A segment is a file of frames: type (1 byte), length of the payload (4), CRC-32C of type, length and payload (4),
-// payload. A content is its hash, its size (8), whether it is compressed (1), and its bytes. A record holds the CRC-32C of the
-// heads of the contents since the one before it: a reader that skips their bytes knows that it skipped nothing else.
+// payload. A content is its hash, its size (8), whether it is compressed (1), and its bytes. A record holds the CRC-32C
+// of the heads of the contents since the one before it: a reader that skips their bytes knows that it skipped nothing
+// else.
 const (
 	frameHead   = 9
 	frameBlob   = 'b'
@@ -116,8 +117,8 @@ func (s *segment) sync() error {
 	return nil
 }
 
-// A compressor takes 1.2 MB, and a pool keeps one for each processor. So one is shared, and only contents that are stored
-// beside each other take more from the pool, which lets them go.
+// A compressor takes 1.2 MB, and a pool keeps one for each processor. So one is shared, and only contents that are
+// stored beside each other take more from the pool, which lets them go.
 var (
 	sharing     sync.Mutex
 	shared      = sync.OnceValue(newCompressor)

@@ -122,7 +122,8 @@ func TestAnEditOfAnotherConversationBesideACommandIsNotTakenBackSilently(t *test
 			q := p.beside(snapshot.Options{})
 			endCommand, err := p.s.Begin(t.Context(), snapshot.Where{Session: sessionID, Message: "m1", Title: "a command"}, nil)
 			p.must(err)
-			endEdit, err := q.s.Begin(t.Context(), snapshot.Where{Session: "other", Message: "m1", Title: "an edit"}, []string{p.path("b")})
+			endEdit, err := q.s.Begin(t.Context(), snapshot.Where{Session: "other", Message: "m1", Title: "an edit"},
+				[]string{p.path("b")})
 			p.must(err)
 			p.write("a", "by the command")
 			p.write("b", "by the edit")

@@ -7,10 +7,12 @@ import (
 	"unicode"
 )
 
-// On some file systems names that differ in case only lead to the same file: a look at "readme" finds "README". Undo goes by the names as they are
-// spelled, else it would take a file whose name it restores for one that is there already.
+// On some file systems names that differ in case only lead to the same file: a look at "readme" finds "README". Undo
+// goes by the names as they are spelled, else it would take a file whose name it restores for one that is there
+// already.
 
-// spelled is a path as its names are on the disk; the part that is not there stays as it is. Where names do not fold it costs two looks.
+// spelled is a path as its names are on the disk; the part that is not there stays as it is. Where names do not fold it
+// costs two looks.
 func spelled(path string) string {
 	there, rest := path, ""
 	for {

@@ -15,10 +15,12 @@ type stamp struct {
 	links        uint32
 }
 
-// racyWindow is the time in which a file may change again without another stamp: the resolution of the times of common file systems.
+// racyWindow is the time in which a file may change again without another stamp: the resolution of the times of common
+// file systems.
 const racyWindow = 20e6
 
-// A look begins at clock(), the time that the kernel would give a file that is changed now. racy reports whether the file changed so shortly before a look that it may have changed since with the same stamp.
+// A look begins at clock(), the time that the kernel would give a file that is changed now. racy reports whether the
+// file changed so shortly before a look that it may have changed since with the same stamp.
 func (s stamp) racy(look int64) bool { return max(s.mtime, s.ctime) > look-racyWindow }
 
 func (s stamp) kind() Kind {

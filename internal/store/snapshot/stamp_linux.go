@@ -12,8 +12,8 @@ func stampOf(info fs.FileInfo) stamp {
 	return stamp{st.Ino, st.Size, st.Mtim.Nano(), st.Ctim.Nano(), info.Mode(), uint32(st.Nlink)}
 }
 
-// lookAt fills in the stamps of the names in a folder; one that is not there gets the zero stamp. It looks relative to the folder,
-// which saves most of the time that the kernel needs for long paths.
+// lookAt fills in the stamps of the names in a folder; one that is not there gets the zero stamp. It looks relative to
+// the folder, which saves most of the time that the kernel needs for long paths.
 func lookAt(dir string, names []string, out []stamp) {
 	fd, err := unix.Open(dir, unix.O_PATH|unix.O_DIRECTORY|unix.O_NOFOLLOW|unix.O_CLOEXEC, 0)
 	if err != nil {

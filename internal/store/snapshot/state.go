@@ -47,14 +47,15 @@ type State struct {
 	// Uncovered is the reason why the content was not kept; Hash then stands for the stat data.
 	Uncovered string `json:"u,omitempty"`
 
-	// inGit: the content is not in the store but in the object store of git, and Hash holds its id there. Only the state of a file
-	// that did not change yet is such a one; none gets into a record.
+	// inGit: the content is not in the store but in the object store of git, and Hash holds its id there. Only the state
+	// of a file that did not change yet is such a one; none gets into a record.
 	inGit bool
 }
 
 // same reports whether two states have the same kind, mode and content.
 func (s State) same(o State) bool {
-	return s.Kind == o.Kind && (s.Kind == None || s.Kind == Unknown || s.Kind == Link && s.Hash == o.Hash || s.Mode == o.Mode && s.Hash == o.Hash)
+	return s.Kind == o.Kind && (s.Kind == None || s.Kind == Unknown || s.Kind == Link && s.Hash == o.Hash ||
+		s.Mode == o.Mode && s.Hash == o.Hash)
 }
 
 // kept reports whether the content of the state is in the store.
@@ -95,10 +96,11 @@ type Record struct {
 	Kind    string `json:"kind"`
 	Process int    `json:"pid,omitempty"`
 	Where
-	Begin   string   `json:"begin,omitempty"` // the record of its beginning
-	Of      []string `json:"of,omitempty"`    // the records that an undo takes back, or the one that a redo does
-	Again   []string `json:"again,omitempty"` // the records that a switch does again
-	Kept    bool     `json:"kept,omitempty"`  // the records in Of stay part of their branch: the conversation went back too
+	Begin string   `json:"begin,omitempty"` // the record of its beginning
+	Of    []string `json:"of,omitempty"`    // the records that an undo takes back, or the one that a redo does
+	Again []string `json:"again,omitempty"` // the records that a switch does again
+	// the records in Of stay part of their branch: the conversation went back too
+	Kept    bool     `json:"kept,omitempty"`
 	Changes []Change `json:"changes,omitempty"`
 
 	Heads uint32 `json:"heads,omitempty"` // of the frames between the record before and this one

@@ -98,10 +98,12 @@ func (s *Store) beginFiles(w Where, names []string) (func(), error) {
 	}, nil
 }
 
-// ended reports that the files could not be looked at after a step; the next look counts its changes as somebody else's.
+// ended reports that the files could not be looked at after a step; the next look counts its changes as somebody
+// else's.
 func (s *Store) ended(err error) {
 	if err != nil {
-		s.opt.Note(fmt.Sprintf("The changes of the last step could not be recorded, so /undo does not take them back: %v", err))
+		s.opt.Note(fmt.Sprintf("The changes of the last step could not be recorded, so /undo does not take them back: %v",
+			err))
 	}
 }
 
@@ -308,7 +310,9 @@ func (s *Store) outerRoots() []string {
 	var out []string
 	roots := s.opt.Roots()
 	for i, r := range roots {
-		inside := slices.ContainsFunc(roots, func(o string) bool { return o != r && strings.HasPrefix(r, strings.TrimSuffix(o, "/")+"/") })
+		inside := slices.ContainsFunc(roots, func(o string) bool {
+			return o != r && strings.HasPrefix(r, strings.TrimSuffix(o, "/")+"/")
+		})
 		if !inside && !slices.Contains(roots[:i], r) {
 			out = append(out, r)
 		}
@@ -332,8 +336,8 @@ func (s *Store) sinceLast(changes []Change) error {
 	return s.record(&r)
 }
 
-// interrupted is the last step that began in a process that is gone, and never ended. One whose end may be lost does not
-// count.
+// interrupted is the last step that began in a process that is gone, and never ended. One whose end may be lost does
+// not count.
 func (s *Store) interrupted() *Record {
 	ended := map[string]bool{}
 	for _, r := range s.records {
@@ -348,8 +352,8 @@ func (s *Store) interrupted() *Record {
 	return nil
 }
 
-// notTheirs leaves out the changes that other processes made since a record by edits and restores. Those that a command made beside are
-// recorded by both steps, since it cannot be told which of them made them.
+// notTheirs leaves out the changes that other processes made since a record by edits and restores. Those that a command
+// made beside are recorded by both steps, since it cannot be told which of them made them.
 func (s *Store) notTheirs(since string, changes []Change) []Change {
 	if len(changes) == 0 || s.refresh() != nil {
 		return changes

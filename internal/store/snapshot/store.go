@@ -32,9 +32,11 @@ type Options struct {
 	MaxFile  int64           // bytes of the largest file that is covered; 0: DefaultMaxFile
 	MaxFiles int             // files of the largest root that is covered; 0: DefaultMaxFiles
 	Include  []string        // patterns of ignored files that are covered all the same
-	Git      *git.Git        // reads what git keeps of files that did not change since, so that it is not copied; nil: all is copied
-	Patience time.Duration   // longest wait of a command for first copies, and longest look at a root; 0: DefaultPatience; below 0: none for copies
-	Few      int             // files of a root that are copied without asking git; 0: DefaultFew
+	// reads what git keeps of files that did not change since, so that it is not copied; nil: all is copied
+	Git *git.Git
+	// longest wait of a command for first copies, and longest look at a root; 0: DefaultPatience; below 0: none for copies
+	Patience time.Duration
+	Few      int // files of a root that are copied without asking git; 0: DefaultFew
 	// Background reports whether commands run beside the steps: changes between two steps may be theirs. May be nil.
 	Background func() bool
 	// Note is told of events that the user should see, such as an interrupted restore that was finished. May be nil.
@@ -124,7 +126,8 @@ func New(o Options) *Store {
 		include = append(include, g)
 	}
 	s := &Store{
-		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{}, from: map[string]string{}, ids: map[string]bool{},
+		opt: o, include: include, known: map[Hash]bool{}, places: map[Hash]place{}, scanned: map[string]int64{},
+		from: map[string]string{}, ids: map[string]bool{},
 		written: map[string]bool{}, trees: map[string]*tree{}, touched: map[string]entry{}, editing: map[string]int{},
 	}
 	over := make(chan struct{})
@@ -370,8 +373,8 @@ func (s *Store) content(h Hash) ([]byte, error) {
 	return data, err
 }
 
-// Uncovered lists the roots of which only the files are covered that edits name, each with the reason. It knows those that a
-// step has looked at.
+// Uncovered lists the roots of which only the files are covered that edits name, each with the reason. It knows those
+// that a step has looked at.
 func (s *Store) Uncovered() []string {
 	s.waitForLooks()
 	s.mu.Lock()

@@ -332,7 +332,8 @@ func TestAFolderWithTooManyFilesIsCoveredForEditsOnly(t *testing.T) {
 func TestAPatternOfIncludedFilesThatCannotBeReadIsNoted(t *testing.T) {
 	p := newPlace(t)
 	p.open(snapshot.Options{Include: []string{"*.env", strings.Repeat("{a,*}", 20) + "x", "[a"}})
-	if len(p.notes) != 2 || !strings.Contains(p.notes[0], "too many alternatives") || !strings.Contains(p.notes[1], `"[a"`) {
+	if len(p.notes) != 2 || !strings.Contains(p.notes[0], "too many alternatives") || !strings.Contains(p.notes[1],
+		`"[a"`) {
 		t.Errorf("notes: %q", p.notes)
 	}
 }

@@ -48,7 +48,8 @@ func newTree(root string) *tree {
 }
 
 func (n *node) find(name string) (int, bool) {
-	return slices.BinarySearchFunc(n.entries, name, func(e entry, name string) int { return strings.Compare(e.name, name) })
+	return slices.BinarySearchFunc(n.entries, name,
+		func(e entry, name string) int { return strings.Compare(e.name, name) })
 }
 
 func (n *node) sub(path string) (int, bool) {

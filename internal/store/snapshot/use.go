@@ -11,9 +11,9 @@ import (
 	"github.com/gofrs/flock"
 )
 
-// A process that uses the store holds a shared lock on it, from the beginning of a step to its end and while it restores: what it knows
-// to be stored stays. Letting snapshots go takes the lock alone. A process that takes the lock anew looks whether segments are gone, and stores again
-// what it still needs of them.
+// A process that uses the store holds a shared lock on it, from the beginning of a step to its end and while it
+// restores: what it knows to be stored stays. Letting snapshots go takes the lock alone. A process that takes the lock
+// anew looks whether segments are gone, and stores again what it still needs of them.
 
 // use takes the shared lock, or counts one more use of it; s.mu is held. The first use opens the folder.
 func (s *Store) use() error {

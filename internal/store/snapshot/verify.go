@@ -58,7 +58,8 @@ func (s *Store) contents(path string) (problems []string, err error) {
 	}
 	end, err := w.read(path, 0)
 	if n := w.size - end; err == nil && n > 0 && !s.held(path) {
-		problems = append(problems, fmt.Sprintf("%s, byte %d: %d bytes at its end are torn: a process was killed while it wrote "+
+		problems = append(problems, fmt.Sprintf("%s, byte %d: %d bytes at its end are torn: a process was killed while it "+
+			"wrote "+
 			"them; nothing else is lost, and nothing is to be done", path, end, n))
 	}
 	return problems, err

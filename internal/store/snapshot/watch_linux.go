@@ -8,9 +8,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// watch tells which folders were touched since the last scan, so that a step need not look at all files before it starts and after it
-// ends. A write through a mapping is announced when the mapping ends. Folders with files of several hard links are looked at in any case,
-// and file systems that others change without an event have no watch.
+// watch tells which folders were touched since the last scan, so that a step need not look at all files before it
+// starts and after it ends. A write through a mapping is announced when the mapping ends. Folders with files of several
+// hard links are looked at in any case, and file systems that others change without an event have no watch.
 type watch struct {
 	mu   sync.Mutex
 	fd   int // -1: it cannot be used
@@ -19,13 +19,16 @@ type watch struct {
 	lost bool // events were lost, or a folder has no watch
 }
 
-const watched = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_MOVED_FROM | unix.IN_MOVED_TO | unix.IN_CREATE | unix.IN_DELETE |
+const watched = unix.IN_MODIFY | unix.IN_ATTRIB | unix.IN_CLOSE_WRITE | unix.IN_MOVED_FROM |
+	unix.IN_MOVED_TO | unix.IN_CREATE | unix.IN_DELETE |
 	unix.IN_DELETE_SELF | unix.IN_MOVE_SELF | unix.IN_ONLYDIR | unix.IN_DONT_FOLLOW
 
 // remote are the file systems that may change without an event here.
 var remote = map[uint32]bool{
-	unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: true, unix.SMB2_SUPER_MAGIC: true, unix.SMB_SUPER_MAGIC: true, unix.FUSE_SUPER_MAGIC: true,
-	unix.V9FS_MAGIC: true, unix.CEPH_SUPER_MAGIC: true, unix.AFS_SUPER_MAGIC: true, unix.AFS_FS_MAGIC: true, unix.CODA_SUPER_MAGIC: true, unix.NCP_SUPER_MAGIC: true,
+	unix.NFS_SUPER_MAGIC: true, unix.CIFS_SUPER_MAGIC: true, unix.SMB2_SUPER_MAGIC: true, unix.SMB_SUPER_MAGIC: true,
+	unix.FUSE_SUPER_MAGIC: true,
+	unix.V9FS_MAGIC:       true, unix.CEPH_SUPER_MAGIC: true, unix.AFS_SUPER_MAGIC: true, unix.AFS_FS_MAGIC: true,
+	unix.CODA_SUPER_MAGIC: true, unix.NCP_SUPER_MAGIC: true,
 }
 
 func newWatch(root string) *watch {

@@ -7,14 +7,18 @@ import (
 	"testing"
 )
 
-// A command changes all at once what can be changed: modes, trees, links, a submodule and a repository inside, in a worktree of git.
+// A command changes all at once what can be changed: modes, trees, links, a submodule and a repository inside, in a
+// worktree of git.
 func TestACommandInAWorktreeThatTurnsEverythingOverComesBack(t *testing.T) {
 	needProgram(t, "git")
 	p := newPlace(t)
 	main := filepath.Join(filepath.Dir(p.dir), "main")
 	run := func(dir string, args ...string) {
 		t.Helper()
-		cmd := exec.Command("git", append([]string{"-c", "user.name=u", "-c", "user.email=u@example.org", "-c", "protocol.file.allow=always"}, args...)...)
+		cmd := exec.Command("git", append([]string{
+			"-c", "user.name=u", "-c", "user.email=u@example.org", "-c",
+			"protocol.file.allow=always",
+		}, args...)...)
 		cmd.Dir = dir
 		if out, err := cmd.CombinedOutput(); err != nil {
 			t.Fatalf("git %v: %v %s", args, err, out)

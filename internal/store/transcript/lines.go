@@ -31,9 +31,10 @@ type line struct {
 	Meta       bool    `json:"isMeta,omitempty"`
 	Summary    bool    `json:"isCompactSummary,omitempty"`
 	Compaction any     `json:"compactMetadata,omitempty"`
-	Entry      string  `json:"entryId,omitempty"` // lathe's own, where the lines so far are final: the entry of the log that they end with
-	UUID       string  `json:"uuid"`
-	Time       string  `json:"timestamp"`
+	// lathe's own, where the lines so far are final: the entry of the log that they end with
+	Entry string `json:"entryId,omitempty"`
+	UUID  string `json:"uuid"`
+	Time  string `json:"timestamp"`
 }
 
 type message struct {
@@ -135,7 +136,8 @@ func (l *lines) settle(r *session.Reply) {
 	l.open = nil
 }
 
-// user writes a message of the user's: what they wrote, without what lathe added. A message of lathe's own is marked as such.
+// user writes a message of the user's: what they wrote, without what lathe added. A message of lathe's own is marked as
+// such.
 func (l *lines) user(e session.Entry, u session.User) {
 	own, all := []any{}, []any{}
 	for _, p := range u.Message.Parts {
@@ -169,7 +171,10 @@ func (l *lines) result(e session.Entry, c session.CallEnd, final string) {
 	if c.Result.IsError {
 		made["is_error"] = true
 	}
-	out := line{Type: "user", Entry: final, Message: message{Role: "user", Content: []any{made}}, Result: c.Result.PlainText()}
+	out := line{
+		Type: "user", Entry: final, Message: message{Role: "user", Content: []any{made}},
+		Result: c.Result.PlainText(),
+	}
 	if len(c.Meta) > 0 && string(c.Meta) != "null" {
 		out.Result = c.Meta
 	}
@@ -228,7 +233,10 @@ func blockOf(p llm.Part) any {
 		if strings.HasPrefix(p.MIME, "image/") {
 			kind = "image"
 		}
-		return block{"type": kind, "source": block{"type": "base64", "media_type": p.MIME, "data": base64.StdEncoding.EncodeToString(p.Data)}}
+		return block{"type": kind, "source": block{
+			"type": "base64", "media_type": p.MIME,
+			"data": base64.StdEncoding.EncodeToString(p.Data),
+		}}
 	}
 	return nil
 }

@@ -1,8 +1,9 @@
-// Package transcript writes the conversation of a session in the form of Claude Code's transcripts: one JSON object a line, with uuid and
-// parentUuid, as hooks and status lines that people have read it. The session's log stays the only record; the file is made from it.
+// Package transcript writes the conversation of a session in the form of Claude Code's transcripts: one JSON object a
+// line, with uuid and parentUuid, as hooks and status lines that people have read it. The session's log stays the only
+// record; the file is made from it.
 //
-// Promises: the lines are those of the head branch. The file is brought up to date only when somebody is about to be given its path, and
-// only its end is written anew then. A torn or deleted file is made again.
+// Promises: the lines are those of the head branch. The file is brought up to date only when somebody is about to be
+// given its path, and only its end is written anew then. A torn or deleted file is made again.
 package transcript
 
 import (
@@ -91,7 +92,8 @@ func (f *File) Update() error {
 // mostTail is how much of the end of an earlier process's file is searched for the place to go on, in bytes.
 const mostTail = 256 << 10
 
-// earlier finds the last place in the file of an earlier process up to which its lines are final. What a kill left behind it is written anew.
+// earlier finds the last place in the file of an earlier process up to which its lines are final. What a kill left
+// behind it is written anew.
 func (f *File) earlier(size int64) mark {
 	file, err := os.Open(f.Path())
 	if err != nil {

@@ -46,11 +46,17 @@ func call(index int, id string) session.Part {
 }
 
 func end(id, text string) session.CallEnd {
-	return session.CallEnd{Result: llm.TextResult(llm.ToolCall{ID: id, Name: "Bash"}, text, false), Meta: json.RawMessage(`{"stdout":"` + text + `"}`)}
+	return session.CallEnd{
+		Result: llm.TextResult(llm.ToolCall{ID: id, Name: "Bash"}, text, false),
+		Meta:   json.RawMessage(`{"stdout":"` + text + `"}`),
+	}
 }
 
 func reply(id string, parts int, stop llm.StopReason) session.Reply {
-	return session.Reply{MessageID: id, Model: "m", Parts: parts, Stop: stop, Usage: &llm.Usage{Input: 3, Output: 5, CacheRead: 7, CacheWrite: 11}}
+	return session.Reply{MessageID: id, Model: "m", Parts: parts, Stop: stop, Usage: &llm.Usage{
+		Input: 3, Output: 5,
+		CacheRead: 7, CacheWrite: 11,
+	}}
 }
 
 // read updates the file, checks the chain of its lines, and describes each line in a few words.
@@ -131,17 +137,22 @@ func TestLinesFollowTheLog(t *testing.T) {
 
 	// While the reply comes, its calls are there; the usage comes with its end, on the same lines.
 	add(t, log, say(0, "I look."), call(1, "a"))
-	equal(t, read(t, f), `user  "go on"`, `assistant msg_1 [{"text":"I look.","type":"text"}]`, `assistant msg_1 `+used("a"))
+	equal(t, read(t, f), `user  "go on"`, `assistant msg_1 [{"text":"I look.","type":"text"}]`, `assistant msg_1 `+
+		used("a"))
 	add(t, log, session.CallStart{CallID: "a"}, end("a", "files"), call(2, "b"))
-	equal(t, read(t, f), `user  "go on"`, `assistant msg_1 [{"text":"I look.","type":"text"}]`, `assistant msg_1 `+used("a"), result("a", "files"), `assistant msg_1 `+used("b"))
+	equal(t, read(t, f), `user  "go on"`, `assistant msg_1 [{"text":"I look.","type":"text"}]`, `assistant msg_1 `+
+		used("a"), result("a", "files"), `assistant msg_1 `+used("b"))
 	add(t, log, reply("msg_x", 3, llm.StopToolUse))
 	first := []string{
-		`user  "go on"`, `assistant msg_x [{"text":"I look.","type":"text"}] usage`, `assistant msg_x ` + used("a") + " usage", result("a", "files"), `assistant msg_x ` + used("b") + " usage",
+		`user  "go on"`, `assistant msg_x [{"text":"I look.","type":"text"}] usage`, `assistant msg_x ` + used("a") +
+			" usage", result("a", "files"), `assistant msg_x ` + used("b") + " usage",
 	}
 	equal(t, read(t, f), first...)
-	add(t, log, session.CallStart{CallID: "b"}, end("b", "more"), session.User{Message: llm.UserText("<system-reminder>x</system-reminder>"), Synthetic: true},
+	add(t, log, session.CallStart{CallID: "b"}, end("b", "more"),
+		session.User{Message: llm.UserText("<system-reminder>x</system-reminder>"), Synthetic: true},
 		say(0, "half"), say(0, "Done."), reply("msg_y", 1, llm.StopEndTurn), session.Title{Title: "A look"})
-	all := append(first, result("b", "more"), `user  "<system-reminder>x</system-reminder>" by lathe`, `assistant msg_y [{"text":"Done.","type":"text"}] usage`, "custom-title")
+	all := append(first, result("b", "more"), `user  "<system-reminder>x</system-reminder>" by lathe`,
+		`assistant msg_y [{"text":"Done.","type":"text"}] usage`, "custom-title")
 	equal(t, read(t, f), all...)
 
 	// Another process, a file that was torn or deleted: the lines are the same, to the byte.
@@ -196,14 +207,16 @@ func TestALinkInThePlaceOfTheFileIsNotFollowed(t *testing.T) {
 func TestTheFieldsThatOthersRead(t *testing.T) {
 	log, _ := begin(t)
 	f := transcript.New(log, "main-id")
-	add(t, log, user("<b>"), call(0, "a"), reply("msg_x", 1, llm.StopToolUse), session.CallStart{CallID: "a"}, end("a", "out"))
+	add(t, log, user("<b>"), call(0, "a"), reply("msg_x", 1, llm.StopToolUse), session.CallStart{CallID: "a"},
+		end("a", "out"))
 	read(t, f)
 	data, err := os.ReadFile(f.Path())
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
-		`"isSidechain":true`, `"sessionId":"main-id"`, `"agentId":"` + log.ID() + `"`, `"cwd":"/p"`, `"message":{"role":"user","content":"<b>"}`,
+		`"isSidechain":true`, `"sessionId":"main-id"`, `"agentId":"` + log.ID() + `"`, `"cwd":"/p"`,
+		`"message":{"role":"user","content":"<b>"}`,
 		`"stop_reason":"tool_use","usage":{"input_tokens":3,"cache_creation_input_tokens":11,"cache_read_input_tokens":7,"output_tokens":5}`, `"toolUseResult":{"stdout":"out"}`,
 	} {
 		if !strings.Contains(string(data), want) {
@@ -218,12 +231,14 @@ func TestACompactionIsABoundaryAndASummary(t *testing.T) {
 	until := log.Head()
 	read(t, f)
 	if err := log.Compact(t.Context(), session.Compaction{
-		Level: 4, Trigger: "overflow", Until: until, TokensBefore: 900, Messages: []llm.Message{llm.UserText("They greeted.")},
+		Level: 4, Trigger: "overflow", Until: until, TokensBefore: 900,
+		Messages: []llm.Message{llm.UserText("They greeted.")},
 	}); err != nil {
 		t.Fatal(err)
 	}
 	add(t, log, user("two"))
-	equal(t, read(t, f), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`, "system compact_boundary", `user  "They greeted." by lathe`, `user  "two"`)
+	equal(t, read(t, f), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`,
+		"system compact_boundary", `user  "They greeted." by lathe`, `user  "two"`)
 	data, _ := os.ReadFile(f.Path())
 	if !strings.Contains(string(data), `"compactMetadata":{"preTokens":900,"trigger":"auto"}`) {
 		t.Errorf("%s", data)
@@ -250,7 +265,8 @@ func TestAConversationThatWentBackHasTheLinesOfItsBranch(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, log, user("four"))
-	equal(t, read(t, transcript.New(log, log.ID())), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`, `user  "four"`)
+	equal(t, read(t, transcript.New(log, log.ID())), `user  "one"`,
+		`assistant msg_1 [{"text":"First.","type":"text"}] usage`, `user  "four"`)
 }
 
 // A hook waits for the lines of what came since the hook before, however long the session is.
@@ -299,5 +315,6 @@ func step(b testing.TB, log *session.Session, i int) {
 	if i == 0 {
 		add(b, log, user("go"))
 	}
-	add(b, log, call(0, id), reply("msg", 1, llm.StopToolUse), session.CallStart{CallID: id}, end(id, strings.Repeat(id, 500)))
+	add(b, log, call(0, id), reply("msg", 1, llm.StopToolUse), session.CallStart{CallID: id},
+		end(id, strings.Repeat(id, 500)))
 }

@@ -21,7 +21,8 @@ const (
 	mostBytes = 1 << 30
 )
 
-var errTooLarge = errors.New("the folder is too large to copy for an isolated agent (more than 50,000 files or 1 GB); make it a git repository with git init and a commit")
+var errTooLarge = errors.New("the folder is too large to copy for an isolated agent (more than 50,000 files or 1 " +
+	"GB); make it a git repository with git init and a commit")
 
 // mark is a file's state that tells a changed file from an unchanged one.
 type mark struct {
@@ -151,14 +152,16 @@ func copyInto(from string, out *os.File) error {
 // leaveFolder removes an unchanged copy of a folder, or describes the changes.
 func (t *Tree) leaveFolder() string {
 	if t.was == nil {
-		return fmt.Sprintf("[Its work is in %s, a copy of %s. Compare them with: diff -r %s %s]", t.Path, t.from, quote(t.from), quote(t.Path))
+		return fmt.Sprintf("[Its work is in %s, a copy of %s. Compare them with: diff -r %s %s]", t.Path, t.from,
+			quote(t.from), quote(t.Path))
 	}
 	lines := t.differences()
 	if len(lines) == 0 {
 		t.drop(t.Path)
 		return ""
 	}
-	return fmt.Sprintf("[Its work is in %s, a copy of %s:\n%s\nCompare them with: diff -r %s %s]", t.Path, t.from, cut(strings.Join(lines, "\n")), quote(t.from), quote(t.Path))
+	return fmt.Sprintf("[Its work is in %s, a copy of %s:\n%s\nCompare them with: diff -r %s %s]", t.Path, t.from,
+		cut(strings.Join(lines, "\n")), quote(t.from), quote(t.Path))
 }
 
 // differences lists the files that are not as they were when the copy was made.
@@ -198,7 +201,8 @@ func (t *Tree) copyIgnored(ctx context.Context, patterns []string) error {
 	defer root.Close()
 	bytes := int64(0)
 	for _, name := range strings.Split(string(out), "\x00") {
-		if name == "" || !filepath.IsLocal(name) || !slices.ContainsFunc(patterns, func(p string) bool { return matches(p, name) }) {
+		if name == "" || !filepath.IsLocal(name) || !slices.ContainsFunc(patterns,
+			func(p string) bool { return matches(p, name) }) {
 			continue
 		}
 		from := filepath.Join(t.repo.Root, name)

@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/git"
 )
 
-// Diff is the changes in the copy since it was made, new files included, as a text of at most limit bytes; "" when there are none or they cannot be
-// read.
+// Diff is the changes in the copy since it was made, new files included, as a text of at most limit bytes; "" when
+// there are none or they cannot be read.
 func (t *Tree) Diff(ctx context.Context, limit int) string {
 	patch, err := t.Patch(ctx)
 	if err != nil {
@@ -24,7 +24,8 @@ func (t *Tree) Diff(ctx context.Context, limit int) string {
 	return string(patch)
 }
 
-// Patch is the changes in the copy since it was made, new files included, as git apply takes them. Files that git ignores are not part of it.
+// Patch is the changes in the copy since it was made, new files included, as git apply takes them. Files that git
+// ignores are not part of it.
 func (t *Tree) Patch(ctx context.Context) ([]byte, error) {
 	if t.repo.Root == "" {
 		return nil, errors.New("it is a copy of a folder that is no git repository, which has no diff")

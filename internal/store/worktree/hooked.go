@@ -19,9 +19,11 @@ type Hooks interface {
 	WorktreeRemoved(ctx context.Context, path string) bool
 }
 
-// OpenHooked has hooks make the copy; ok is false where there are none, and git makes it. An agent that goes on asks them again with the
-// same name.
-func (m *Maker) OpenHooked(ctx context.Context, dir string, above *Tree, name string, h Hooks) (t *Tree, ok bool, err error) {
+// OpenHooked has hooks make the copy; ok is false where there are none, and git makes it. An agent that goes on asks
+// them again with the same name.
+func (m *Maker) OpenHooked(ctx context.Context, dir string, above *Tree, name string, h Hooks) (t *Tree, ok bool,
+	err error,
+) {
 	if h == nil {
 		return nil, false, nil
 	}
@@ -94,12 +96,14 @@ func (t *Tree) leaveHooked(ctx context.Context) string {
 		return fmt.Sprintf("[The work is in %s, made by a hook:\n%s]", t.Path, cut(strings.Join(lines, "\n")))
 	}
 	if !t.fresh { // earlier work can be in it
-		return fmt.Sprintf("[Nothing was changed in %s; it is kept, since it was there before the hook was asked for it]", t.Path)
+		return fmt.Sprintf("[Nothing was changed in %s; it is kept, since it was there before the hook was asked for it]",
+			t.Path)
 	}
 	if t.hooks.WorktreeRemoved(ctx, t.Path) {
 		return ""
 	}
-	return fmt.Sprintf("[Nothing was changed in %s, made by a hook; there is no hook of WorktreeRemove that removes it]", t.Path)
+	return fmt.Sprintf("[Nothing was changed in %s, made by a hook; there is no hook of WorktreeRemove that removes it]",
+		t.Path)
 }
 
 func isDir(path string) bool {

@@ -51,7 +51,8 @@ func hooked(t *testing.T) (m *worktree.Maker, project string, h *folders) {
 	if err := os.Mkdir(project, 0o755); err != nil {
 		t.Fatal(err)
 	}
-	return worktree.New(runner, func() config.Worktree { return config.Worktree{} }), project, &folders{path: made, made: made, removes: true}
+	return worktree.New(runner, func() config.Worktree { return config.Worktree{} }), project,
+		&folders{path: made, made: made, removes: true}
 }
 
 func TestAnUnchangedFolderOfAHookGoesBackToTheHooks(t *testing.T) {
@@ -91,7 +92,10 @@ func TestAChangedFolderOfAHookIsKeptAndNamed(t *testing.T) {
 
 func TestAHookCannotHandOutTheProjectItself(t *testing.T) {
 	m, project, h := hooked(t)
-	for _, path := range []string{project, filepath.Dir(project), filepath.Join(h.path, "a"), filepath.Join(h.path, "none")} {
+	for _, path := range []string{
+		project, filepath.Dir(project), filepath.Join(h.path, "a"),
+		filepath.Join(h.path, "none"),
+	} {
 		h.path = path
 		if _, ok, err := m.OpenHooked(t.Context(), project, nil, "one", h); !ok || err == nil {
 			t.Errorf("%s: %v, %v", path, ok, err)

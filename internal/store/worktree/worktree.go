@@ -1,8 +1,8 @@
-// Package worktree makes the copies of a project that isolated agents work in: a git worktree with a branch of its own, or,
-// where there is no repository, a copy of the folder. They are beside the project, in NAME.worktrees.
+// Package worktree makes the copies of a project that isolated agents work in: a git worktree with a branch of its own,
+// or, where there is no repository, a copy of the folder. They are beside the project, in NAME.worktrees.
 //
-// Promises: neither hooks nor filters of the repository run. A copy with changes is never removed. Copies of two agents never
-// share a folder or a branch.
+// Promises: neither hooks nor filters of the repository run. A copy with changes is never removed. Copies of two agents
+// never share a folder or a branch.
 package worktree
 
 import (
@@ -79,8 +79,8 @@ func Path(dir, id string) string {
 	return filepath.Join(top+".worktrees", "agent-"+id)
 }
 
-// Open makes the copy for an agent's session, or returns the one that is there. Dir is the session's working folder, with
-// links resolved; above is the copy that its parent works in, or nil.
+// Open makes the copy for an agent's session, or returns the one that is there. Dir is the session's working folder,
+// with links resolved; above is the copy that its parent works in, or nil.
 func (m *Maker) Open(ctx context.Context, dir string, above *Tree, id string) (*Tree, error) {
 	return m.OpenAt(ctx, dir, above, id, "")
 }
@@ -96,7 +96,8 @@ func (m *Maker) OpenAt(ctx context.Context, dir string, above *Tree, id, base st
 		return nil, fmt.Errorf("%q is no name of a worktree", id)
 	}
 	if !goodPrefix().MatchString(set.BranchPrefix) || strings.Contains(set.BranchPrefix, "//") {
-		return nil, fmt.Errorf("the setting worktree.branchPrefix %q cannot begin a branch's name: use letters, digits, _, - and /", set.BranchPrefix)
+		return nil, fmt.Errorf("the setting worktree.branchPrefix %q cannot begin a branch's name: use letters, digits, "+
+			"_, - and /", set.BranchPrefix)
 	}
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -150,7 +151,8 @@ func (t *Tree) add(ctx context.Context, repo git.Repo, set config.Worktree, id s
 	return err
 }
 
-// workFolder makes the folder that stands for the working folder. The commit may have a link there, which is not followed.
+// workFolder makes the folder that stands for the working folder. The commit may have a link there, which is not
+// followed.
 func (t *Tree) workFolder(top string) error {
 	sub, err := filepath.Rel(top, t.from)
 	if err != nil {
@@ -210,10 +212,12 @@ func (t *Tree) Leave(ctx context.Context) string {
 	case gone:
 		return ""
 	case err != nil:
-		return fmt.Sprintf("[Its work is in the git worktree %s, branch %s; its state is unknown: %v]", t.Path, t.wt.Branch, err)
+		return fmt.Sprintf("[Its work is in the git worktree %s, branch %s; its state is unknown: %v]", t.Path, t.wt.Branch,
+			err)
 	}
 	changes, base := t.changes(ctx)
-	return fmt.Sprintf("[Its work is in the git worktree %s, branch %s, begun at %s:\n%s\nLook at it with: git -C %s diff %s. To take it over, commit there and run: git merge %s. "+
+	return fmt.Sprintf("[Its work is in the git worktree %s, branch %s, begun at %s:\n%s\nLook at it with: git -C %s "+
+		"diff %s. To take it over, commit there and run: git merge %s. "+
 		"To drop it: git worktree remove --force %s && git branch -D %s]",
 		t.Path, t.wt.Branch, short(base), changes, quote(t.Path), short(base), t.wt.Branch, quote(t.Path), t.wt.Branch)
 }

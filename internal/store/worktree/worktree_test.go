@@ -25,7 +25,8 @@ func put(t *testing.T, dir, name, text string) {
 
 func gitIn(t *testing.T, dir string, args ...string) string {
 	t.Helper()
-	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"}, args...)...)
+	c := exec.Command("git", append([]string{"-C", dir, "-c", "user.name=x", "-c", "user.email=x@example.com"},
+		args...)...)
 	c.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL="+os.DevNull, "GIT_CONFIG_SYSTEM="+os.DevNull)
 	out, err := c.CombinedOutput()
 	if err != nil {
@@ -147,7 +148,8 @@ func TestAPatchHasNewFilesAndNoIgnoredOnes(t *testing.T) {
 	put(t, tree.Path, "new.txt", "new\n")
 	put(t, tree.Path, "my.env", "X=1\n")
 	patch, err := tree.Patch(t.Context())
-	if text := string(patch); err != nil || !strings.Contains(text, "+two") || !strings.Contains(text, "+++ b/new.txt") || strings.Contains(text, "my.env") {
+	if text := string(patch); err != nil || !strings.Contains(text, "+two") || !strings.Contains(text, "+++ b/new.txt") ||
+		strings.Contains(text, "my.env") {
 		t.Errorf("%s %v", text, err)
 	}
 	if cut := tree.Diff(t.Context(), 20); !strings.HasSuffix(cut, "\n[more]") || len(cut) > 30 {
@@ -158,7 +160,8 @@ func TestAPatchHasNewFilesAndNoIgnoredOnes(t *testing.T) {
 func TestWithoutARepositoryTheFolderIsCopied(t *testing.T) {
 	m, dir := project(t, false, config.Worktree{})
 	tree := open(t, m, dir, "one")
-	if text, err := os.ReadFile(filepath.Join(tree.Path, "build", "out")); err != nil || string(text) != "old\n" || tree.Branch() != "" {
+	if text, err := os.ReadFile(filepath.Join(tree.Path, "build", "out")); err != nil || string(text) != "old\n" ||
+		tree.Branch() != "" {
 		t.Errorf("%q %v, branch %q", text, err, tree.Branch())
 	}
 	if text := tree.Leave(t.Context()); text != "" {
@@ -177,7 +180,14 @@ func TestWithoutARepositoryTheFolderIsCopied(t *testing.T) {
 }
 
 func TestNamesThatLeaveTheFolderMakeNoWorktree(t *testing.T) {
-	for _, tc := range []struct{ id, prefix, base string }{{id: "../x"}, {id: ""}, {id: "a", prefix: "-x"}, {id: "a", prefix: "x//"}, {id: "a", base: "nothing"}, {id: "a", base: "--help"}} {
+	for _, tc := range []struct{ id, prefix, base string }{
+		{id: "../x"},
+		{id: ""},
+		{id: "a", prefix: "-x"},
+		{id: "a", prefix: "x//"},
+		{id: "a", base: "nothing"},
+		{id: "a", base: "--help"},
+	} {
 		m, dir := project(t, true, config.Worktree{BranchPrefix: tc.prefix, Base: tc.base})
 		if tree, err := m.Open(t.Context(), dir, nil, tc.id); err == nil {
 			t.Errorf("%+v makes %s", tc, tree.Path)

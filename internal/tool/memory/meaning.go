@@ -65,7 +65,9 @@ func (s *Store) RecallNear(ctx context.Context, text string, m Meaning, has func
 }
 
 // vectors returns the vector of the prompt and those of the notes, from disk where they are kept.
-func (s *Store) vectors(ctx context.Context, m Meaning, text string, notes []Note) (asked []float32, out [][]float32, err error) {
+func (s *Store) vectors(ctx context.Context, m Meaning, text string, notes []Note) (asked []float32, out [][]float32,
+	err error,
+) {
 	out = make([][]float32, len(notes))
 	keys := make([]string, len(notes))
 	want := []string{short(text)}

@@ -80,7 +80,8 @@ func TestNotesAreFoundByMeaning(t *testing.T) {
 			t.Errorf("%q: %q, want %q", prompt, got, want)
 		}
 	}
-	if got, err := s.RecallNear(t.Context(), "ship it", e.meaning(), func(n Note) bool { return n.Name == "releases" }); err != nil || len(got) > 0 {
+	if got, err := s.RecallNear(t.Context(), "ship it", e.meaning(),
+		func(n Note) bool { return n.Name == "releases" }); err != nil || len(got) > 0 {
 		t.Errorf("given twice: %v %v", got, err)
 	}
 }
@@ -164,7 +165,8 @@ func TestBadVectorsFindNothing(t *testing.T) {
 		}
 	}
 	for name, vectors := range map[string][2][]float32{
-		"zero": {{0, 0}, {0, 0}}, "NaN": {{nan, 1}, {1, 1}}, "infinite": {{inf, 1}, {inf, 1}}, "lengths": {{1, 1, 1}, {1, 1}}, "empty": {{}, {}},
+		"zero": {{0, 0}, {0, 0}}, "NaN": {{nan, 1}, {1, 1}}, "infinite": {{inf, 1}, {inf, 1}},
+		"lengths": {{1, 1, 1}, {1, 1}}, "empty": {{}, {}},
 	} {
 		s := newStore(t)
 		e := &embedder{give: func(texts []string) ([][]float32, error) { return vectors[:len(texts)], nil }}

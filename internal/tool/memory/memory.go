@@ -125,7 +125,8 @@ func (s *Store) read(name string) (Note, error) {
 	}
 	doc := frontmatter.Parse(raw)
 	n := Note{
-		Name: name, Description: oneLine(doc.Fields.Text("description")), Type: doc.Fields.Text("type"), Text: strings.TrimSpace(doc.Body),
+		Name: name, Description: oneLine(doc.Fields.Text("description")), Type: doc.Fields.Text("type"),
+		Text:     strings.TrimSpace(doc.Body),
 		Modified: info.ModTime(),
 	}
 	if t, err := time.Parse(time.RFC3339, doc.Fields.Text("modified")); err == nil {
@@ -287,7 +288,8 @@ func replace(path, text string) error {
 	return err
 }
 
-// Recall returns the few notes that belong to a prompt by their words, the best first, without those that the conversation has.
+// Recall returns the few notes that belong to a prompt by their words, the best first, without those that the
+// conversation has.
 func (s *Store) Recall(text string, has func(Note) bool) []Note { return fit(s.byWords(text), has) }
 
 // byWords returns the notes that share enough words with a prompt, the best first.

@@ -35,7 +35,10 @@ func index(t *testing.T, s *Store) string {
 
 func TestANoteIsKeptListedAndForgotten(t *testing.T) {
 	s := newStore(t)
-	n, replaced, err := s.Save(Note{Name: "  Test Database! ", Description: "how: to \"start\"\nit", Type: "project", Text: "Run make db first.\n"})
+	n, replaced, err := s.Save(Note{
+		Name: "  Test Database! ", Description: "how: to \"start\"\nit", Type: "project",
+		Text: "Run make db first.\n",
+	})
 	if err != nil || replaced || n.Name != "test-database" {
 		t.Fatalf("%+v %v %v", n, replaced, err)
 	}
@@ -64,7 +67,10 @@ func TestANoteIsKeptListedAndForgotten(t *testing.T) {
 func TestTheSameIsNotKeptTwice(t *testing.T) {
 	s := newStore(t)
 	save(t, s, "db", "database", "Start the database with make db before the tests of the store package.")
-	_, _, err := s.Save(Note{Name: "other", Description: "x", Text: "Before the tests of the package store, start the database with make db!"})
+	_, _, err := s.Save(Note{
+		Name: "other", Description: "x",
+		Text: "Before the tests of the package store, start the database with make db!",
+	})
 	if err == nil || !strings.Contains(err.Error(), `"db"`) {
 		t.Errorf("%v", err)
 	}
@@ -79,7 +85,8 @@ func TestLinesOfPeopleStayInTheIndex(t *testing.T) {
 		t.Fatal(err)
 	}
 	save(t, s, "b", "second", "gamma delta")
-	if want := "# My notes\n\nNever push on Fridays.\n\n- [a](a.md) (2026-03-04): first\n- [b](b.md) (2026-03-04): second\n"; index(t, s) != want {
+	if want := "# My notes\n\nNever push on Fridays.\n\n- [a](a.md) (2026-03-04): first\n- [b](b.md) (2026-03-04): " +
+		"second\n"; index(t, s) != want {
 		t.Errorf("%q", index(t, s))
 	}
 }
@@ -127,7 +134,8 @@ func TestHostileFilesAreLeftOutAndNamed(t *testing.T) {
 
 func TestNotesComeBackWhereThePromptIsAboutThem(t *testing.T) {
 	s := newStore(t)
-	save(t, s, "release-process", "how releases are tagged and published", "Tag with make release, never by hand; the pipeline publishes the binaries.")
+	save(t, s, "release-process", "how releases are tagged and published",
+		"Tag with make release, never by hand; the pipeline publishes the binaries.")
 	save(t, s, "test-database", "starting the database for tests", "Run make db before go test ./internal/store.")
 	save(t, s, "style", "how the user likes answers", "Short answers, no lists.")
 	never := func(Note) bool { return false }
@@ -147,7 +155,8 @@ func TestNotesComeBackWhereThePromptIsAboutThem(t *testing.T) {
 			t.Errorf("%q: %q, want %q", prompt, got, want)
 		}
 	}
-	if got := s.Recall("is the test database running?", func(n Note) bool { return n.Name == "test-database" }); len(got) != 0 {
+	if got := s.Recall("is the test database running?", func(n Note) bool { return n.Name == "test-database" }); len(
+		got) != 0 {
 		t.Errorf("given twice: %v", got)
 	}
 }
@@ -158,7 +167,8 @@ func TestWritersBesideEachOtherLoseNothing(t *testing.T) {
 	for i := range 20 {
 		other := Open(s.Dir())
 		go func() {
-			_, _, err := other.Save(Note{Name: fmt.Sprintf("n%d", i), Description: "d", Text: fmt.Sprintf("text%d word%d", i, i)})
+			_, _, err := other.Save(Note{Name: fmt.Sprintf("n%d", i), Description: "d", Text: fmt.Sprintf("text%d word%d", i,
+				i)})
 			done <- err
 		}()
 	}

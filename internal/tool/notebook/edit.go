@@ -24,8 +24,8 @@ type span struct {
 	cell       Cell
 }
 
-// Edit returns a notebook with one cell changed, and the index of that cell. The outputs of a changed code cell are removed:
-// they belong to its old source.
+// Edit returns a notebook with one cell changed, and the index of that cell. The outputs of a changed code cell are
+// removed: they belong to its old source.
 func Edit(data []byte, c Change) (out []byte, at int, err error) {
 	cells, open, err := spans(data)
 	if err != nil {

@@ -1,10 +1,10 @@
 // Package notebook reads and changes Jupyter notebooks (nbformat 3 has no cells at the top and is refused; 4 is read).
 //
-// The words: a cell has a type (code, markdown, raw), a source and, for code, outputs. Its id is the one in the file or,
-// where the file has none, cell-N by its index from 0.
+// The words: a cell has a type (code, markdown, raw), a source and, for code, outputs. Its id is the one in the file
+// or, where the file has none, cell-N by its index from 0.
 //
-// Promises: [Read] holds one cell at a time, so that a notebook of 100 MB of pictures costs the memory of its largest cell;
-// [Edit] changes the bytes of one cell and leaves all others as they are, byte for byte.
+// Promises: [Read] holds one cell at a time, so that a notebook of 100 MB of pictures costs the memory of its largest
+// cell; [Edit] changes the bytes of one cell and leaves all others as they are, byte for byte.
 package notebook
 
 import (

@@ -52,10 +52,14 @@ func TestACellIsReplacedAndTheRestStaysAsItIs(t *testing.T) {
 		t.Fatal(at, err)
 	}
 	i := strings.Index(example, "{\n   \"cell_type\": \"code\"")
-	if !strings.HasPrefix(string(out), example[:i]) || !strings.HasSuffix(string(out), example[strings.LastIndex(example, "\n ],"):]) {
+	if !strings.HasPrefix(string(out), example[:i]) || !strings.HasSuffix(string(out),
+		example[strings.LastIndex(example, "\n ],"):]) {
 		t.Errorf("bytes outside of the cell changed:\n%s", out)
 	}
-	for _, want := range []string{"\"source\": [\n    \"a < b\\n\",\n    \"c && d\"\n   ]", `"outputs": []`, `"execution_count": null`, `"id": "calc"`} {
+	for _, want := range []string{
+		"\"source\": [\n    \"a < b\\n\",\n    \"c && d\"\n   ]", `"outputs": []`,
+		`"execution_count": null`, `"id": "calc"`,
+	} {
 		if !strings.Contains(string(out), want) {
 			t.Errorf("%s is not in\n%s", want, out)
 		}
@@ -72,7 +76,10 @@ func TestCellsAreInsertedAndDeleted(t *testing.T) {
 		at     int
 	}{
 		{Change{Mode: "insert", Source: "first"}, "code:first|markdown:# <Title> & more\n|code:print(1)", 0},
-		{Change{Mode: "insert", Cell: "intro", Type: "markdown", Source: "x"}, "markdown:# <Title> & more\n|markdown:x|code:print(1)", 1},
+		{
+			Change{Mode: "insert", Cell: "intro", Type: "markdown", Source: "x"},
+			"markdown:# <Title> & more\n|markdown:x|code:print(1)", 1,
+		},
 		{Change{Mode: "insert", Cell: "calc", Source: "last"}, "markdown:# <Title> & more\n|code:print(1)|code:last", 2},
 		{Change{Mode: "delete", Cell: "intro"}, "code:print(1)", 0},
 		{Change{Mode: "delete", Cell: "cell-1"}, "markdown:# <Title> & more\n", 1},

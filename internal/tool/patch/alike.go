@@ -11,7 +11,8 @@ type Fold struct {
 	Line func(string) string
 }
 
-// Folds are the ways in which the lines of a model may differ from those of a file and still mean them, the smallest first.
+// Folds are the ways in which the lines of a model may differ from those of a file and still mean them, the smallest
+// first.
 var Folds = []Fold{
 	{"spaces at line ends", trimEnd},
 	{"indentation", strings.TrimSpace},
@@ -20,8 +21,8 @@ var Folds = []Fold{
 
 func trimEnd(s string) string { return strings.TrimRight(s, " \t\r") }
 
-// Plain maps typographic characters to the ASCII ones that they are taken for. Blanks of all kinds become spaces, those of no
-// width nothing.
+// Plain maps typographic characters to the ASCII ones that they are taken for. Blanks of all kinds become spaces, those
+// of no width nothing.
 func Plain(s string) string {
 	if isASCII(s) {
 		return s

@@ -12,7 +12,8 @@ type Edit struct {
 	New        string
 }
 
-// Result is the edits of all hunks, in order and apart, and notes for the model about places that were not found exactly.
+// Result is the edits of all hunks, in order and apart, and notes for the model about places that were not found
+// exactly.
 type Result struct {
 	Edits []Edit
 	Notes []string
@@ -20,8 +21,8 @@ type Result struct {
 	Vague bool
 }
 
-// Apply finds the places of hunks in a text with \n as its line ends. The error is for the model: the hunk without a place and
-// the nearest lines.
+// Apply finds the places of hunks in a text with \n as its line ends. The error is for the model: the hunk without a
+// place and the nearest lines.
 func Apply(text string, hunks []Hunk) (*Result, error) {
 	t := newText(text)
 	r := &Result{}
@@ -126,8 +127,8 @@ func (t *lines) place(h *Hunk, cursor int) (spot, *Hunk, error) {
 // mostDropped is how many outer lines of context may be missing at either end of a hunk, as many as patch(1) allows.
 const mostDropped = 2
 
-// inner finds a hunk by its inner lines, where only outer lines of its context are not those of the file. The others must be at one
-// place only, and among them a removed line that is not blank, or two of context.
+// inner finds a hunk by its inner lines, where only outer lines of its context are not those of the file. The others
+// must be at one place only, and among them a removed line that is not blank, or two of context.
 func (t *lines) inner(h *Hunk) (spot, *Hunk, bool) {
 	if t.count(h.old()) > 0 {
 		return spot{}, nil, false // the whole is there, at several places
@@ -217,7 +218,8 @@ func (t *lines) find(old []string, h *Hunk, from, cursor int, under bool) (spot,
 		}
 		s := spot{old: old, fold: fold}
 		after := from
-		if under && from > 0 && slices.Contains(all, from-1) && !slices.ContainsFunc(all, func(i int) bool { return i >= from }) {
+		if under && from > 0 && slices.Contains(all, from-1) && !slices.ContainsFunc(all,
+			func(i int) bool { return i >= from }) {
 			after = from - 1 // the anchor is the hunk's first line too
 		}
 		if after < cursor && slices.ContainsFunc(all, func(i int) bool { return i >= cursor }) {
@@ -236,7 +238,8 @@ func (t *lines) find(old []string, h *Hunk, from, cursor int, under bool) (spot,
 	return spot{}, false
 }
 
-// choose takes one of several places: the nearest to the line at, else the first from the line from on, else the only one.
+// choose takes one of several places: the nearest to the line at, else the first from the line from on, else the only
+// one.
 func choose(all []int, from, cursor, at int) (line, more int, ok bool) {
 	if at >= 0 {
 		best := all[0]
@@ -394,12 +397,16 @@ func (r *Result) note(t *lines, h *Hunk, s spot) {
 	}
 	switch {
 	case s.less:
-		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, the only place with its inner lines; the file does not have all of its context lines", h.Number, s.line+1))
+		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, the only place with its inner lines; the "+
+			"file does not have all of its context lines", h.Number, s.line+1))
 	case s.fold >= 0:
-		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, where the lines are alike except for %s", h.Number, s.line+1, Folds[s.fold].Name))
+		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, where the lines are alike except for %s",
+			h.Number, s.line+1, Folds[s.fold].Name))
 	case s.loose:
-		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, the only place with its lines, which is not below %q", h.Number, s.line+1, h.Anchors))
+		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, the only place with its lines, which is not "+
+			"below %q", h.Number, s.line+1, h.Anchors))
 	case s.more > 0:
-		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, one of %d places with its lines", h.Number, s.line+1, s.more+1))
+		r.Notes = append(r.Notes, fmt.Sprintf("hunk %d was taken at line %d, one of %d places with its lines", h.Number,
+			s.line+1, s.more+1))
 	}
 }

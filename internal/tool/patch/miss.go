@@ -11,15 +11,18 @@ const shownLines = 8
 // miss says that a hunk has no place, and shows the nearest lines.
 func (t *lines) miss(h *Hunk, under bool) error {
 	if len(h.Anchors) > 0 && !under && len(h.old()) == 0 {
-		return fmt.Errorf("hunk %d: no line is %q. Give lines of the file as context instead", h.Number, h.Anchors[len(h.Anchors)-1])
+		return fmt.Errorf("hunk %d: no line is %q. Give lines of the file as context instead", h.Number,
+			h.Anchors[len(h.Anchors)-1])
 	}
 	old := h.old()
 	head := fmt.Sprintf("the lines of hunk %d are not in the file:\n%s", h.Number, quoted(old))
 	if n := t.count(old); n > 1 {
-		return fmt.Errorf("%sLines alike but for white space are at %d places, so it is not clear which is meant. Copy the lines exactly, with more of those around them", head, n)
+		return fmt.Errorf("%sLines alike but for white space are at %d places, so it is not clear which is meant. Copy "+
+			"the lines exactly, with more of those around them", head, n)
 	}
 	if at := t.nearest(old); at >= 0 {
-		return fmt.Errorf("%sThe nearest lines, from line %d on, are:\n%sCopy the context and the removed lines exactly as the file has them, or Read the file again",
+		return fmt.Errorf("%sThe nearest lines, from line %d on, are:\n%sCopy the context and the removed lines exactly "+
+			"as the file has them, or Read the file again",
 			head, at+1, quoted(t.list[at:min(len(t.list), at+max(len(old), 3))]))
 	}
 	return fmt.Errorf("%sRead the file again, and make the patch from its lines", head)

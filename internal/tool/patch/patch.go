@@ -6,9 +6,9 @@
 // The words: a hunk is one place of a file with its old lines (context and removed ones) and its new lines (context and
 // added ones); an anchor is a line that a hunk lies below, from behind "@@".
 //
-// The promises: context lines keep the bytes that the text has, whatever the patch writes there; lines that are not exactly
-// those of the patch are taken only where they differ in white space or in punctuation of another alphabet, and where that place is the
-// only one; nothing is changed unless every hunk has its place.
+// The promises: context lines keep the bytes that the text has, whatever the patch writes there; lines that are not
+// exactly those of the patch are taken only where they differ in white space or in punctuation of another alphabet, and
+// where that place is the only one; nothing is changed unless every hunk has its place.
 package patch
 
 import (
@@ -86,7 +86,8 @@ func errorAt(line int, format string, args ...any) error {
 	return &Error{Line: line, Text: fmt.Sprintf(format, args...)}
 }
 
-// Parse reads a patch in either form. What models write around it is passed over: a fence, a here-document, text before and after.
+// Parse reads a patch in either form. What models write around it is passed over: a fence, a here-document, text before
+// and after.
 func Parse(text string) ([]File, error) {
 	text = strings.ReplaceAll(text, "\r\n", "\n")
 	lines := strings.Split(text, "\n")
@@ -95,7 +96,8 @@ func Parse(text string) ([]File, error) {
 		return nil, err
 	}
 	if len(files) == 0 {
-		return nil, &Error{Text: "the patch changes no file: put \"*** Add File: \", \"*** Update File: \" or \"*** Delete File: \" sections between its first and last line"}
+		return nil, &Error{Text: "the patch changes no file: put \"*** Add File: \", \"*** Update File: \" or \"*** " +
+			"Delete File: \" sections between its first and last line"}
 	}
 	return files, nil
 }
@@ -109,10 +111,12 @@ func parse(lines []string) ([]File, error) {
 			return parseUnified(lines, i)
 		}
 	}
-	return nil, &Error{Text: `it is no patch: begin it with "*** Begin Patch", or give a unified diff with "--- a/file" and "+++ b/file"`}
+	return nil,
+		&Error{Text: `it is no patch: begin it with "*** Begin Patch", or give a unified diff with "--- a/file" and "+++ b/file"`}
 }
 
-// Paths are the paths that a patch names, in its order. It reads as much as Parse does, and of a patch that cannot be read the headers.
+// Paths are the paths that a patch names, in its order. It reads as much as Parse does, and of a patch that cannot be
+// read the headers.
 func Paths(text string) []string {
 	files, err := Parse(text)
 	if err != nil {

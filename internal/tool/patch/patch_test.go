@@ -36,7 +36,10 @@ func applied(text, p string) (string, error) {
 
 // someLines draws a text with many lines that are alike.
 func someLines(t *rapid.T, name string) string {
-	list := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "", "  x", "\tx", "-- y", "++ z", "@@ q", "}", "diff --git", "*** End", "“q”"}), 0, 14).Draw(t, name)
+	list := rapid.SliceOfN(rapid.SampledFrom([]string{
+		"a", "b", "", "  x", "\tx", "-- y", "++ z", "@@ q", "}",
+		"diff --git", "*** End", "“q”",
+	}), 0, 14).Draw(t, name)
 	s := strings.Join(list, "\n")
 	if s != "" && rapid.Bool().Draw(t, name+" ends") {
 		s += "\n"
@@ -76,7 +79,8 @@ func TestADiffAppliesToATextThatGrewAboveIt(t *testing.T) {
 	})
 }
 
-// TestSectionsOfUniqueLinesApply: the same change in the form with sections, its context with any of the tolerated differences.
+// TestSectionsOfUniqueLinesApply: the same change in the form with sections, its context with any of the tolerated
+// differences.
 func TestSectionsOfUniqueLinesApply(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		n := rapid.IntRange(1, 30).Draw(t, "lines")
@@ -115,8 +119,8 @@ func TestSectionsOfUniqueLinesApply(t *testing.T) {
 	})
 }
 
-// FuzzApply: no patch makes it panic; edits are in order, apart, in the text and on whole lines, and what they remove is alike to lines that
-// the patch removes.
+// FuzzApply: no patch makes it panic; edits are in order, apart, in the text and on whole lines, and what they remove
+// is alike to lines that the patch removes.
 func FuzzApply(f *testing.F) {
 	f.Add("*** Begin Patch\n*** Update File: f\n@@ x\n a\n-b\n+c\n*** End of File\n*** End Patch", "x\na\nb")
 	f.Add("--- a/f\n+++ b/f\n@@ -1,2 +1,2 @@\n a\n-b\n\\ No newline at end of file\n+c\n", "a\nb")
@@ -147,7 +151,8 @@ func FuzzApply(f *testing.F) {
 				if e.Start < at || e.End < e.Start || e.End > len(text) {
 					t.Fatalf("%+v of %d bytes", r.Edits, len(text))
 				}
-				if whole := func(i int) bool { return i == 0 || i == len(text) || text[i-1] == '\n' }; !whole(e.Start) || !whole(e.End) {
+				if whole := func(i int) bool { return i == 0 || i == len(text) || text[i-1] == '\n' }; !whole(e.Start) ||
+					!whole(e.End) {
 					t.Fatalf("%+v cuts a line of %q", e, text)
 				}
 				for line := range strings.Lines(text[e.Start:e.End]) {

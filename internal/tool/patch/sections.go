@@ -49,7 +49,10 @@ func parseSections(lines []string, at int) ([]File, error) {
 		case len(p.files) > 0 && !strings.HasPrefix(line, "***"):
 			return p.files, nil // the end of a here-document, or text after the patch
 		default:
-			return nil, errorAt(p.at+1, `%q is no header. The headers are "*** Add File: path", "*** Update File: path" and "*** Delete File: path"`, excerpt(line))
+			return nil,
+				errorAt(p.at+1,
+					`%q is no header. The headers are "*** Add File: path", "*** Update File: path" and "*** Delete File: path"`,
+					excerpt(line))
 		}
 	}
 	return p.files, nil
@@ -106,7 +109,8 @@ func (p *sections) section(head, path string) error {
 // over reports whether a line ends a section.
 func over(line string) bool {
 	trimmed := strings.TrimSpace(line)
-	return trimmed == end || trimmed == begin || header(trimmed) != "" || strings.HasPrefix(line, "*** ") && !strings.EqualFold(trimmed, endOfFile)
+	return trimmed == end || trimmed == begin || header(trimmed) != "" || strings.HasPrefix(line, "*** ") &&
+		!strings.EqualFold(trimmed, endOfFile)
 }
 
 // move reads the new path of the file, if it is next.
@@ -213,7 +217,9 @@ func (p *sections) hunks() ([]Hunk, error) {
 	h.trim()
 	flush()
 	if len(h.Anchors) > 0 {
-		return nil, errorAt(first, "the hunk below %q has no lines: give those to change, each with ' ', '-' or '+' before it", h.Anchors[len(h.Anchors)-1])
+		return nil,
+			errorAt(first, "the hunk below %q has no lines: give those to change, each with ' ', '-' or '+' before it",
+				h.Anchors[len(h.Anchors)-1])
 	}
 	for i := range out {
 		out[i].trim()

@@ -142,7 +142,10 @@ func (p *unified) extended() (extended, error) {
 	yes, no := true, false
 	for p.at++; p.at < len(p.lines) && !startsDiff(p.lines, p.at) && !strings.HasPrefix(p.lines[p.at], "@@"); p.at++ {
 		word, rest := p.lines[p.at], ""
-		for _, h := range []string{"rename from ", "rename to ", "copy from ", "copy to ", "new file mode ", "deleted file mode ", "new mode "} {
+		for _, h := range []string{
+			"rename from ", "rename to ", "copy from ", "copy to ", "new file mode ",
+			"deleted file mode ", "new mode ",
+		} {
 			if r, ok := strings.CutPrefix(word, h); ok {
 				word, rest = h, strings.TrimSpace(r)
 			}
@@ -229,7 +232,8 @@ func (f *File) added() (string, error) {
 			case l.Bare:
 				b.WriteByte('\n')
 			case l.Kind != '+':
-				return "", errorAt(f.Line, "%s is a new file, so each of its lines begins with +, and %q does not", f.Path, excerpt(l.Text))
+				return "", errorAt(f.Line, "%s is a new file, so each of its lines begins with +, and %q does not", f.Path,
+					excerpt(l.Text))
 			default:
 				b.WriteString(l.Text)
 				if !l.Cut {
@@ -289,7 +293,8 @@ func (p *unified) body(h *Hunk, s span, counted bool) {
 	}
 }
 
-// strange reports whether no line with a mark follows before the next hunk or file: then this one is text after the diff.
+// strange reports whether no line with a mark follows before the next hunk or file: then this one is text after the
+// diff.
 func (p *unified) strange() bool {
 	for i := p.at; i < len(p.lines) && !strings.HasPrefix(p.lines[i], "@@") && !startsDiff(p.lines, i); i++ {
 		if l := p.lines[i]; l != "" && strings.ContainsRune("+-", rune(l[0])) {
@@ -339,7 +344,8 @@ func (p *unified) count(s span) (n int, ok bool) {
 	}
 	if at < len(p.lines) {
 		next := p.lines[at]
-		if next != "" && next != "-- " && !strings.HasPrefix(next, "@@") && !startsDiff(p.lines, at) && strings.ContainsRune(" +-", rune(next[0])) {
+		if next != "" && next != "-- " && !strings.HasPrefix(next, "@@") && !startsDiff(p.lines, at) && strings.ContainsRune(
+			" +-", rune(next[0])) {
 			return 0, false
 		}
 	}

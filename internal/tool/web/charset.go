@@ -13,12 +13,14 @@ import (
 // metaMax is how far into a page its charset is looked for, as browsers do.
 const metaMax = 1024
 
-// inUTF8 returns a text in UTF-8, by the charset of its Content-Type, else by that of a page's meta element. What is UTF-8 already, has a
-// byte order mark or names no known charset stays as it is.
+// inUTF8 returns a text in UTF-8, by the charset of its Content-Type, else by that of a page's meta element. What is
+// UTF-8 already, has a byte order mark or names no known charset stays as it is.
 func inUTF8(body []byte, contentType string) []byte {
 	kind, params, _ := mime.ParseMediaType(contentType)
-	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml") || strings.HasSuffix(kind, "json")
-	if !text || utf8.Valid(body) && !bytes.Contains(body, []byte{0x1b}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) || bytes.HasPrefix(body, []byte{0xff, 0xfe}) {
+	text := kind == "" || strings.HasPrefix(kind, "text/") || strings.HasSuffix(kind, "xml") || strings.HasSuffix(kind,
+		"json")
+	if !text || utf8.Valid(body) && !bytes.Contains(body, []byte{0x1b}) || bytes.HasPrefix(body, []byte{0xfe, 0xff}) ||
+		bytes.HasPrefix(body, []byte{0xff, 0xfe}) {
 		return body // with an escape it may be ISO-2022-JP
 	}
 	name := params["charset"]
@@ -39,7 +41,8 @@ func inUTF8(body []byte, contentType string) []byte {
 	return out
 }
 
-// metaCharset is the charset that a page names in its first bytes: <meta charset=...>, or in a content of "text/html; charset=...".
+// metaCharset is the charset that a page names in its first bytes: <meta charset=...>, or in a content of "text/html;
+// charset=...".
 func metaCharset(body []byte) string {
 	head := strings.ToLower(string(body[:min(len(body), metaMax)]))
 	for {

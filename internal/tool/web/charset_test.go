@@ -18,8 +18,14 @@ func TestPagesAreReadInTheCharsetThatTheyName(t *testing.T) {
 		{"the header", "text/html; charset=Shift_JIS", "", "日本語のページ", japanese.ShiftJIS},
 		{"the header in quotes", `text/html; charset="windows-1251"`, "", "Привет", charmap.Windows1251},
 		{"a meta element", "text/html", `<!doctype html><meta name=x><META CHARSET="gbk">`, "中文网页", simplifiedchinese.GBK},
-		{"a content", "text/html", `<meta http-equiv="Content-Type" content="text/html; charset=euc-jp">`, "日本語", japanese.EUCJP},
-		{"the header before the meta element", "text/html; charset=windows-1252", `<meta charset="gbk">`, "Straße", charmap.Windows1252},
+		{
+			"a content", "text/html", `<meta http-equiv="Content-Type" content="text/html; charset=euc-jp">`, "日本語",
+			japanese.EUCJP,
+		},
+		{
+			"the header before the meta element", "text/html; charset=windows-1252", `<meta charset="gbk">`, "Straße",
+			charmap.Windows1252,
+		},
 		{"only seven bits", "text/html; charset=iso-2022-jp", "", "日本語", japanese.ISO2022JP},
 		{"a plain text", "text/plain; charset=koi8-r", "", "Привет", charmap.KOI8R},
 	} {

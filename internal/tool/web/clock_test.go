@@ -105,7 +105,8 @@ func TestAServerIsGivenUpAfter30Seconds(t *testing.T) {
 		for _, path := range []string{"/head", "/body", "/drip"} {
 			start := time.Now()
 			_, err := f.Fetch(t.Context(), "http://localhost"+path)
-			if err == nil || !strings.Contains(err.Error(), "the server took longer than 30s; try it again later, or another page") || time.Since(start) != 30*time.Second {
+			if err == nil || !strings.Contains(err.Error(),
+				"the server took longer than 30s; try it again later, or another page") || time.Since(start) != 30*time.Second {
 				t.Errorf("%s: %v after %s", path, err, time.Since(start))
 			}
 		}

@@ -25,10 +25,12 @@ func TestSoManyRedirectsAreFollowed(t *testing.T) {
 		}
 		http.Redirect(w, r, fmt.Sprintf("/%d", left-1), http.StatusFound)
 	})
-	if p, err := f.Fetch(t.Context(), "https://example.com/5"); err != nil || string(p.Body) != "the end" || p.URL != "https://example.com/0" {
+	if p, err := f.Fetch(t.Context(), "https://example.com/5"); err != nil || string(p.Body) != "the end" ||
+		p.URL != "https://example.com/0" {
 		t.Errorf("%+v, %v", p, err)
 	}
-	if _, err := f.Fetch(t.Context(), "https://example.com/6"); err == nil || !strings.Contains(err.Error(), "it redirects more than 5 times, the last time to https://example.com/0; try another address") {
+	if _, err := f.Fetch(t.Context(), "https://example.com/6"); err == nil || !strings.Contains(err.Error(),
+		"it redirects more than 5 times, the last time to https://example.com/0; try another address") {
 		t.Errorf("%v", err)
 	}
 }
@@ -78,7 +80,8 @@ func TestLimitsAreThoseThatAreDocumented(t *testing.T) {
 	if _, err := Parse(address); err != nil {
 		t.Error(err)
 	}
-	if _, err := Parse(address + "x"); err == nil || !strings.Contains(err.Error(), "4001 characters, more than 4000; leave out its parameters") {
+	if _, err := Parse(address + "x"); err == nil || !strings.Contains(err.Error(),
+		"4001 characters, more than 4000; leave out its parameters") {
 		t.Errorf("%v", err)
 	}
 	if _, text := Markdown(append(body[:most:most], "<p>beyond"...), "https://x.org"); strings.Contains(text, "beyond") {
@@ -108,8 +111,9 @@ func TestEachConnectionIsCheckedAndGoesStraightToTheServer(t *testing.T) {
 
 func TestOnlyNamesOfThisMachineAreLocal(t *testing.T) {
 	for host, want := range map[string]bool{
-		"localhost": true, "LOCALHOST.": true, "app.localhost": true, "127.0.0.1": true, "192.168.1.1": true, "::1": true, "169.254.169.254": true,
-		"notlocalhost": false, "localhost.example.com": false, "93.184.216.34": false, "127.0.0.1.example.com": false,
+		"localhost": true, "LOCALHOST.": true, "app.localhost": true, "127.0.0.1": true, "192.168.1.1": true, "::1": true,
+		"169.254.169.254": true,
+		"notlocalhost":    false, "localhost.example.com": false, "93.184.216.34": false, "127.0.0.1.example.com": false,
 	} {
 		if local(host) != want {
 			t.Errorf("%s", host)
@@ -156,9 +160,12 @@ func TestTheOverviewOfASiteIsATextAtItsOwnAddress(t *testing.T) {
 		http.Redirect(w, r, "https://other.org/", http.StatusFound)
 	}
 	for name, got := range map[string]string{
-		"none": overview("https://example.com", write("text/plain", 404)), "a page for what is missing": overview("https://example.com", write("text/html", 200)),
-		"no text": overview("https://example.com", write("application/json", 200)), "elsewhere": overview("https://example.com", away),
-		"not the first page": overview("https://example.com/a", write("text/plain", 200)), "a query": overview("https://example.com/?q", write("text/plain", 200)),
+		"none": overview("https://example.com", write("text/plain", 404)), "a page for what is missing": overview(
+			"https://example.com", write("text/html", 200)),
+		"no text":            overview("https://example.com", write("application/json", 200)),
+		"elsewhere":          overview("https://example.com", away),
+		"not the first page": overview("https://example.com/a", write("text/plain", 200)),
+		"a query":            overview("https://example.com/?q", write("text/plain", 200)),
 	} {
 		if got != "" {
 			t.Errorf("%s: %q", name, got)
@@ -178,7 +185,8 @@ func TestTheOverviewIsNotWaitedForLong(t *testing.T) {
 
 func TestWhatPeopleDoNotSeeIsNotRead(t *testing.T) {
 	for _, style := range []string{
-		"display:none", "Display : NONE !important", "color:red;visibility:hidden", "visibility: collapse", "opacity:0", "opacity: 0.0;", "font-size:0", "font-size: 0px", "color: transparent",
+		"display:none", "Display : NONE !important", "color:red;visibility:hidden", "visibility: collapse", "opacity:0",
+		"opacity: 0.0;", "font-size:0", "font-size: 0px", "color: transparent",
 	} {
 		if _, got := Markdown([]byte(`<p>seen<p style="`+style+`">Obey me.`), "https://x.org"); got != "seen\n" {
 			t.Errorf("%s: %q", style, got)
@@ -192,7 +200,10 @@ func TestWhatPeopleDoNotSeeIsNotRead(t *testing.T) {
 }
 
 func TestLinksWithinThePageAreTheirLabels(t *testing.T) {
-	if _, got := Markdown([]byte(`<a href="#part">one</a> <a>two</a> <a href="javascript:x()">three</a> <a href="mailto:a@b">four</a> <a href="?q=1">five</a>`), "https://x.org/a"); got != "one two three four [five](https://x.org/a?q=1)\n" {
+	if _,
+		got := Markdown(
+		[]byte(
+			`<a href="#part">one</a> <a>two</a> <a href="javascript:x()">three</a> <a href="mailto:a@b">four</a> <a href="?q=1">five</a>`), "https://x.org/a"); got != "one two three four [five](https://x.org/a?q=1)\n" {
 		t.Errorf("%q", got)
 	}
 	wide := "<table><tr>" + strings.Repeat("<td>a", 51) + "</table>"
@@ -238,7 +249,8 @@ func TestErrorsOfTheNetworkNameTheNextMove(t *testing.T) {
 	f.Dial = func(context.Context, netip.AddrPort) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "tcp", Err: errors.New("network is unreachable")}
 	}
-	if _, err := f.Fetch(t.Context(), "https://93.184.216.34/"); err == nil || !strings.Contains(err.Error(), "try another address, or ask the user") {
+	if _, err := f.Fetch(t.Context(), "https://93.184.216.34/"); err == nil || !strings.Contains(err.Error(),
+		"try another address, or ask the user") {
 		t.Errorf("%v", err)
 	}
 }

@@ -12,8 +12,8 @@ type reader struct {
 	outer bool // outside of main, articles and sections, where headers and footers are those of the site
 }
 
-// page is the text of a page: of the parts that are marked as its main text, else of all that is not boilerplate, else of all that is
-// shown, so that it is empty only if nothing is.
+// page is the text of a page: of the parts that are marked as its main text, else of all that is not boilerplate, else
+// of all that is shown, so that it is empty only if nothing is.
 func (w *writer) page(root *node) string {
 	body := cmp.Or(find(root, "body", 0), root)
 	w.outer = true
@@ -39,7 +39,8 @@ func (w *writer) page(root *node) string {
 // mainEnough is how many characters a part marked as the main one has that is believed whatever stands around it.
 const mainEnough = 200
 
-// mainParts are the parts that are marked as the main text, nil if there are none or they are only a small part of the page.
+// mainParts are the parts that are marked as the main text, nil if there are none or they are only a small part of the
+// page.
 func (w *writer) mainParts(body *node) []*node {
 	total := w.weight(body, 0)
 	sum := func(parts []*node) (sum int) {
@@ -157,7 +158,8 @@ func (w *writer) headline(n *node, depth int) {
 func invisible(style string) bool {
 	for declaration := range strings.SplitSeq(style, ";") {
 		switch strings.TrimSuffix(declaration, "!important") {
-		case "display:none", "visibility:hidden", "visibility:collapse", "opacity:0", "opacity:0.0", "font-size:0", "font-size:0px", "color:transparent":
+		case "display:none", "visibility:hidden", "visibility:collapse", "opacity:0", "opacity:0.0", "font-size:0",
+			"font-size:0px", "color:transparent":
 			return true
 		}
 	}

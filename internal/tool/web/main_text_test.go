@@ -11,12 +11,15 @@ var long = strings.TrimSpace(strings.Repeat("Many words of a text. ", 15))
 func TestTheMainTextIsChosenAsAReaderWould(t *testing.T) {
 	const around = "<header>Site<nav>Menu</nav></header>"
 	for name, c := range map[string]struct{ page, want string }{
-		"main":                   {around + "<div><main><h1>A</h1>" + long + "</main></div><aside>Ads</aside><footer>Legal</footer>", "# A\n\n" + long},
-		"a short main":           {around + "<main>Moved.</main><footer>Legal</footer>", "Moved."},
-		"role=main":              {around + `<div role="main"><h1>A</h1>` + long + "</div><p>Related</p>", "# A\n\n" + long},
-		"an article":             {around + "<article><header><h1>A</h1></header>" + long + "<aside>note</aside></article><p>Related</p>", "# A\n\n" + long + "\n\nnote"},
-		"a main of some length":  {"<main>" + long + "</main><div>" + strings.Repeat("Related. ", 100) + "</div>", long},
-		"several articles":       {around + "<article>First " + long + "</article><p>ad</p><div><article>Second " + long + "</article></div>", "First " + long + "\n\nSecond " + long},
+		"main": {around + "<div><main><h1>A</h1>" + long +
+			"</main></div><aside>Ads</aside><footer>Legal</footer>", "# A\n\n" + long},
+		"a short main": {around + "<main>Moved.</main><footer>Legal</footer>", "Moved."},
+		"role=main":    {around + `<div role="main"><h1>A</h1>` + long + "</div><p>Related</p>", "# A\n\n" + long},
+		"an article": {around + "<article><header><h1>A</h1></header>" + long +
+			"<aside>note</aside></article><p>Related</p>", "# A\n\n" + long + "\n\nnote"},
+		"a main of some length": {"<main>" + long + "</main><div>" + strings.Repeat("Related. ", 100) + "</div>", long},
+		"several articles": {around + "<article>First " + long + "</article><p>ad</p><div><article>Second " + long +
+			"</article></div>", "First " + long + "\n\nSecond " + long},
 		"articles in an article": {"<article>" + long + "<article>comment</article></article>", long + "\n\ncomment"},
 		"a teaser beside the text": {
 			"<div>" + strings.Repeat(long+" ", 5) + "</div><article>teaser</article>",
@@ -28,7 +31,10 @@ func TestTheMainTextIsChosenAsAReaderWould(t *testing.T) {
 		"no mark":                {around + "<div>text</div><aside>Ads</aside><footer>Legal</footer>", "text"},
 		"roles":                  {`<div role="banner">no</div><div role="navigation">no</div><div role="search">no</div><p>text<div role="complementary">no</div><div role="contentinfo">no</div>`, "text"},
 		"the headline above":     {"<header>Site <h1>The headline</h1></header><p>text", "# The headline\n\ntext"},
-		"parts of a section":     {"<section><header>Head</header>text<aside>note</aside><footer>foot</footer></section>", "Head\n\ntext\n\nnote\n\nfoot"},
+		"parts of a section": {
+			"<section><header>Head</header>text<aside>note</aside><footer>foot</footer></section>",
+			"Head\n\ntext\n\nnote\n\nfoot",
+		},
 		"a mark that is far too small": {
 			"<main>tiny</main><div>" + long + "</div>", "tiny\n\n" + long,
 		},

@@ -9,8 +9,9 @@ import (
 // depthMax is how deep elements are followed.
 const depthMax = 300
 
-// Markdown turns HTML into Markdown: the main text of the page as a reader would choose it, without scripts, navigation and what is
-// hidden from people. It is empty only if the page shows no text. base is the page's address, for its links.
+// Markdown turns HTML into Markdown: the main text of the page as a reader would choose it, without scripts, navigation
+// and what is hidden from people. It is empty only if the page shows no text. base is the page's address, for its
+// links.
 func Markdown(body []byte, base string) (title, text string) {
 	return markdown(parseTree(body[:min(len(body), BodyMax)]), base)
 }
@@ -29,10 +30,11 @@ func markdown(root *node, base string) (title, text string) {
 }
 
 // unread stands for what was not looked at.
-const unread = "[The page is too tangled to be read whole: more may be missing than was cut. Fetch its parts from other addresses, or use Bash (curl) on it]"
+const unread = "[The page is too tangled to be read whole: more may be missing than was cut. Fetch its parts from " +
+	"other addresses, or use Bash (curl) on it]"
 
-// workMax is how many nodes and words of a page are looked at. Some are looked at several times, and a hostile page could make that
-// its square.
+// workMax is how many nodes and words of a page are looked at. Some are looked at several times, and a hostile page
+// could make that its square.
 const workMax = 60_000_000
 
 // shallow are the children of a node that is not too deep, as long as there is work left for the page.
@@ -226,7 +228,8 @@ func (w *writer) node(n *node, depth int) {
 		w.outer = false
 		w.paragraph(n, depth)
 		w.outer = outer
-	case "p", "div", "header", "footer", "aside", "dl", "figure", "details", "summary", "figcaption", "form", "fieldset", "dialog", "caption":
+	case "p", "div", "header", "footer", "aside", "dl", "figure", "details", "summary", "figcaption", "form", "fieldset",
+		"dialog", "caption":
 		w.paragraph(n, depth)
 	case "li":
 		w.marked(n, depth, "- ")
@@ -253,7 +256,8 @@ func (w *writer) rule() {
 	}
 }
 
-// heading writes a heading in one line. One that is only a button, as in lists of questions that unfold, is that button's text.
+// heading writes a heading in one line. One that is only a button, as in lists of questions that unfold, is that
+// button's text.
 func (w *writer) heading(n *node, depth int) {
 	if w.inline {
 		w.paragraph(n, depth)
@@ -311,7 +315,8 @@ func (w *writer) link(n *node, depth int) {
 	if err == nil && w.base != nil {
 		u = w.base.ResolveReference(u)
 	}
-	if to == "" || strings.HasPrefix(to, "#") || err != nil || u.Scheme != "http" && u.Scheme != "https" || strings.TrimSpace(w.plain(n, depth)) == "" {
+	if to == "" || strings.HasPrefix(to, "#") || err != nil || u.Scheme != "http" && u.Scheme != "https" ||
+		strings.TrimSpace(w.plain(n, depth)) == "" {
 		w.children(n, depth)
 		return
 	}

@@ -95,7 +95,8 @@ func (t *tree) addText(s string) {
 // add puts a node where the next one belongs. Between the cells of a table that is before the table.
 func (t *tree) add(n *node) {
 	last := t.top()
-	t.early = t.early || (frame(last.name) || last.name == "#root") && last.name != "body" && !frame(n.name) && !ofHead(n.name)
+	t.early = t.early || (frame(last.name) || last.name == "#root") && last.name != "body" && !frame(n.name) &&
+		!ofHead(n.name)
 	if !inTable(last.name) || cellular(n.name) {
 		last.children = append(last.children, n)
 		return
@@ -106,7 +107,8 @@ func (t *tree) add(n *node) {
 		}
 		above := t.open[i-1]
 		at := len(above.children)
-		for back := 1; back <= min(8, len(above.children)); back++ { // the table is the last or close to it, or elsewhere if it was moved itself
+		// the table is the last or close to it, or elsewhere if it was moved itself
+		for back := 1; back <= min(8, len(above.children)); back++ {
 			if above.children[len(above.children)-back] == t.open[i] {
 				at = len(above.children) - back
 			}
@@ -128,7 +130,8 @@ func inTable(name string) bool {
 // cellular reports elements that may stand between the cells of a table.
 func cellular(name string) bool {
 	switch name {
-	case "tbody", "thead", "tfoot", "tr", "td", "th", "caption", "colgroup", "col", "script", "style", "template", "form", "input":
+	case "tbody", "thead", "tfoot", "tr", "td", "th", "caption", "colgroup", "col", "script", "style", "template", "form",
+		"input":
 		return true
 	}
 	return false
@@ -199,8 +202,10 @@ func heading(name string) bool {
 
 func endsParagraph(name string) bool {
 	switch name {
-	case "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "div", "dl", "dt", "fieldset", "figcaption", "figure",
-		"footer", "form", "header", "hgroup", "hr", "li", "main", "menu", "nav", "ol", "p", "pre", "section", "summary", "table", "ul":
+	case "address", "article", "aside", "blockquote", "center", "dd", "details", "dialog", "div", "dl", "dt", "fieldset",
+		"figcaption", "figure",
+		"footer", "form", "header", "hgroup", "hr", "li", "main", "menu", "nav", "ol", "p", "pre", "section", "summary",
+		"table", "ul":
 		return true
 	}
 	return heading(name)

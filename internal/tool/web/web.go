@@ -1,7 +1,7 @@
 // Package web fetches pages for a model.
 //
-// The words: an address is the URL that a call names; a [Page] is what its server answered; a redirect to another host is
-// not followed but returned, because permission was given for one host.
+// The words: an address is the URL that a call names; a [Page] is what its server answered; a redirect to another host
+// is not followed but returned, because permission was given for one host.
 //
 // Promises:
 //
@@ -58,8 +58,8 @@ type Page struct {
 // overviewTime is how long a site may take to answer whether it has an overview.
 const overviewTime = 3 * time.Second
 
-// Overview is the address of the overview for models (llms.txt) of the site whose first page p is; empty where there is none. It is looked
-// for on the host that was asked, under the rules of Fetch, and kept for a while like a page.
+// Overview is the address of the overview for models (llms.txt) of the site whose first page p is; empty where there is
+// none. It is looked for on the host that was asked, under the rules of Fetch, and kept for a while like a page.
 func (f *Fetcher) Overview(ctx context.Context, p *Page) string {
 	u, err := url.Parse(p.URL)
 	if err != nil || u.Path != "" && u.Path != "/" || u.RawQuery != "" {
@@ -69,7 +69,8 @@ func (f *Fetcher) Overview(ctx context.Context, p *Page) string {
 	defer cancel()
 	at := u.JoinPath("/llms.txt").String()
 	there, err := f.Fetch(ctx, at)
-	if err != nil || there.Status != http.StatusOK || there.Redirect != "" || !strings.HasPrefix(there.Type, "text/") || there.Type == "text/html" {
+	if err != nil || there.Status != http.StatusOK || there.Redirect != "" || !strings.HasPrefix(there.Type, "text/") ||
+		there.Type == "text/html" {
 		return ""
 	}
 	return at // and not where the site sent us: that text is the site's
@@ -92,7 +93,8 @@ type Fetcher struct {
 }
 
 // ErrPrivate is returned for names that lead to this machine or its networks.
-var ErrPrivate = errors.New("it leads to an address of this machine, its network or its cloud, which is refused; a server of this machine is reached as localhost or by its number")
+var ErrPrivate = errors.New("it leads to an address of this machine, its network or its cloud, which is refused; a " +
+	"server of this machine is reached as localhost or by its number")
 
 // Parse checks an address, and upgrades http to https.
 func Parse(address string) (*url.URL, error) {
@@ -147,7 +149,8 @@ func (f *Fetcher) Fetch(ctx context.Context, address string) (*Page, error) {
 		return &p, nil
 	}
 	limit := cmp.Or(f.Limit, timeMax)
-	ctx, cancel := context.WithTimeoutCause(ctx, limit, fmt.Errorf("the server took longer than %s; try it again later, or another page", limit))
+	ctx, cancel := context.WithTimeoutCause(ctx, limit,
+		fmt.Errorf("the server took longer than %s; try it again later, or another page", limit))
 	defer cancel()
 	p, err := f.follow(ctx, u)
 	if err != nil {
@@ -188,8 +191,9 @@ func advice(err error) string {
 
 func (f *Fetcher) init() {
 	t := &http.Transport{
-		DialContext: f.dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second, MaxResponseHeaderBytes: 256 << 10,
-		DisableKeepAlives: true, // a connection is checked for the host that it was made for
+		DialContext: f.dial, ForceAttemptHTTP2: true, TLSHandshakeTimeout: 10 * time.Second,
+		MaxResponseHeaderBytes: 256 << 10,
+		DisableKeepAlives:      true, // a connection is checked for the host that it was made for
 	}
 	if f.Transport != nil {
 		f.Transport(t)
@@ -209,7 +213,8 @@ func (f *Fetcher) follow(ctx context.Context, u *url.URL) (*Page, error) {
 		}
 		u = next
 	}
-	return nil, fmt.Errorf("it redirects more than %d times, the last time to %s; try another address", hopsMax, u.Redacted())
+	return nil, fmt.Errorf("it redirects more than %d times, the last time to %s; try another address", hopsMax,
+		u.Redacted())
 }
 
 // sameHost compares hosts and ports, taking www. as nothing. From https it does not go back to http.

@@ -32,7 +32,8 @@ func site(t *testing.T, handler http.HandlerFunc) *Fetcher {
 			}
 			return new(net.Dialer).DialContext(ctx, "tcp", srv.Listener.Addr().String())
 		},
-		Transport: func(tr *http.Transport) { tr.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} }, // the test's own certificate
+		// the test's own certificate
+		Transport: func(tr *http.Transport) { tr.TLSClientConfig = &tls.Config{InsecureSkipVerify: true} },
 	}
 }
 
@@ -47,7 +48,8 @@ func TestHTTPIsUpgradedAndPagesAreKept(t *testing.T) {
 	})
 	for i, address := range []string{"http://example.com/a", "https://example.com/a#part", "example.com/a"} {
 		p, err := f.Fetch(t.Context(), address)
-		if err != nil || string(p.Body) != "hello from example.com" || p.URL != "https://example.com/a" || p.Cached != (i > 0) {
+		if err != nil || string(p.Body) != "hello from example.com" || p.URL != "https://example.com/a" ||
+			p.Cached != (i > 0) {
 			t.Fatalf("%s: %+v, %v", address, p, err)
 		}
 	}
@@ -70,7 +72,8 @@ func TestAKeptPageIsFetchedAgainWhenItsTimeIsOver(t *testing.T) {
 		w.WriteHeader(http.StatusBadGateway)
 	})
 	for range 2 {
-		if p, err := failing.Fetch(t.Context(), "https://example.com/"); err != nil || p.Cached || p.Status != http.StatusBadGateway {
+		if p, err := failing.Fetch(t.Context(), "https://example.com/"); err != nil || p.Cached ||
+			p.Status != http.StatusBadGateway {
 			t.Errorf("%+v, %v", p, err)
 		}
 	}
@@ -86,7 +89,8 @@ func TestAServerThatIsSlowIsGivenUp(t *testing.T) {
 	})
 	f.Limit = 200 * time.Millisecond
 	for _, path := range []string{"/head", "/body"} {
-		if _, err := f.Fetch(t.Context(), "https://example.com"+path); err == nil || !strings.Contains(err.Error(), "took longer than 200ms; try it again later") {
+		if _, err := f.Fetch(t.Context(), "https://example.com"+path); err == nil || !strings.Contains(err.Error(),
+			"took longer than 200ms; try it again later") {
 			t.Errorf("%s: %v", path, err)
 		}
 	}
@@ -111,20 +115,27 @@ func TestRedirectsStayOnTheHost(t *testing.T) {
 			fmt.Fprint(w, "the end")
 		}
 	})
-	for path, want := range map[string]string{"/same": "", "/down": "", "/other": "https://other.org/x", "/inside": "http://127.0.0.1:80/secret", "/file": "file:///etc/passwd"} {
+	for path, want := range map[string]string{
+		"/same": "", "/down": "", "/other": "https://other.org/x",
+		"/inside": "http://127.0.0.1:80/secret", "/file": "file:///etc/passwd",
+	} {
 		p, err := f.Fetch(t.Context(), "https://example.com"+path)
 		if err != nil || p.Redirect != want || (want == "") != (string(p.Body) == "the end") {
 			t.Errorf("%s: %+v, %v", path, p, err)
 		}
 	}
-	if _, err := f.Fetch(t.Context(), "https://example.com/loop"); err == nil || !strings.Contains(err.Error(), "redirects more than") {
+	if _, err := f.Fetch(t.Context(), "https://example.com/loop"); err == nil || !strings.Contains(err.Error(),
+		"redirects more than") {
 		t.Errorf("a loop: %v", err)
 	}
 }
 
 func TestNamesThatLeadToThisMachineAreRefused(t *testing.T) {
 	f := site(t, func(http.ResponseWriter, *http.Request) { t.Error("it was fetched") })
-	for _, a := range []string{"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1", "100.64.0.1", "0.0.0.0", "168.63.129.16"} {
+	for _, a := range []string{
+		"127.0.0.1", "10.1.2.3", "169.254.169.254", "::1", "fd00::1", "::ffff:192.168.0.1",
+		"100.64.0.1", "0.0.0.0", "168.63.129.16",
+	} {
 		f.Resolve = func(context.Context, string) ([]netip.Addr, error) {
 			return []netip.Addr{public, netip.MustParseAddr(a)}, nil
 		}
@@ -166,8 +177,10 @@ func TestAServerOfThisMachineIsReachedByItsOwnName(t *testing.T) {
 
 func TestAddressesThatAreNoneAreRefused(t *testing.T) {
 	for address, want := range map[string]string{
-		"file:///etc/passwd": "only http and https", "ftp://x.org": "only http", "https://u:p@x.org/": "user name or password",
-		"https://": "no host", "https://2130706433/": "unusual form", "https://0x7f.1/": "unusual form", "https://x.org/" + strings.Repeat("a", 5000): "characters",
+		"file:///etc/passwd": "only http and https", "ftp://x.org": "only http",
+		"https://u:p@x.org/": "user name or password",
+		"https://":           "no host", "https://2130706433/": "unusual form", "https://0x7f.1/": "unusual form",
+		"https://x.org/" + strings.Repeat("a", 5000): "characters",
 	} {
 		if _, err := Parse(address); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.40s: %v", address, err)
@@ -201,7 +214,8 @@ const page = `<!doctype html><html><head><title>The  title</title><style>p{}</st
 	x()
 }</code></pre><blockquote><p>quoted</p></blockquote>
 <table><tr><th>a</th><th>b|c</th></tr><tr><td>1</td><td>2</td></tr></table>
-<p>` + "A long end so that main counts as the main part of this page, which takes two hundred characters of text, so here are some more words that say nothing at all, and some more." + `</p>
+<p>` + "A long end so that main counts as the main part of this page, which takes two hundred characters of text, " +
+	"so here are some more words that say nothing at all, and some more." + `</p>
 </main><footer>foot</footer></body></html>`
 
 func TestHTMLBecomesMarkdownWithoutHiddenText(t *testing.T) {
@@ -210,7 +224,8 @@ func TestHTMLBecomesMarkdownWithoutHiddenText(t *testing.T) {
 		t.Fatal(title)
 	}
 	want := "# Head & shoulders\n\nSome **bold**, *soft* and `a b` text\nwith a [link](https://example.com/doc?x=1).\n\n" +
-		"- one\n  - nested\n- two\n\n1. first\n2. second\n\n```go\nfunc main() {\n\tx()\n}\n```\n\n> quoted\n\n| a | b\\|c |\n| --- | --- |\n| 1 | 2 |\n\nA long end"
+		"- one\n  - nested\n- two\n\n1. first\n2. second\n\n```go\nfunc main() {\n\tx()\n}\n```\n\n> quoted\n\n| a | " +
+		"b\\|c |\n| --- | --- |\n| 1 | 2 |\n\nA long end"
 	if !strings.HasPrefix(got, want) {
 		t.Errorf("got:\n%s\nwant:\n%s", got, want)
 	}

@@ -27,12 +27,22 @@ type service struct {
 	decode  func(body []byte) ([]Result, error)
 }
 
-// services are in the order in which they are chosen. The forms of requests and answers are those of the engines' API references.
+// services are in the order in which they are chosen. The forms of requests and answers are those of the engines' API
+// references.
 var services = []service{
 	{name: SearXNG, vars: []string{"SEARXNG_URL", "SEARXNG_BASE_URL"}, request: searxngRequest, decode: decodeSearXNG},
-	{name: Brave, base: "https://api.search.brave.com", vars: []string{"BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"}, keyed: true, request: braveRequest, decode: decodeBrave},
-	{name: Tavily, base: "https://api.tavily.com", vars: []string{"TAVILY_API_KEY"}, keyed: true, request: tavilyRequest, decode: decodeTavily},
-	{name: Exa, base: "https://api.exa.ai", vars: []string{"EXA_API_KEY"}, keyed: true, request: exaRequest, decode: decodeExa},
+	{
+		name: Brave, base: "https://api.search.brave.com", vars: []string{"BRAVE_SEARCH_API_KEY", "BRAVE_API_KEY"},
+		keyed: true, request: braveRequest, decode: decodeBrave,
+	},
+	{
+		name: Tavily, base: "https://api.tavily.com", vars: []string{"TAVILY_API_KEY"}, keyed: true, request: tavilyRequest,
+		decode: decodeTavily,
+	},
+	{
+		name: Exa, base: "https://api.exa.ai", vars: []string{"EXA_API_KEY"}, keyed: true, request: exaRequest,
+		decode: decodeExa,
+	},
 }
 
 // given is the value of the first variable that is set.
@@ -116,8 +126,10 @@ func (s service) refused(status int, body []byte) error {
 		return errors.New(text + "; its owner must allow JSON: `search: {formats: [html, json]}` in its settings.yml")
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return fmt.Errorf("%s; ask the user to check the key (%s, or webSearch.apiKey)", text, s.vars[0])
-	case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired || status == 432 || status == 433: // Tavily's for a used-up plan
-		return errors.New(text + "; its limit is reached: wait before the next search, or use WebFetch on an address that you know")
+	// Tavily's for a used-up plan
+	case status == http.StatusTooManyRequests || status == http.StatusPaymentRequired || status == 432 || status == 433:
+		return errors.New(text + "; its limit is reached: wait before the next search, or use WebFetch on an address that " +
+			"you know")
 	case status >= 300 && status < 400:
 		return errors.New(text + "; redirects are not followed: webSearch.url must be the address itself")
 	case status >= 500:
@@ -214,7 +226,10 @@ func decodeBrave(body []byte) ([]Result, error) {
 	err := json.Unmarshal(body, &a)
 	var out []Result
 	for _, r := range a.Web.Results {
-		out = append(out, Result{Title: r.Title, URL: r.URL, Snippet: strings.Join(append([]string{r.Description}, r.Extra...), " … "), Date: cmp.Or(r.Age, r.Page)})
+		out = append(out, Result{
+			Title: r.Title, URL: r.URL,
+			Snippet: strings.Join(append([]string{r.Description}, r.Extra...), " … "), Date: cmp.Or(r.Age, r.Page),
+		})
 	}
 	return out, err
 }
@@ -250,7 +265,10 @@ func decodeTavily(body []byte) ([]Result, error) {
 }
 
 func exaRequest(base, key string, q Query) (*http.Request, error) {
-	body := map[string]any{"query": q.Text, "numResults": q.Max, "contents": map[string]any{"text": map[string]any{"maxCharacters": snippetMax}}}
+	body := map[string]any{
+		"query": q.Text, "numResults": q.Max,
+		"contents": map[string]any{"text": map[string]any{"maxCharacters": snippetMax}},
+	}
 	if len(q.Allowed) > 0 {
 		body["includeDomains"] = q.Allowed
 	}
@@ -275,7 +293,10 @@ func decodeExa(body []byte) ([]Result, error) {
 	err := json.Unmarshal(body, &a)
 	var out []Result
 	for _, r := range a.Results {
-		out = append(out, Result{Title: r.Title, URL: r.URL, Snippet: cmp.Or(strings.Join(r.Highlights, " … "), r.Text), Date: r.Published})
+		out = append(out, Result{
+			Title: r.Title, URL: r.URL, Snippet: cmp.Or(strings.Join(r.Highlights, " … "), r.Text),
+			Date: r.Published,
+		})
 	}
 	return out, err
 }

@@ -1,11 +1,11 @@
-// Package websearch searches the web for a model: through the search of the model's own provider, or through a search engine of the
-// user's choice (SearXNG, Brave, Tavily, Exa).
+// Package websearch searches the web for a model: through the search of the model's own provider, or through a search
+// engine of the user's choice (SearXNG, Brave, Tavily, Exa).
 //
-// The words: an engine answers queries; a query may allow only some domains, or block some, each with its subdomains; an answer is a list
-// of results, and from a provider also a text.
+// The words: an engine answers queries; a query may allow only some domains, or block some, each with its subdomains;
+// an answer is a list of results, and from a provider also a text.
 //
-// Promises: results are bounded in number and length, filtered by the query's domains whatever the engine does with them, and have no
-// markup; a key goes to the engine's own address only, never along a redirect.
+// Promises: results are bounded in number and length, filtered by the query's domains whatever the engine does with
+// them, and have no markup; a key goes to the engine's own address only, never along a redirect.
 package websearch
 
 import (
@@ -90,8 +90,8 @@ const (
 	Exa      = "exa"
 )
 
-// Choose returns the engine, nil where there is none: the one of the settings, else the provider's own, else the first that the environment
-// has a key or an address for.
+// Choose returns the engine, nil where there is none: the one of the settings, else the provider's own, else the first
+// that the environment has a key or an address for.
 func (o Options) Choose(ctx context.Context) *Engine {
 	switch name := cmp.Or(o.Engine, Auto); name {
 	case Off:
@@ -123,7 +123,8 @@ func (e *Engine) Search(ctx context.Context, q Query) (*Answer, error) {
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, timeMax, fmt.Errorf("it took longer than %s; try again, or with fewer words", timeMax))
+	ctx, cancel := context.WithTimeoutCause(ctx, timeMax,
+		fmt.Errorf("it took longer than %s; try again, or with fewer words", timeMax))
 	defer cancel()
 	a, err := e.search(ctx, q)
 	if err != nil {
@@ -205,7 +206,10 @@ func (a *Answer) bound(q Query) {
 	})
 	a.Results = a.Results[:min(len(a.Results), q.Max)]
 	for i, r := range a.Results {
-		a.Results[i] = Result{URL: r.URL, Title: cut(plain(r.Title), titleMax), Snippet: cut(plain(r.Snippet), snippetMax), Date: cut(plain(r.Date), 40)}
+		a.Results[i] = Result{
+			URL: r.URL, Title: cut(plain(r.Title), titleMax), Snippet: cut(plain(r.Snippet), snippetMax),
+			Date: cut(plain(r.Date), 40),
+		}
 	}
 	a.Text = cut(strings.TrimSpace(a.Text), textMax)
 }

@@ -71,24 +71,28 @@ func TestEveryServiceIsAskedAndReadInItsForm(t *testing.T) {
 		asked        func(s *seen) string
 	}{
 		{
-			websearch.SearXNG, `{"query":"x","number_of_results":0,"results":[{"url":"https://go.dev/a","title":"A &amp; B","content":"the  text","engine":"ddg","publishedDate":"2026-01-02T00:00:00"},{"url":"javascript:x","title":"bad"}],"answers":[]}`,
+			websearch.SearXNG,
+			`{"query":"x","number_of_results":0,"results":[{"url":"https://go.dev/a","title":"A &amp; B","content":"the  text","engine":"ddg","publishedDate":"2026-01-02T00:00:00"},{"url":"javascript:x","title":"bad"}],"answers":[]}`,
 			websearch.Result{Title: "A & B", URL: "https://go.dev/a", Snippet: "the text", Date: "2026-01-02T00:00:00"},
 			func(s *seen) string { return s.method + s.path + "?" + s.query },
 		},
 		{
-			websearch.Brave, `{"type":"search","web":{"type":"search","results":[{"title":"A <strong>B</strong>","url":"https://go.dev/a","description":"the <strong>text</strong>","age":"3 days ago","extra_snippets":["more"]}]}}`,
+			websearch.Brave,
+			`{"type":"search","web":{"type":"search","results":[{"title":"A <strong>B</strong>","url":"https://go.dev/a","description":"the <strong>text</strong>","age":"3 days ago","extra_snippets":["more"]}]}}`,
 			websearch.Result{Title: "A B", URL: "https://go.dev/a", Snippet: "the text … more", Date: "3 days ago"},
 			func(s *seen) string { return s.method + s.path + "?" + s.query + s.header.Get("X-Subscription-Token") },
 		},
 		{
-			websearch.Tavily, `{"query":"x","answer":null,"results":[{"title":"A","url":"https://go.dev/a","content":"text","score":0.9,"raw_content":null}],"response_time":1.2}`,
+			websearch.Tavily,
+			`{"query":"x","answer":null,"results":[{"title":"A","url":"https://go.dev/a","content":"text","score":0.9,"raw_content":null}],"response_time":1.2}`,
 			websearch.Result{Title: "A", URL: "https://go.dev/a", Snippet: "text"},
 			func(s *seen) string {
 				return fmt.Sprint(s.method, s.path, s.body["query"], s.header.Get("Authorization"), s.body["max_results"])
 			},
 		},
 		{
-			websearch.Exa, `{"requestId":"1","results":[{"title":"A","url":"https://go.dev/a","id":"https://go.dev/a","publishedDate":"2025-01-01","author":null,"text":"text"}]}`,
+			websearch.Exa,
+			`{"requestId":"1","results":[{"title":"A","url":"https://go.dev/a","id":"https://go.dev/a","publishedDate":"2025-01-01","author":null,"text":"text"}]}`,
 			websearch.Result{Title: "A", URL: "https://go.dev/a", Snippet: "text", Date: "2025-01-01"},
 			func(s *seen) string {
 				return fmt.Sprint(s.method, s.path, s.body["query"], s.header.Get("X-Api-Key"), s.body["numResults"])
@@ -98,7 +102,8 @@ func TestEveryServiceIsAskedAndReadInItsForm(t *testing.T) {
 		t.Run(c.name, func(t *testing.T) {
 			address, last := answering(t, 200, "application/json", c.answer)
 			a := search(t, options(c.name, address+"/", "k1"), websearch.Query{Text: " go  maps "})
-			if diff := cmp.Diff([]websearch.Result{c.want}, a.Results, cmpopts.IgnoreUnexported(websearch.Result{})); diff != "" || a.Engine != c.name {
+			if diff := cmp.Diff([]websearch.Result{c.want}, a.Results,
+				cmpopts.IgnoreUnexported(websearch.Result{})); diff != "" || a.Engine != c.name {
 				t.Errorf("%s: %s", a.Engine, diff)
 			}
 			want := map[string]string{
@@ -115,7 +120,10 @@ func TestEveryServiceIsAskedAndReadInItsForm(t *testing.T) {
 func TestDomainsReachTheServiceAndHoldWhateverItAnswers(t *testing.T) {
 	answer := `{"results":[{"url":"https://pkg.go.dev/a","title":"1"},{"url":"https://evilgo.dev/b","title":"2"},{"url":"https://go.dev.evil.org","title":"3"},{"url":"https://go.dev","title":"4"},{"url":"https://go.dev","title":"again"}]}`
 	address, last := answering(t, 200, "application/json", answer)
-	a := search(t, options(websearch.Tavily, address, "k"), websearch.Query{Text: "maps", Allowed: []string{"https://Go.dev/doc", "*.example.com"}})
+	a := search(t, options(websearch.Tavily, address, "k"), websearch.Query{
+		Text:    "maps",
+		Allowed: []string{"https://Go.dev/doc", "*.example.com"},
+	})
 	if len(a.Results) != 2 || a.Results[0].Title != "1" || a.Results[1].Title != "4" {
 		t.Errorf("%+v", a.Results)
 	}
@@ -135,15 +143,20 @@ func TestDomainsReachTheServiceAndHoldWhateverItAnswers(t *testing.T) {
 func TestAnswersAreBounded(t *testing.T) {
 	var all []map[string]string
 	for i := range 60 {
-		all = append(all, map[string]string{"url": fmt.Sprintf("https://x.org/%d", i), "title": strings.Repeat("t", 5000), "content": strings.Repeat("ä", 5_000)})
+		all = append(all, map[string]string{
+			"url": fmt.Sprintf("https://x.org/%d", i), "title": strings.Repeat("t", 5000),
+			"content": strings.Repeat("ä", 5_000),
+		})
 	}
 	b, _ := json.Marshal(map[string]any{"results": all})
 	address, _ := answering(t, 200, "application/json", string(b))
-	if a := search(t, options(websearch.SearXNG, address, ""), websearch.Query{Text: "maps", Max: 500}); len(a.Results) != 20 || len([]rune(a.Results[0].Title)) != 201 || len([]rune(a.Results[0].Snippet)) != 501 {
+	if a := search(t, options(websearch.SearXNG, address, ""), websearch.Query{Text: "maps", Max: 500}); len(
+		a.Results) != 20 || len([]rune(a.Results[0].Title)) != 201 || len([]rune(a.Results[0].Snippet)) != 501 {
 		t.Errorf("%d results", len(a.Results))
 	}
 	address, _ = answering(t, 200, "application/json", `{"results":"`+strings.Repeat("x", 5<<20)+`"}`)
-	if _, err := options(websearch.SearXNG, address, "").Choose(t.Context()).Search(t.Context(), websearch.Query{Text: "maps"}); err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes") {
+	if _, err := options(websearch.SearXNG, address, "").Choose(t.Context()).Search(t.Context(),
+		websearch.Query{Text: "maps"}); err == nil || !strings.Contains(err.Error(), "more than 4194304 bytes") {
 		t.Error(err)
 	}
 }
@@ -156,7 +169,10 @@ func TestFailuresNameTheNextMoveAndNoKey(t *testing.T) {
 		body   string
 		want   string
 	}{
-		{websearch.Brave, 401, `{"error":{"code":"X","detail":"The provided token is invalid."}}`, "token is invalid.; ask the user to check the key (BRAVE_SEARCH_API_KEY"},
+		{
+			websearch.Brave, 401, `{"error":{"code":"X","detail":"The provided token is invalid."}}`,
+			"token is invalid.; ask the user to check the key (BRAVE_SEARCH_API_KEY",
+		},
 		{websearch.Tavily, 432, `{"detail":{"error":"plan limit"}}`, "plan limit; its limit is reached"},
 		{websearch.Exa, 429, `{"error":"slow down"}`, "slow down; its limit is reached"},
 		{websearch.SearXNG, 403, `<html>`, "formats: [html, json]"},
@@ -169,7 +185,8 @@ func TestFailuresNameTheNextMoveAndNoKey(t *testing.T) {
 			w.WriteHeader(c.status)
 			_, _ = io.WriteString(w, c.body)
 		}))
-		_, err := options(c.engine, s.URL, "secret-key").Choose(t.Context()).Search(t.Context(), websearch.Query{Text: "maps"})
+		_, err := options(c.engine, s.URL, "secret-key").Choose(t.Context()).Search(t.Context(),
+			websearch.Query{Text: "maps"})
 		if err == nil || !strings.Contains(err.Error(), c.want) || strings.Contains(err.Error(), "secret-key") {
 			t.Errorf("%s %d: %v", c.engine, c.status, err)
 		}
@@ -187,14 +204,17 @@ func TestFailuresNameTheNextMoveAndNoKey(t *testing.T) {
 		{websearch.Query{Text: "ab", Allowed: []string{"a.b"}, Blocked: []string{"c.d"}}, "exclude each other"},
 		{websearch.Query{Text: "ab", Allowed: []string{"a b"}}, "is no domain"},
 	} {
-		if _, err := options(websearch.Brave, elsewhere, "k").Choose(t.Context()).Search(t.Context(), c.q); err == nil || !strings.Contains(err.Error(), c.want) {
+		if _, err := options(websearch.Brave, elsewhere, "k").Choose(t.Context()).Search(t.Context(), c.q); err == nil ||
+			!strings.Contains(err.Error(), c.want) {
 			t.Errorf("%v: %v", c.q, err)
 		}
 	}
-	if _, err := options(websearch.Brave, "", "").Choose(t.Context()).Search(t.Context(), websearch.Query{Text: "maps"}); err == nil || !strings.Contains(err.Error(), "BRAVE_SEARCH_API_KEY") {
+	if _, err := options(websearch.Brave, "", "").Choose(t.Context()).Search(t.Context(),
+		websearch.Query{Text: "maps"}); err == nil || !strings.Contains(err.Error(), "BRAVE_SEARCH_API_KEY") {
 		t.Error(err)
 	}
-	if _, err := options(websearch.SearXNG, "", "").Choose(t.Context()).Search(t.Context(), websearch.Query{Text: "maps"}); err == nil || !strings.Contains(err.Error(), "webSearch.url") {
+	if _, err := options(websearch.SearXNG, "", "").Choose(t.Context()).Search(t.Context(),
+		websearch.Query{Text: "maps"}); err == nil || !strings.Contains(err.Error(), "webSearch.url") {
 		t.Error(err)
 	}
 }
@@ -284,7 +304,10 @@ func TestTheProviderSearchesWithItsOwnTool(t *testing.T) {
 			o.Model = func(context.Context) (llm.Model, error) { return m, nil }
 			o.Count = func(_ llm.ModelInfo, u llm.Usage) { counted = u }
 			a := search(t, o, websearch.Query{Text: "go maps", Allowed: []string{"go.dev"}})
-			if a.Text != "Maps are fast." || len(a.Results) != 1 || a.Results[0].Title != map[bool]string{true: "go.dev", false: "A"}[c.wire == "google"] || a.Results[0].Title == "E" {
+			if a.Text != "Maps are fast." || len(a.Results) != 1 || a.Results[0].Title != map[bool]string{
+				true:  "go.dev",
+				false: "A",
+			}[c.wire == "google"] || a.Results[0].Title == "E" {
 				t.Errorf("%+v", a)
 			}
 			if counted.Output != 20 {
@@ -360,10 +383,16 @@ func TestEachEngineIsToldTheDomains(t *testing.T) {
 			return string(b)
 		}
 		domains := []string{"a.org", "b.org"}
-		if a := search(t, options(c.name, address, "k"), websearch.Query{Text: "maps", Allowed: domains}); told() != c.allowed || len(a.Results) != 2 {
+		if a := search(t, options(c.name, address, "k"), websearch.Query{
+			Text:    "maps",
+			Allowed: domains,
+		}); told() != c.allowed || len(a.Results) != 2 {
 			t.Errorf("%s: told %s, %+v", c.name, told(), a.Results)
 		}
-		if a := search(t, options(c.name, address, "k"), websearch.Query{Text: "maps", Blocked: domains}); told() != c.blocked || len(a.Results) != 1 || a.Results[0].Title != "c" {
+		if a := search(t, options(c.name, address, "k"), websearch.Query{
+			Text:    "maps",
+			Blocked: domains,
+		}); told() != c.blocked || len(a.Results) != 1 || a.Results[0].Title != "c" {
 			t.Errorf("%s: told %s, %+v", c.name, told(), a.Results)
 		}
 	}
@@ -375,7 +404,8 @@ func TestTheProvidersSearchIsToldWhatIsBlocked(t *testing.T) {
 			`{"type":"message_start","message":{"id":"m1","type":"message","role":"assistant","model":"m","content":[],"usage":{"input_tokens":10,"output_tokens":1}}}`,
 			`{"type":"content_block_start","index":0,"content_block":{"type":"web_search_tool_result","tool_use_id":"s","content":[{"type":"web_search_result","url":"https://go.dev/a","title":"A","encrypted_content":"x"},{"type":"web_search_result","url":"https://evil.org/a","title":"E","encrypted_content":"x"}]}}`,
 			`{"type":"content_block_stop","index":0}`,
-			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}`, `{"type":"message_stop"}`,
+			`{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":20}}`,
+			`{"type":"message_stop"}`,
 		), `{"blocked_domains":["evil.org"],"max_uses":3,"name":"web_search","type":"web_search_20250305"}`},
 		"responses": {events(
 			`{"type":"response.created","response":{"id":"r1","model":"m"}}`,
@@ -388,7 +418,8 @@ func TestTheProvidersSearchIsToldWhatIsBlocked(t *testing.T) {
 		o := options(websearch.Provider, "", "")
 		o.Model = func(context.Context) (llm.Model, error) { return m, nil }
 		a := search(t, o, websearch.Query{Text: "go maps", Blocked: []string{"evil.org"}})
-		if tools, _ := json.Marshal(last.body["tools"]); string(tools) != "["+c.tool+"]" || len(a.Results) != 1 || a.Results[0].Title != "A" {
+		if tools, _ := json.Marshal(last.body["tools"]); string(tools) != "["+c.tool+"]" || len(a.Results) != 1 ||
+			a.Results[0].Title != "A" {
 			t.Errorf("%s: sent %s, %+v", wire, tools, a.Results)
 		}
 	}

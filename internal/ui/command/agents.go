@@ -14,13 +14,17 @@ import (
 func agentCommands() []Command {
 	return []Command{{
 		Name: "agent", Group: groupModel, Args: "[name]", Help: "Work as an agent of another kind",
-		Doc: "Its prompt takes the place of the system prompt; its tools, model, effort and steps hold from the next turn on, and are kept with the session. " +
+		Doc: "Its prompt takes the place of the system prompt; its tools, model, effort and steps hold from the next turn " +
+			"on, and are kept with the session. " +
 			"`/agent default` goes back to lathe's own. A change loses the prompt cache.",
 		Complete: completeAgents, Run: becomeAgent,
 	}, {
-		Name: "agents", Group: groupLathe, Args: "[name | new | edit name | running]", Help: "List, make and edit kinds of agents, and watch those at work",
-		Doc: "Each with its origin, tools and model; also files that were left out. new asks for the place, the tools and the model, then for the name and the description, and opens " +
-			"the prompt in your editor; edit opens a file of yours. Changes count from the next call on. docs/agents.md has more.",
+		Name: "agents", Group: groupLathe, Args: "[name | new | edit name | running]",
+		Help: "List, make and edit kinds of agents, and watch those at work",
+		Doc: "Each with its origin, tools and model; also files that were left out. new asks for the place, the tools and " +
+			"the model, then for the name and the description, and opens " +
+			"the prompt in your editor; edit opens a file of yours. Changes count from the next call on. docs/agents.md has " +
+			"more.",
 		Complete: completeAgents, Run: runAgents,
 	}}
 }
@@ -71,13 +75,23 @@ func runAgents(_ context.Context, h Host, args string) (event.Output, error) {
 
 // listAgents is the list of kinds, with an entry for a new one and one for those at work.
 func listAgents(h Host, catalog *subagent.Catalog) event.Output {
-	p := &event.Pick{Title: "Agents", Command: "agents", Actions: []event.PickAction{{Key: "ctrl+e", Label: "edit", Command: "agents edit"}}}
-	p.Items = append(p.Items, event.PickItem{ID: "new", Label: "New agent", Detail: "asks step by step", Preview: "The file is Markdown in a folder `agents`; docs/agents.md has its fields."})
+	p := &event.Pick{
+		Title: "Agents", Command: "agents",
+		Actions: []event.PickAction{{Key: "ctrl+e", Label: "edit", Command: "agents edit"}},
+	}
+	p.Items = append(p.Items, event.PickItem{
+		ID: "new", Label: "New agent", Detail: "asks step by step",
+		Preview: "The file is Markdown in a folder `agents`; docs/agents.md has its fields.",
+	})
 	if n := len(runningAgents(h).Pick.Items); n > 0 {
-		p.Items = append(p.Items, event.PickItem{ID: "running", Label: "At work", Detail: fmt.Sprint(n), Preview: "Agents that work now, with their state and cost: look into, steer and end them."})
+		p.Items = append(p.Items, event.PickItem{
+			ID: "running", Label: "At work", Detail: fmt.Sprint(n),
+			Preview: "Agents that work now, with their state and cost: look into, steer and end them.",
+		})
 	}
 	for _, k := range catalog.All() {
-		p.Items = append(p.Items, event.PickItem{ID: k.Name, Label: k.Name, Detail: k.Source + ": " + short(k.Description, 160), Preview: describeAgent(k)})
+		p.Items = append(p.Items, event.PickItem{ID: k.Name, Label: k.Name, Detail: k.Source + ": " +
+			short(k.Description, 160), Preview: describeAgent(k)})
 	}
 	out := event.Output{Pick: p}
 	if len(catalog.Notes) > 0 {
@@ -116,13 +130,16 @@ var toolChoices = []struct {
 
 var modelChoices = []string{"inherit", "small", "haiku", "sonnet", "opus"}
 
-// newAgent makes a kind step by step: a place, its tools and its model are chosen, one after the other, and joined by slashes; then
-// the name and the description are typed.
+// newAgent makes a kind step by step: a place, its tools and its model are chosen, one after the other, and joined by
+// slashes; then the name and the description are typed.
 func newAgent(catalog *subagent.Catalog, args string) (event.Output, error) {
 	chosen, text := cutWord(args)
 	steps := strings.Split(chosen, "/")
 	pick := func(title string, items ...event.PickItem) event.Output {
-		return event.Output{Pick: &event.Pick{Title: title, Command: "agents new", Items: items, Empty: "No folder for agents is read here."}}
+		return event.Output{Pick: &event.Pick{
+			Title: title, Command: "agents new", Items: items,
+			Empty: "No folder for agents is read here.",
+		}}
 	}
 	places := catalog.Places()
 	place := slices.IndexFunc(places, func(p subagent.Place) bool { return p.Name == steps[0] })
@@ -143,14 +160,21 @@ func newAgent(catalog *subagent.Catalog, args string) (event.Output, error) {
 	if tools < 0 {
 		var items []event.PickItem
 		for _, c := range toolChoices {
-			items = append(items, event.PickItem{ID: steps[0] + "/" + c.name, Label: c.help, Detail: strings.Join(c.tools, ", ")})
+			items = append(items, event.PickItem{ID: steps[0] + "/" + c.name, Label: c.help, Detail: strings.Join(c.tools,
+				", ")})
 		}
 		return pick("New agent: its tools", items...), nil
 	}
 	if len(steps) < 3 {
 		var items []event.PickItem
 		for _, m := range modelChoices {
-			items = append(items, event.PickItem{ID: chosen + "/" + m, Label: m, Detail: map[string]string{"inherit": "the model of the conversation", "small": "the small model of the settings"}[m]})
+			items = append(items, event.PickItem{
+				ID: chosen + "/" + m, Label: m,
+				Detail: map[string]string{
+					"inherit": "the model of the conversation",
+					"small":   "the small model of the settings",
+				}[m],
+			})
 		}
 		return pick("New agent: its model", items...), nil
 	}
@@ -158,7 +182,8 @@ func newAgent(catalog *subagent.Catalog, args string) (event.Output, error) {
 	if !ok {
 		return event.Output{
 			Insert: "/agents new " + chosen + " ",
-			Text:   "Type its name, a colon and when to use it, for example `reviewer: Reviews a change. Use it after larger edits.` Enter makes the file.",
+			Text: "Type its name, a colon and when to use it, for example `reviewer: Reviews a change. Use it after larger " +
+				"edits.` Enter makes the file.",
 		}, nil
 	}
 	model := strings.Join(steps[2:], "/")
@@ -170,7 +195,10 @@ func newAgent(catalog *subagent.Catalog, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
-	return event.Output{Text: "Made " + code(path) + ". Its prompt is the text below the second line of dashes.", Edit: &event.Edit{Path: path, Then: "agents " + name}}, nil
+	return event.Output{
+		Text: "Made " + code(path) + ". Its prompt is the text below the second line of dashes.",
+		Edit: &event.Edit{Path: path, Then: "agents " + name},
+	}, nil
 }
 
 // editAgent opens the file of a kind.
@@ -180,7 +208,8 @@ func editAgent(catalog *subagent.Catalog, name string) (event.Output, error) {
 		return event.Output{}, err
 	}
 	if k.Path == "" {
-		return event.Output{}, fmt.Errorf("%s has no file: it is from %s. /agents new makes one, and a file of the name replaces it", k.Name, k.Source)
+		return event.Output{}, fmt.Errorf("%s has no file: it is from %s. /agents new makes one, and a file of the name "+
+			"replaces it", k.Name, k.Source)
 	}
 	return event.Output{Edit: &event.Edit{Path: k.Path, Then: "agents " + k.Name}}, nil
 }

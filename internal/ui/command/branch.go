@@ -42,7 +42,8 @@ func turnChanges(h Host, items []event.PickItem) {
 	}
 }
 
-// switchTo goes on after a message of any branch: both, conversation or files; "" asks where the files of the branches differ.
+// switchTo goes on after a message of any branch: both, conversation or files; "" asks where the files of the branches
+// differ.
 func switchTo(ctx context.Context, h Host, s userMessage, what, choice string) (event.Output, error) {
 	plan, err := switchFiles(h, s.id)
 	if err != nil && what != "conversation" {
@@ -132,10 +133,12 @@ func nextChoice(plan *snapshot.Plan, letters, again string) *event.Pick {
 	done := chooseWord + ":" + letters
 	preview := fenced("diff", plan.Diff(f).Text)
 	return &event.Pick{
-		Title: fmt.Sprintf("%s (%d of %d): somebody else changed it since", plan.Rel(f), len(letters)+1, len(conflicts)), Command: again,
+		Title:   fmt.Sprintf("%s (%d of %d): somebody else changed it since", plan.Rel(f), len(letters)+1, len(conflicts)),
+		Command: again,
 		Items: []event.PickItem{
 			{ID: done + "k", Label: "Keep theirs"},
-			{ID: done + "m", Label: "Merge", Detail: "their changes stay, those of the steps go; with conflicts it stays as it is", Preview: preview},
+			{ID: done + "m", Label: "Merge", Detail: "their changes stay, those of the steps go; with conflicts it stays as " +
+				"it is", Preview: preview},
 			{ID: done + "t", Label: "Take the other state", Detail: "theirs is kept: /redo brings it back", Preview: preview},
 		},
 	}

@@ -28,7 +28,8 @@ func conversationCommands() []Command {
 		{
 			Name: "compact", Group: groupConversation, Alone: true, Args: "[what to keep]",
 			Help: "Replace older messages by a summary, to make room",
-			Doc: "The newest messages, the instructions from files, the task list and your messages stay word for word. Nothing is deleted: " +
+			Doc: "The newest messages, the instructions from files, the task list and your messages stay word for word. " +
+				"Nothing is deleted: " +
 				"`/tree` leads back to before it, and `/export` shows the whole conversation.",
 			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
 				return event.Output{}, h.Conversation().Compact(ctx, args)
@@ -41,21 +42,29 @@ func conversationCommands() []Command {
 		{
 			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupConversation, Alone: true, Args: "[message]",
 			Help: "Go back to before an earlier message: the conversation, the files, or both",
-			Doc: "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Where steps changed files since, a list offers " +
+			Doc: "The conversation goes on from there as another branch; nothing is deleted, and `/tree` leads back. Where " +
+				"steps changed files since, a list offers " +
 				"both, only the conversation, or only the files, with the difference; `/redo` brings the files back.",
 			Run: rewind,
 		},
 		{
-			Name: "tree", Group: groupConversation, Alone: true, Args: "[message|files]", Help: "Show all branches of the conversation and go on from any message",
-			Doc: "Each message names the files that its turn changed. Where the files of the other branch differ, a list offers both, only the conversation, or only the " +
-				"files, with the difference; `/redo` takes the files back. `/tree files` brings the files of the branch in front, after the conversation alone went back.",
+			Name: "tree", Group: groupConversation, Alone: true, Args: "[message|files]",
+			Help: "Show all branches of the conversation and go on from any message",
+			Doc: "Each message names the files that its turn changed. Where the files of the other branch differ, a list " +
+				"offers both, only the conversation, or only the " +
+				"files, with the difference; `/redo` takes the files back. `/tree files` brings the files of the branch in " +
+				"front, after the conversation alone went back.",
 			Run: tree,
 		},
 		{Name: "history", Group: groupConversation, Help: "Show the conversation, short", Args: "[count]", Run: history},
-		{Name: "copy", Group: groupConversation, Args: "[n]", Help: "Copy the last reply, or the n-th from the end", Run: copyReply},
+		{
+			Name: "copy", Group: groupConversation, Args: "[n]", Help: "Copy the last reply, or the n-th from the end",
+			Run: copyReply,
+		},
 		{
 			Name: "export", Group: groupConversation, Args: "[md|html|json] [file]", Help: "Write the conversation to a file",
-			Doc: "Without a file, one is made in the working folder. `json` is every entry of the log, one object per line. A file that exists is not overwritten.",
+			Doc: "Without a file, one is made in the working folder. `json` is every entry of the log, one object per line. " +
+				"A file that exists is not overwritten.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, words("md", "html", "json"))
 			},

@@ -48,8 +48,9 @@ func TestEveryCommandIsWhole(t *testing.T) {
 
 func TestOnlyASlashAndANameIsACommand(t *testing.T) {
 	for text, want := range map[string]string{
-		"/model": "model|", " /model  opus 4\n": "model|opus 4", "/a\nb": "a|b", "/mcp__x__y z": "mcp__x__y|z", "/front:test": "front:test|",
-		"/usr/bin": "", "/": "", "/ x": "", "model": "", "/a.b": "", "//x": "", "/é": "",
+		"/model": "model|", " /model  opus 4\n": "model|opus 4", "/a\nb": "a|b", "/mcp__x__y z": "mcp__x__y|z",
+		"/front:test": "front:test|",
+		"/usr/bin":    "", "/": "", "/ x": "", "model": "", "/a.b": "", "//x": "", "/é": "",
 	} {
 		got := ""
 		if name, args, ok := Parse(text); ok {

@@ -23,7 +23,8 @@ func initialize(_ context.Context, h Host, instructions string) (event.Output, e
 	task := "Write it as " + memoryFiles[0] + " in " + dir + "."
 	for _, name := range memoryFiles {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
-			task = "There is " + filepath.Join(dir, name) + " already: read it, keep what is right, and mend what is wrong or missing."
+			task = "There is " + filepath.Join(dir, name) +
+				" already: read it, keep what is right, and mend what is wrong or missing."
 			break
 		}
 	}

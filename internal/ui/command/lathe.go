@@ -12,7 +12,8 @@ import (
 func latheCommands() []Command {
 	return []Command{
 		{
-			Name: "help", Aliases: []string{"h"}, Group: groupLathe, Args: "[command]", Help: "List the commands, or explain one",
+			Name: "help", Aliases: []string{"h"}, Group: groupLathe, Args: "[command]",
+			Help: "List the commands, or explain one",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				return Complete(typed, h.Extensions().Skills(), nil, 0)
 			},
@@ -38,14 +39,17 @@ func latheCommands() []Command {
 		},
 		{
 			Name: "init", Group: groupLathe, Args: "[instructions]", Help: "Have the agent write AGENTS.md for this project",
-			Doc: "The agent looks through the repository and writes how it is built, tested and divided. A CLAUDE.md or AGENTS.md that is there already is mended instead.",
+			Doc: "The agent looks through the repository and writes how it is built, tested and divided. A CLAUDE.md or " +
+				"AGENTS.md that is there already is mended instead.",
 			Run: initialize,
 		},
 		memoryCommand(),
 		{
 			Name: "reload", Group: groupLathe, Help: "Read the settings again",
-			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives). Rules and instructions for " +
-				"single files and folders are read again too; those that changed reach the model with the next file that they are for.", Run: reload,
+			Doc: "lathe follows its settings files by itself; this is for places where that fails (network drives). Rules " +
+				"and instructions for " +
+				"single files and folders are read again too; those that changed reach the model with the next file that they " +
+				"are for.", Run: reload,
 		},
 		{
 			Name: "quit", Aliases: []string{"exit", "q"}, Group: groupLathe, Help: "Leave lathe; the session is kept",
@@ -79,7 +83,8 @@ func help(_ context.Context, h Host, args string) (event.Output, error) {
 		}
 		fmt.Fprintf(&b, "- %s %s\n", code(c.usage()), c.Help)
 	}
-	b.WriteString("\nA line that begins with `!` is run as your own command; one that begins with `#` is added to the project's memory file.\n")
+	b.WriteString("\nA line that begins with `!` is run as your own command; one that begins with `#` is added to the " +
+		"project's memory file.\n")
 	return event.Output{Text: strings.TrimLeft(b.String(), "\n")}, nil
 }
 
@@ -87,7 +92,9 @@ func help(_ context.Context, h Host, args string) (event.Output, error) {
 func listed() []Command {
 	all := slices.DeleteFunc(All(), func(c Command) bool { return c.Hidden })
 	order := []string{groupConversation, groupSessions, groupModel, groupRules, groupLathe}
-	slices.SortStableFunc(all, func(a, b Command) int { return slices.Index(order, a.Group) - slices.Index(order, b.Group) })
+	slices.SortStableFunc(all, func(a, b Command) int {
+		return slices.Index(order, a.Group) - slices.Index(order, b.Group)
+	})
 	return all
 }
 
@@ -113,7 +120,8 @@ func describe(c Command) string {
 func Document() string {
 	var b strings.Builder
 	b.WriteString("# Commands\n\n" +
-		"Typed at the prompt, in the terminal and in plain lines alike; `lathe -c -p \"/cost\"` works too. This page is written from\n" +
+		"Typed at the prompt, in the terminal and in plain lines alike; `lathe -c -p \"/cost\"` works too. This page is " +
+		"written from\n" +
 		"the code: `go test ./internal/command -update`.\n")
 	group := ""
 	for _, c := range listed() {
@@ -132,7 +140,8 @@ const prompts = `
 
 | written | does |
 |---|---|
-| ` + "`@path`" + ` | attaches a file: its lines with numbers, a folder as a listing, an image as an image. A path is relative to the working folder and must exist in it or in an added folder |
+| ` + "`@path`" +
+	` | attaches a file: its lines with numbers, a folder as a listing, an image as an image. A path is relative to the working folder and must exist in it or in an added folder |
 | ` + "`@path#L10`, `@path#L10-20`" + ` | attaches these lines |
 | ` + "`@\"a path\"`" + ` | names a path with blanks |
 | ` + "`!command`" + ` | runs a command of your own; the next message tells the model its output |

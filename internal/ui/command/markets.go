@@ -14,13 +14,17 @@ type Market struct {
 	Known        bool // false: only the settings name it
 }
 
-const marketHelp = "The plugins of a marketplace, to look at and to install. Add one with `/plugin marketplace add SOURCE`: a folder, OWNER/REPOSITORY, or the address of a repository or of a `marketplace.json`."
+const marketHelp = "The plugins of a marketplace, to look at and to install. Add one with `/plugin marketplace add " +
+	"SOURCE`: a folder, OWNER/REPOSITORY, or the address of a repository or of a `marketplace.json`."
 
 // markets does the work of /plugin marketplace.
 func markets(ctx context.Context, all Plugins, args string) (event.Output, error) {
 	verb, what, _ := strings.Cut(args, " ")
 	what = strings.TrimSpace(what)
-	done := map[string]string{"add": "was added", "update": "was fetched again", "remove": "was removed; its plugins stay"}[verb]
+	done := map[string]string{
+		"add": "was added", "update": "was fetched again",
+		"remove": "was removed; its plugins stay",
+	}[verb]
 	switch {
 	case verb == "", verb == "list" && what == "":
 		return listMarkets(all)
@@ -44,7 +48,8 @@ func listMarkets(all Plugins) (event.Output, error) {
 		return event.Output{}, err
 	}
 	p := &event.Pick{
-		Title: "Marketplaces", Command: "plugin marketplace list", Empty: "No marketplace is known; /plugin marketplace add SOURCE makes one known.",
+		Title: "Marketplaces", Command: "plugin marketplace list",
+		Empty: "No marketplace is known; /plugin marketplace add SOURCE makes one known.",
 		Actions: []event.PickAction{
 			{Key: "ctrl+u", Label: "update", Command: "plugin marketplace update", Refresh: "plugin marketplace"},
 			{Key: "ctrl+d", Label: "remove", Command: "plugin marketplace remove", Refresh: "plugin marketplace"},
@@ -55,18 +60,21 @@ func listMarkets(all Plugins) (event.Output, error) {
 		if !m.Known {
 			detail = "of the settings, not fetched: " + detail
 		}
-		p.Items = append(p.Items, event.PickItem{ID: m.Name, Label: m.Name, Detail: detail, Preview: code(m.Name) + ", from " + code(m.Source) + "\n\n" + marketHelp})
+		p.Items = append(p.Items, event.PickItem{ID: m.Name, Label: m.Name, Detail: detail, Preview: code(m.Name) +
+			", from " + code(m.Source) + "\n\n" + marketHelp})
 	}
 	return event.Output{Pick: p}, nil
 }
 
-// listMarket lists the plugins of a marketplace. Choosing one fetches and shows it; nothing of it runs before the user agrees.
+// listMarket lists the plugins of a marketplace. Choosing one fetches and shows it; nothing of it runs before the user
+// agrees.
 func listMarket(ctx context.Context, all Plugins, name string) (event.Output, error) {
 	list, err := all.Market(ctx, name)
 	if err != nil {
 		return event.Output{}, err
 	}
-	p := &event.Pick{Title: "Plugins of " + name, Command: "plugin install", Empty: "The marketplace " + name + " has no plugin."}
+	p := &event.Pick{Title: "Plugins of " + name, Command: "plugin install", Empty: "The marketplace " + name +
+		" has no plugin."}
 	for _, one := range list {
 		state := ""
 		switch {
@@ -77,7 +85,10 @@ func listMarket(ctx context.Context, all Plugins, name string) (event.Output, er
 		}
 		short, _, _ := strings.Cut(one.ID, "@")
 		detail := strings.TrimSpace(state + " " + one.Version + "  " + one.Description)
-		p.Items = append(p.Items, event.PickItem{ID: one.ID, Label: short, Detail: detail, Preview: entryPreview(one, state), Current: one.Enabled})
+		p.Items = append(p.Items, event.PickItem{
+			ID: one.ID, Label: short, Detail: detail, Preview: entryPreview(one, state),
+			Current: one.Enabled,
+		})
 	}
 	return event.Output{Pick: p}, nil
 }

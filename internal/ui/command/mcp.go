@@ -15,8 +15,8 @@ type Servers interface {
 	Toggle(name string, on bool) error // until lathe ends
 	// Approve lets a server of the project start, or accepts its changes.
 	Approve(ctx context.Context, name string) error
-	// Authorise begins a login and returns the next step for the user; its end is announced. With pasted, the address that a browser elsewhere ended
-	// at, it goes on with one.
+	// Authorise begins a login and returns the next step for the user; its end is announced. With pasted, the address that
+	// a browser elsewhere ended at, it goes on with one.
 	Authorise(ctx context.Context, name, pasted string) (string, error)
 	Logout(ctx context.Context, name string) error
 	Log(name string) string // the end of it
@@ -50,8 +50,10 @@ var mcpVerbs = []struct{ word, help string }{
 
 func mcpCommand() Command {
 	return Command{
-		Name: "mcp", Group: groupLathe, Args: "[reconnect|disable|enable|approve|authorise|logout|log] [name]", Help: "Show the MCP servers, and act on one",
-		Doc: "Each with its state, its tools and the estimated tokens of their schemas. `/mcp NAME` shows one in full, `/mcp log NAME` the end of its log. " +
+		Name: "mcp", Group: groupLathe, Args: "[reconnect|disable|enable|approve|authorise|logout|log] [name]",
+		Help: "Show the MCP servers, and act on one",
+		Doc: "Each with its state, its tools and the estimated tokens of their schemas. `/mcp NAME` shows one in full, " +
+			"`/mcp log NAME` the end of its log. " +
 			"docs/mcp.md has more.",
 		Complete: completeServers, Run: runServers,
 	}
@@ -212,7 +214,8 @@ func describeServer(s Server) string {
 		line("left out", w)
 	}
 	if s.Changes != "" {
-		fmt.Fprintf(&b, "\nChanged since you accepted it (`/mcp approve %s` accepts it):\n\n%s\n", s.Name, fenced("diff", s.Changes))
+		fmt.Fprintf(&b, "\nChanged since you accepted it (`/mcp approve %s` accepts it):\n\n%s\n", s.Name,
+			fenced("diff", s.Changes))
 	}
 	return b.String()
 }

@@ -19,8 +19,10 @@ type Memory interface {
 
 func memoryCommand() Command {
 	return Command{
-		Name: "memory", Group: groupLathe, Args: "[name | edit name | save name text | forget name]", Help: "Show, change and forget what is remembered",
-		Doc: "Lists the memory files that this conversation has, and the notes that the agent keeps about the project. With a name it shows that note; " +
+		Name: "memory", Group: groupLathe, Args: "[name | edit name | save name text | forget name]",
+		Help: "Show, change and forget what is remembered",
+		Doc: "Lists the memory files that this conversation has, and the notes that the agent keeps about the project. " +
+			"With a name it shows that note; " +
 			"edit puts the note into the prompt, where Enter saves it.",
 		Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 			var all []event.Candidate
@@ -43,7 +45,8 @@ func remember(_ context.Context, h Host, args string) (event.Output, error) {
 		return listMemory(h.Memory().Given(), store), nil
 	}
 	if store == nil {
-		return event.Output{}, errors.New("no notes are kept: autoMemoryEnabled is off, or lathe runs without a place for them")
+		return event.Output{}, errors.New("no notes are kept: autoMemoryEnabled is off, or lathe runs without a place for " +
+			"them")
 	}
 	switch verb {
 	case "forget":
@@ -65,7 +68,8 @@ func remember(_ context.Context, h Host, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
-	return event.Output{Text: fmt.Sprintf("%s (%s): %s\n\n%s", code(n.Name), n.Modified.Format(time.DateOnly), n.Description, n.Text)}, nil
+	return event.Output{Text: fmt.Sprintf("%s (%s): %s\n\n%s", code(n.Name), n.Modified.Format(time.DateOnly),
+		n.Description, n.Text)}, nil
 }
 
 // saveNote changes the text of a note, or makes one whose first line is its description.

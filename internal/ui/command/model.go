@@ -16,7 +16,8 @@ func modelCommands() []Command {
 	return []Command{
 		{
 			Name: "model", Aliases: []string{"models"}, Group: groupModel, Args: "[name]", Help: "Choose the model",
-			Doc: "It answers from the next step on, also within a turn that runs. The choice is kept with the session. A change loses the prompt cache.",
+			Doc: "It answers from the next step on, also within a turn that runs. The choice is kept with the session. A " +
+				"change loses the prompt cache.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				var all []event.Candidate
 				for _, m := range h.Setup().Models() {
@@ -56,7 +57,10 @@ func modelCommands() []Command {
 		{Name: "status", Group: groupModel, Help: "Show model, mode, tokens, cost and turns", Run: status},
 		{Name: "tokens", Group: groupModel, Help: "Show how many tokens the conversation takes", Run: tokens},
 		{Name: "context", Group: groupModel, Help: "Show the content of the context window", Run: contextWindow},
-		{Name: "cost", Aliases: []string{"usage"}, Group: groupModel, Help: "Show the cost of the session, by model and request", Run: costs},
+		{
+			Name: "cost", Aliases: []string{"usage"}, Group: groupModel,
+			Help: "Show the cost of the session, by model and request", Run: costs,
+		},
 		{Name: "cache", Group: groupModel, Help: "Show the savings of the caches of prompts and files", Run: cache},
 	}
 }
@@ -75,7 +79,8 @@ func efforts(h Host) []string {
 	now := h.Conversation().Status().Model
 	for _, m := range h.Setup().Models() {
 		if m.ID == now && len(m.Efforts) > 0 {
-			levels = append([]string{"off"}, slices.DeleteFunc(slices.Clone(m.Efforts), func(s string) bool { return s == "off" })...)
+			levels = append([]string{"off"}, slices.DeleteFunc(slices.Clone(m.Efforts),
+				func(s string) bool { return s == "off" })...)
 		}
 	}
 	return append(levels, "default")
@@ -138,12 +143,14 @@ func window(s event.Status) string {
 	if s.ContextWindow <= 0 {
 		return grouped(s.ContextUsed) + " tokens"
 	}
-	return fmt.Sprintf("%s of %s tokens (%.0f %%)", grouped(s.ContextUsed), grouped(s.ContextWindow), 100*float64(s.ContextUsed)/float64(s.ContextWindow))
+	return fmt.Sprintf("%s of %s tokens (%.0f %%)", grouped(s.ContextUsed), grouped(s.ContextWindow),
+		100*float64(s.ContextUsed)/float64(s.ContextWindow))
 }
 
 func usageLine(s event.Status) string {
 	u := s.Usage
-	return fmt.Sprintf("%s read (%s of them from the cache), %s written", grouped(u.Prompt()), grouped(u.CacheRead), grouped(u.Output))
+	return fmt.Sprintf("%s read (%s of them from the cache), %s written", grouped(u.Prompt()), grouped(u.CacheRead),
+		grouped(u.Output))
 }
 
 func tokens(_ context.Context, h Host, _ string) (event.Output, error) {
@@ -169,7 +176,8 @@ func costs(_ context.Context, h Host, _ string) (event.Output, error) {
 	for _, m := range slices.Sorted(maps.Keys(models)) {
 		t := models[m]
 		fmt.Fprintf(&out, "- %s: %s, %s tokens read (%s of them from the cache), %s written, %s\n",
-			code(m), plural(t.Steps, "step"), grouped(t.Input+t.Read+t.Written), grouped(t.Read), grouped(t.Output), dollars(t.CostUSD))
+			code(m), plural(t.Steps, "step"), grouped(t.Input+t.Read+t.Written), grouped(t.Read), grouped(t.Output),
+			dollars(t.CostUSD))
 	}
 	if n := len(c.Steps); n > 0 {
 		writeSteps(&out, c.Steps[max(0, n-lastSteps):])
@@ -206,7 +214,8 @@ func cache(_ context.Context, h Host, _ string) (event.Output, error) {
 	if !c.Enabled {
 		b.WriteString("- files: the explore cache is switched off (exploreCache.enabled)\n")
 	} else {
-		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(c.Hits, "hit"), plural(c.Misses, "miss"), plural(c.Entries, "result"))
+		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(c.Hits, "hit"), plural(c.Misses, "miss"),
+			plural(c.Entries, "result"))
 	}
 	return event.Output{Text: strings.Replace(b.String(), "misss", "misses", 1)}, nil
 }

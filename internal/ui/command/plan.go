@@ -10,8 +10,10 @@ import (
 
 func planCommand() Command {
 	return Command{
-		Name: "plan", Group: groupRules, Args: "[prompt]", Help: "Plan first: nothing is changed until you have approved a plan",
-		Doc: "With a prompt, it is sent in plan mode. When plan mode is on already, the plan so far is shown. Shift+Tab and `/mode` lead out of it without an approval.",
+		Name: "plan", Group: groupRules, Args: "[prompt]",
+		Help: "Plan first: nothing is changed until you have approved a plan",
+		Doc: "With a prompt, it is sent in plan mode. When plan mode is on already, the plan so far is shown. Shift+Tab " +
+			"and `/mode` lead out of it without an approval.",
 		Run: plan,
 	}
 }

@@ -14,9 +14,11 @@ type Plugins interface {
 	List() ([]Plugin, error)
 	Switch(id string, on bool) error               // in the user's settings
 	Remove(id string) (needed []string, err error) // by the plugins whose ids it returns
-	// Look fetches a plugin, or with update a newer state of an installed one, and keeps it until Agree. Nothing of it runs.
+	// Look fetches a plugin, or with update a newer state of an installed one, and keeps it until Agree. Nothing of it
+	// runs.
 	Look(ctx context.Context, what string, update bool) (Offer, error)
-	// Agree installs and enables the plugin that Look fetched last, and those that it needs. An update leaves a disabled one disabled.
+	// Agree installs and enables the plugin that Look fetched last, and those that it needs. An update leaves a disabled
+	// one disabled.
 	Agree(id string) (enabled bool, err error)
 	// Markets are the marketplaces that are known or named by the settings.
 	Markets() ([]Market, error)
@@ -44,8 +46,11 @@ type Offer struct {
 
 func pluginCommand() Command {
 	return Command{
-		Name: "plugin", Aliases: []string{"plugins"}, Group: groupLathe, Args: "[install|update|enable|disable|remove|marketplace] [plugin]", Help: "Show, install and change plugins",
-		Doc: "`/plugin install PLUGIN` shows the parts of a plugin (NAME@MARKETPLACE, a folder, OWNER/REPOSITORY) and asks; nothing of it runs before. `/plugin update ID` shows the difference first. `/plugin marketplace` lists marketplaces and their plugins; `/plugin marketplace add SOURCE` makes one known.",
+		Name: "plugin", Aliases: []string{"plugins"}, Group: groupLathe,
+		Args: "[install|update|enable|disable|remove|marketplace] [plugin]", Help: "Show, install and change plugins",
+		Doc: "`/plugin install PLUGIN` shows the parts of a plugin (NAME@MARKETPLACE, a folder, OWNER/REPOSITORY) and " +
+			"asks; nothing of it runs before. `/plugin update ID` shows the difference first. `/plugin marketplace` lists " +
+			"marketplaces and their plugins; `/plugin marketplace add SOURCE` makes one known.",
 		Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 			verb, _, spoken := strings.Cut(typed, " ")
 			var all []event.Candidate
@@ -96,7 +101,8 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 			return event.Output{}, err
 		}
 		if len(needed) > 0 {
-			return text("%s was removed. Warning: %s needs it. Install it again with: /plugin install %s", code(name), code(strings.Join(needed, ", ")), code(name)), nil
+			return text("%s was removed. Warning: %s needs it. Install it again with: /plugin install %s", code(name),
+				code(strings.Join(needed, ", ")), code(name)), nil
 		}
 		return text("%s was removed. Install it again with: /plugin install %s", code(name), code(name)), nil
 	case "install", "update":
@@ -124,7 +130,8 @@ func listPlugins(all Plugins) (event.Output, error) {
 		return event.Output{}, err
 	}
 	p := &event.Pick{
-		Title: "Plugins", Command: "plugin", Empty: "No plugin is installed; /plugin install PLUGIN installs one, /plugin marketplace add SOURCE makes a marketplace known.",
+		Title: "Plugins", Command: "plugin", Empty: "No plugin is installed; /plugin install PLUGIN installs one, /plugin " +
+			"marketplace add SOURCE makes a marketplace known.",
 		Actions: []event.PickAction{
 			{Key: "ctrl+e", Label: "enable", Command: "plugin enable", Undo: "plugin disable", Refresh: "plugin"},
 			{Key: "ctrl+x", Label: "disable", Command: "plugin disable", Undo: "plugin enable", Refresh: "plugin"},
@@ -137,14 +144,18 @@ func listPlugins(all Plugins) (event.Output, error) {
 		if one.Enabled {
 			state = "enabled"
 		}
-		p.Items = append(p.Items, event.PickItem{ID: one.ID, Label: one.ID, Detail: strings.TrimSpace(state + " " + one.Version), Preview: describePlugin(one), Current: one.Enabled})
+		p.Items = append(p.Items, event.PickItem{ID: one.ID, Label: one.ID, Detail: strings.TrimSpace(state + " " +
+			one.Version), Preview: describePlugin(one), Current: one.Enabled})
 	}
 	known, err := all.Markets()
 	if err != nil {
 		return event.Output{}, err
 	}
 	if len(known) > 0 {
-		p.Items = append(p.Items, event.PickItem{ID: "marketplace", Label: "Marketplaces", Detail: fmt.Sprintf("%d to install from", len(known)), Preview: marketHelp})
+		p.Items = append(p.Items, event.PickItem{
+			ID: "marketplace", Label: "Marketplaces",
+			Detail: fmt.Sprintf("%d to install from", len(known)), Preview: marketHelp,
+		})
 	}
 	return event.Output{Pick: p}, nil
 }
@@ -159,7 +170,8 @@ func showPlugin(all Plugins, name string) (event.Output, error) {
 			return event.Output{Text: describePlugin(p)}, nil
 		}
 	}
-	return event.Output{}, fmt.Errorf("no plugin %q is installed; /plugin lists them, /plugin install PLUGIN installs one", name)
+	return event.Output{},
+		fmt.Errorf("no plugin %q is installed; /plugin lists them, /plugin install PLUGIN installs one", name)
 }
 
 // describePlugin is Markdown.

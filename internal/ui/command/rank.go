@@ -21,8 +21,8 @@ type spelling struct {
 }
 
 // Complete lists the commands whose name or alias matches the typed text, best first; for "" it lists all in
-// the order of help. More are the skills and commands from files. Score, which may be nil, weighs how often and how recently a command was used; it decides
-// between names that match about equally well.
+// the order of help. More are the skills and commands from files. Score, which may be nil, weighs how often and how
+// recently a command was used; it decides between names that match about equally well.
 func Complete(typed string, more []Skill, score func(name string) float64, limit int) []event.Candidate {
 	var all []spelling
 	var names []string
@@ -62,7 +62,10 @@ func Complete(typed string, more []Skill, score func(name string) float64, limit
 }
 
 func (s spelling) candidate(name string, marks []int) event.Candidate {
-	c := event.Candidate{Text: s.command.Name, Help: s.command.Help, Hint: s.command.Args, Group: s.command.Group, Marks: marks}
+	c := event.Candidate{
+		Text: s.command.Name, Help: s.command.Help, Hint: s.command.Args, Group: s.command.Group,
+		Marks: marks,
+	}
 	if s.alias {
 		c.Label, c.Marks = s.command.Name+" ("+name+")", nil
 	}

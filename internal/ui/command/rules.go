@@ -16,8 +16,10 @@ func ruleCommands() []Command {
 	return []Command{
 		{
 			Name: "mode", Group: groupRules, Args: "[mode]", Help: "Choose how much runs without asking",
-			Doc: "`default` asks, `acceptEdits` lets files in the working folders be changed, `plan` changes nothing and runs only read-only commands, " +
-				"`dontAsk` refuses what it would ask, `auto` lets the small model answer a question first, `bypassPermissions` asks nothing that rules do not " +
+			Doc: "`default` asks, `acceptEdits` lets files in the working folders be changed, `plan` changes nothing and " +
+				"runs only read-only commands, " +
+				"`dontAsk` refuses what it would ask, `auto` lets the small model answer a question first, `bypassPermissions` " +
+				"asks nothing that rules do not " +
 				"ask; what deny rules and guards refuse stays refused. `/mode next` takes the next of the first three.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				return choices(typed, words(h.Rules().Modes()...))
@@ -28,8 +30,10 @@ func ruleCommands() []Command {
 		{
 			Name: "permissions", Aliases: []string{"allowed-tools"}, Group: groupRules, Args: "[allow|ask|deny|remove rule]",
 			Help: "Show the permission rules with their sources; add or remove one",
-			Doc: "`/permissions deny Bash(rm *) in user` adds a rule to the user's settings. The places are `session` (until lathe ends), `local` (this " +
-				"project, for you: the default), `project` (shared with the team) and `user`. `/permissions remove deny Bash(rm *) in user` takes it away.",
+			Doc: "`/permissions deny Bash(rm *) in user` adds a rule to the user's settings. The places are `session` (until " +
+				"lathe ends), `local` (this " +
+				"project, for you: the default), `project` (shared with the team) and `user`. `/permissions remove deny Bash(rm " +
+				"*) in user` takes it away.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, words("allow", "ask", "deny", "remove"))
 			},
@@ -44,21 +48,29 @@ func ruleCommands() []Command {
 		},
 		{Name: "permissions-remove", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Remove a rule", Run: removeRule},
 		{Name: "permissions-add", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Add a rule", Run: addRule},
-		{Name: "add-dir", Group: groupRules, Args: "<folder>", Help: "Let lathe work in one more folder, for this session", Run: addDir},
 		{
-			Name: "diff", Group: groupRules, Args: "[all|agents|theirs|git|message [message]]", Help: "Show what the session changed, or what differs from the last commit",
-			Doc: "Without an argument: every change that lathe's own edits made in this session. `all`: what the steps on this branch changed, also by commands, less what " +
-				"was undone. `agents`: the same, for the main agent and each subagent. `theirs`: what you and others changed between the steps. `git`: everything that is not committed. " +
-				"With the number of a message, as /tree shows them: the way from the branch in front to the branch of that message; with two, from the one to the other.",
+			Name: "add-dir", Group: groupRules, Args: "<folder>", Help: "Let lathe work in one more folder, for this session",
+			Run: addDir,
+		},
+		{
+			Name: "diff", Group: groupRules, Args: "[all|agents|theirs|git|message [message]]",
+			Help: "Show what the session changed, or what differs from the last commit",
+			Doc: "Without an argument: every change that lathe's own edits made in this session. `all`: what the steps on " +
+				"this branch changed, also by commands, less what " +
+				"was undone. `agents`: the same, for the main agent and each subagent. `theirs`: what you and others changed " +
+				"between the steps. `git`: everything that is not committed. " +
+				"With the number of a message, as /tree shows them: the way from the branch in front to the branch of that " +
+				"message; with two, from the one to the other.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, words("all", "agents", "theirs", "git"))
 			},
 			Run: diff,
 		},
 		{
-			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id | tell id message]", Help: "List the commands in the background and the agents, end one, or send an agent a message",
-			Doc: "An agent that works gets a message at its next step.",
-			Run: tasks,
+			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id | tell id message]",
+			Help: "List the commands in the background and the agents, end one, or send an agent a message",
+			Doc:  "An agent that works gets a message at its next step.",
+			Run:  tasks,
 		},
 		undoCommand(), redoCommand(),
 	}
@@ -98,7 +110,10 @@ var modeHelp = map[string]string{
 }
 
 // places names the scopes of a rule in words.
-var places = map[string]string{"session": "this session", "local": "this project, for you", "project": "this project, for everybody", "user": "all your projects"}
+var places = map[string]string{
+	"session": "this session", "local": "this project, for you",
+	"project": "this project, for everybody", "user": "all your projects",
+}
 
 func permissions(ctx context.Context, h Host, args string) (event.Output, error) {
 	verb, rest, _ := strings.Cut(args, " ")
@@ -110,7 +125,8 @@ func permissions(ctx context.Context, h Host, args string) (event.Output, error)
 	case "remove":
 		return removeRule(ctx, h, rest)
 	}
-	return event.Output{}, fmt.Errorf("%q is neither allow, ask, deny nor remove; for example: /permissions allow Bash(go test *)", verb)
+	return event.Output{}, fmt.Errorf("%q is neither allow, ask, deny nor remove; for example: /permissions allow "+
+		"Bash(go test *)", verb)
 }
 
 func pickRule(h Host) event.Output {
@@ -126,7 +142,8 @@ func pickRule(h Host) event.Output {
 		if scope == "" {
 			scope = "fixed"
 		}
-		p.Items = append(p.Items, event.PickItem{ID: r.Effect + " " + r.Text + " in " + scope, Label: r.Effect + " " + r.Text, Detail: r.Source})
+		p.Items = append(p.Items, event.PickItem{ID: r.Effect + " " + r.Text + " in " + scope, Label: r.Effect + " " +
+			r.Text, Detail: r.Source})
 	}
 	return event.Output{Pick: p}
 }
@@ -139,7 +156,8 @@ func readRule(args string) (Rule, error) {
 		r.Text, r.Scope = strings.TrimSpace(r.Text[:i]), strings.TrimSpace(r.Text[i+4:])
 	}
 	if !slices.Contains([]string{"allow", "ask", "deny"}, effect) || r.Text == "" {
-		return r, errors.New("a rule is written like this: deny Bash(rm *) in user; the places are session, local, project and user")
+		return r, errors.New("a rule is written like this: deny Bash(rm *) in user; the places are session, local, " +
+			"project and user")
 	}
 	if places[r.Scope] == "" && r.Scope != "fixed" {
 		return r, fmt.Errorf("%q is no place for a rule; the places are session, local, project and user", r.Scope)
@@ -176,7 +194,8 @@ func removeRule(ctx context.Context, h Host, args string) (event.Output, error) 
 	if err := h.Rules().Remove(ctx, r); err != nil {
 		return event.Output{}, err
 	}
-	return text("Removed: %s %s. Add it again with: /permissions %s %s in %s", r.Effect, code(r.Text), r.Effect, r.Text, r.Scope), nil
+	return text("Removed: %s %s. Add it again with: /permissions %s %s in %s", r.Effect, code(r.Text), r.Effect, r.Text,
+		r.Scope), nil
 }
 
 func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
@@ -187,7 +206,8 @@ func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
-	return text("lathe may work in %s too, until this session is left. To keep it, add it to permissions.additionalDirectories.", code(dir)), nil
+	return text("lathe may work in %s too, until this session is left. To keep it, add it to "+
+		"permissions.additionalDirectories.", code(dir)), nil
 }
 
 func diff(ctx context.Context, h Host, args string) (event.Output, error) {
@@ -290,7 +310,8 @@ func taskOutput(t Task) (event.Output, error) {
 		return event.Output{}, fmt.Errorf("the output of %s cannot be read: %w", t.ID, err)
 	}
 	return event.Output{
-		Text: fmt.Sprintf("%s: %s, %s. All of the output is in %s.\n\n%s", t.ID, code(t.Title), t.State, code(t.Output), fenced("", output)),
+		Text: fmt.Sprintf("%s: %s, %s. All of the output is in %s.\n\n%s", t.ID, code(t.Title), t.State, code(t.Output),
+			fenced("", output)),
 	}, nil
 }
 

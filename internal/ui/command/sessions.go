@@ -20,12 +20,16 @@ func sessionCommands() []Command {
 		{
 			Name: "resume", Aliases: []string{"continue"}, Group: groupSessions, Alone: true, Args: "[id or title]",
 			Help: "Go on with an earlier session", Complete: completeSession,
-			Doc: "The beginning of an id is enough. Without one, the sessions of this folder are listed; `/resume all` lists those of every folder.",
+			Doc: "The beginning of an id is enough. Without one, the sessions of this folder are listed; `/resume all` lists " +
+				"those of every folder.",
 			Run: resume,
 		},
 		{
-			Name: "sessions", Group: groupSessions, Alone: true, Args: "[all] [find text]", Help: "List the sessions: open, rename or delete one",
-			Doc: "Those of this folder, newest first; with `all` those of every folder. `find` searches titles and first prompts, or takes the beginning of an id. A deleted session goes to the trash and can be brought back for 30 days.",
+			Name: "sessions", Group: groupSessions, Alone: true, Args: "[all] [find text]",
+			Help: "List the sessions: open, rename or delete one",
+			Doc: "Those of this folder, newest first; with `all` those of every folder. `find` searches titles and first " +
+				"prompts, or takes the beginning of an id. A deleted session goes to the trash and can be brought " +
+				"back for 30 days.",
 			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
 				args, all := strings.CutPrefix(args, "all")
 				typed, find := strings.CutPrefix(strings.TrimSpace(args), "find")
@@ -39,8 +43,9 @@ func sessionCommands() []Command {
 			Name: "rename", Group: groupSessions, Args: "<title>", Help: "Name this session", Run: rename,
 		},
 		{
-			Name: "fork", Aliases: []string{"branch"}, Group: groupSessions, Alone: true, Args: "[title]", Help: "Go on in a copy of this session",
-			Doc: "The original stays as it is; `/resume` leads back to it.", Run: fork,
+			Name: "fork", Aliases: []string{"branch"}, Group: groupSessions, Alone: true, Args: "[title]",
+			Help: "Go on in a copy of this session",
+			Doc:  "The original stays as it is; `/resume` leads back to it.", Run: fork,
 		},
 		{
 			Name: "save", Group: groupSessions, Help: "Make sure the session is on the disk, and say where",
@@ -48,17 +53,25 @@ func sessionCommands() []Command {
 		},
 		{
 			Name: "delete-session", Group: groupSessions, Args: "<id>", Help: "Delete a session; it can be brought back",
-			Doc: "It goes to the trash, from where `/restore-session` brings it back for 30 days.", Complete: completeSession, Run: deleteSession,
+			Doc: "It goes to the trash, from where `/restore-session` brings it back for 30 days.", Complete: completeSession,
+			Run: deleteSession,
 		},
-		{Name: "restore-session", Group: groupSessions, Args: "<id>", Help: "Bring a deleted session back", Run: restoreSession},
 		{
-			Name: "find-sessions", Group: groupSessions, Hidden: true, Args: "<here|all> <text>", Help: "List the sessions that fit a text",
+			Name: "restore-session", Group: groupSessions, Args: "<id>", Help: "Bring a deleted session back",
+			Run: restoreSession,
+		},
+		{
+			Name: "find-sessions", Group: groupSessions, Hidden: true, Args: "<here|all> <text>",
+			Help: "List the sessions that fit a text",
 			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
 				where, typed, _ := strings.Cut(args, " ")
 				return pickSession(h, where == "all", strings.TrimSpace(typed))
 			},
 		},
-		{Name: "rename-session", Group: groupSessions, Hidden: true, Args: "<id> <title>", Help: "Name another session", Run: renameSession},
+		{
+			Name: "rename-session", Group: groupSessions, Hidden: true, Args: "<id> <title>", Help: "Name another session",
+			Run: renameSession,
+		},
 	}
 }
 
@@ -79,7 +92,8 @@ func resume(ctx context.Context, h Host, args string) (event.Output, error) {
 // pickSession lists sessions: the newest, or those that match the typed text, best first.
 func pickSession(h Host, all bool, typed string) (event.Output, error) {
 	p := &event.Pick{
-		Title: "Sessions of this folder", Command: "resume", Empty: "There is no other session of this folder yet; /resume all lists those of every folder.",
+		Title: "Sessions of this folder", Command: "resume",
+		Empty: "There is no other session of this folder yet; /resume all lists those of every folder.",
 		Actions: []event.PickAction{
 			{Key: "ctrl+r", Label: "rename", Command: "rename-session", Ask: "New title", Refresh: "sessions"},
 			{Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session", Refresh: "sessions"},
@@ -187,7 +201,10 @@ func sessionItem(info session.Info, current string) event.PickItem {
 func completeSession(_ context.Context, h Host, typed string) []event.Candidate {
 	var out []event.Candidate
 	for _, info := range findSessions(h, h.Sessions().Dir(), typed, 50) {
-		out = append(out, event.Candidate{Text: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 60), Help: age(info.Modified)})
+		out = append(out, event.Candidate{
+			Text: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 60),
+			Help: age(info.Modified),
+		})
 	}
 	return out
 }
@@ -268,7 +285,8 @@ func deleteSession(_ context.Context, h Host, args string) (event.Output, error)
 	if err := h.Sessions().Store().Trash(info.ID); err != nil {
 		return event.Output{}, err
 	}
-	return text("Deleted %s. /restore-session %s brings it back for 30 days.", code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID), nil
+	return text("Deleted %s. /restore-session %s brings it back for 30 days.",
+		code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID), nil
 }
 
 func restoreSession(_ context.Context, h Host, args string) (event.Output, error) {

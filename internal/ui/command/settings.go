@@ -29,8 +29,10 @@ type Setting struct {
 func settingCommands() []Command {
 	return []Command{
 		{
-			Name: "config", Aliases: []string{"settings"}, Group: groupLathe, Args: "[key [value]]", Help: "Show and change settings",
-			Doc: "`/config KEY VALUE` keeps a value in your own settings, `/config unset KEY` removes it there. `docs/configuration.md` lists the keys. Secrets are masked.",
+			Name: "config", Aliases: []string{"settings"}, Group: groupLathe, Args: "[key [value]]",
+			Help: "Show and change settings",
+			Doc: "`/config KEY VALUE` keeps a value in your own settings, `/config unset KEY` removes it there. " +
+				"`docs/configuration.md` lists the keys. Secrets are masked.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				var all []event.Candidate
 				for _, s := range h.Settings().List() {
@@ -73,7 +75,10 @@ func configure(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 func pickSetting(h Host) event.Output {
-	p := &event.Pick{Title: "Settings in force", Command: "config", Empty: "Nothing is set; /config KEY VALUE sets something"}
+	p := &event.Pick{
+		Title: "Settings in force", Command: "config",
+		Empty: "Nothing is set; /config KEY VALUE sets something",
+	}
 	for _, s := range h.Settings().List() {
 		p.Items = append(p.Items, event.PickItem{ID: s.Key, Label: s.Key, Detail: short(s.Value, 80)})
 	}

@@ -53,12 +53,17 @@ func skillCommands() []Command {
 	return []Command{
 		{
 			Name: "skills", Group: groupLathe, Args: "[name]", Help: "List the skills and commands from files",
-			Doc:      "Each with its origin, and why it cannot be invoked where that is so; also files that were left out. docs/skills.md has more.",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate { return skillNames(h, typed) }, Run: listSkills,
+			Doc: "Each with its origin, and why it cannot be invoked where that is so; also files that were left out. " +
+				"docs/skills.md has more.",
+			Complete: func(_ context.Context, h Host, typed string) []event.Candidate { return skillNames(h, typed) },
+			Run:      listSkills,
 		},
 		{
-			Name: "hooks", Group: groupLathe, Args: "[on|off|try event [json]]", Help: "List the hooks, try those of an event, or switch them off until lathe ends",
-			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be switched off. `try PreToolUse {\"tool_name\":\"Bash\"}` runs those of an event with an input and shows their decisions. docs/hooks.md has more.",
+			Name: "hooks", Group: groupLathe, Args: "[on|off|try event [json]]",
+			Help: "List the hooks, try those of an event, or switch them off until lathe ends",
+			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be " +
+				"switched off. `try PreToolUse {\"tool_name\":\"Bash\"}` runs those of an event with an input and shows their " +
+				"decisions. docs/hooks.md has more.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}, {Text: "try"}})
 			},
@@ -66,7 +71,8 @@ func skillCommands() []Command {
 		},
 		{
 			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or start them anew",
-			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md has more.",
+			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md " +
+				"has more.",
 			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 				return choices(typed, []event.Candidate{{Text: "restart"}})
 			},
@@ -74,7 +80,8 @@ func skillCommands() []Command {
 		},
 		{
 			Name: "output-style", Group: groupLathe, Args: "[name]", Help: "Choose how the model answers",
-			Doc: "A style is part of the system prompt, so it counts from the next conversation (`/new`). The choice is saved for you in this project.",
+			Doc: "A style is part of the system prompt, so it counts from the next conversation (`/new`). The choice is " +
+				"saved for you in this project.",
 			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
 				var out []event.Candidate
 				for _, s := range h.Extensions().Styles().All() {
@@ -92,7 +99,10 @@ func fromFiles(skills []Skill) []Command {
 	var out []Command
 	for _, s := range skills {
 		if _, taken := Find(s.Name); s.Typed && !taken {
-			out = append(out, Command{Name: s.Name, Args: s.Args, Help: short(s.Help, 120), Doc: "From " + s.Path + ".", Group: groupSkills})
+			out = append(out, Command{
+				Name: s.Name, Args: s.Args, Help: short(s.Help, 120), Doc: "From " + s.Path + ".",
+				Group: groupSkills,
+			})
 		}
 	}
 	return out
@@ -130,7 +140,8 @@ func listSkills(_ context.Context, h Host, name string) (event.Output, error) {
 		b.WriteString("- " + s.line() + "\n")
 	}
 	if len(skills) == 0 {
-		b.WriteString("There are no skills. A folder with a SKILL.md in `.lathe/skills` or `.claude/skills`, of the project or yours, is one.\n")
+		b.WriteString("There are no skills. A folder with a SKILL.md in `.lathe/skills` or `.claude/skills`, of the " +
+			"project or yours, is one.\n")
 	}
 	if notes := h.Extensions().Notes(); len(notes) > 0 {
 		b.WriteString("\nLeft out:\n\n")
@@ -181,5 +192,6 @@ func outputStyle(ctx context.Context, h Host, name string) (event.Output, error)
 			now = cmp.Or(s.Name, now)
 		}
 	}
-	return text("Output style %s, from the next conversation on (`/new`); this one keeps %s.", code(chosen.Name), code(now)), nil
+	return text("Output style %s, from the next conversation on (`/new`); this one keeps %s.", code(chosen.Name),
+		code(now)), nil
 }

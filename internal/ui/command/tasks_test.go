@@ -29,7 +29,8 @@ func TestAnEndedTaskShowsTheEndOfItsOutput(t *testing.T) {
 	if n := len(out.Text); n > mostShown+500 {
 		t.Errorf("%d bytes", n)
 	}
-	if _, err := taskOutput(Task{ID: "bash_2", Output: file + "-gone"}); err == nil || !strings.Contains(err.Error(), "bash_2") {
+	if _, err := taskOutput(Task{ID: "bash_2", Output: file + "-gone"}); err == nil || !strings.Contains(err.Error(),
+		"bash_2") {
 		t.Errorf("%v", err)
 	}
 }

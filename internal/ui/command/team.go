@@ -47,8 +47,10 @@ type TeamRow struct {
 
 func teamCommand() Command {
 	return Command{
-		Name: "team", Group: groupLathe, Args: "[goal | resume [id] | stop | tell worker message | end worker]", Help: "Have a coordinator and workers reach a goal beside the conversation",
-		Doc: "Without arguments: a row for the coordinator and for each worker, with its state; Ctrl+D ends one, Ctrl+T sends it a message. `--workers N`, `--time 30m` and `--check COMMAND` (in quotes) before the goal set limits " +
+		Name: "team", Group: groupLathe, Args: "[goal | resume [id] | stop | tell worker message | end worker]",
+		Help: "Have a coordinator and workers reach a goal beside the conversation",
+		Doc: "Without arguments: a row for the coordinator and for each worker, with its state; Ctrl+D ends one, Ctrl+T " +
+			"sends it a message. `--workers N`, `--time 30m` and `--check COMMAND` (in quotes) before the goal set limits " +
 			"and the check. The questions of workers appear here. docs/teams.md has more.",
 		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 			return choices(typed, words("resume", "stop"))
@@ -95,7 +97,8 @@ func runTeam(ctx context.Context, h Host, args string) (event.Output, error) {
 	if s, err := t.Now(); err == nil && rest == "" {
 		for _, r := range s.Rows {
 			if r.Name == verb {
-				return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", r.Name, code(r.Title), r.State, fenced("", r.Detail))}, nil
+				return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", r.Name, code(r.Title), r.State, fenced("", r.Detail))},
+					nil
 			}
 		}
 	}
@@ -163,7 +166,10 @@ func teamPick(s TeamState) *event.Pick {
 		},
 	}
 	for _, r := range s.Rows {
-		p.Items = append(p.Items, event.PickItem{ID: r.Name, Label: r.Name + "  " + short(r.Title, 60), Detail: r.State, Current: r.Works, Preview: fenced("", r.Title+"\n"+r.Detail)})
+		p.Items = append(p.Items, event.PickItem{
+			ID: r.Name, Label: r.Name + "  " + short(r.Title, 60), Detail: r.State,
+			Current: r.Works, Preview: fenced("", r.Title+"\n"+r.Detail),
+		})
 	}
 	return p
 }

@@ -17,9 +17,12 @@ func undoCommand() Command {
 	return Command{
 		Name: "undo", Group: groupRules, Alone: true, Args: "[count] [show|keep|take|merge|choose]",
 		Help: "Take the file changes of the last step back, also those of commands",
-		Doc: "`/undo 3` takes three steps back, `/undo show` only shows the difference. A file that somebody else changed since stays as it is, unless you " +
-			"choose: `keep` theirs, `take` the state before the step, `merge` both, or `choose` for each file. `/redo` brings everything back. The conversation stays as it is; `/rewind` takes " +
-			"both back. `/undo --stash [all|restore]` puts all uncommitted changes, yours too, into git's stash, or takes them out again. See docs/undo.md.",
+		Doc: "`/undo 3` takes three steps back, `/undo show` only shows the difference. A file that somebody else changed " +
+			"since stays as it is, unless you " +
+			"choose: `keep` theirs, `take` the state before the step, `merge` both, or `choose` for each file. `/redo` " +
+			"brings everything back. The conversation stays as it is; `/rewind` takes " +
+			"both back. `/undo --stash [all|restore]` puts all uncommitted changes, yours too, into git's stash, or takes " +
+			"them out again. See docs/undo.md.",
 		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 			return choices(typed, words("show", "keep", "take", "merge", "choose", "--stash"))
 		},
@@ -29,8 +32,9 @@ func undoCommand() Command {
 
 func redoCommand() Command {
 	return Command{
-		Name: "redo", Group: groupRules, Alone: true, Args: "[show|keep|take|merge|choose]", Help: "Bring back what the last /undo took back",
-		Doc: "After another step there is nothing to redo. The words are those of `/undo`.",
+		Name: "redo", Group: groupRules, Alone: true, Args: "[show|keep|take|merge|choose]",
+		Help: "Bring back what the last /undo took back",
+		Doc:  "After another step there is nothing to redo. The words are those of `/undo`.",
 		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
 			return choices(typed, words("show", "keep", "take", "merge", "choose"))
 		},
@@ -105,7 +109,8 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 	return restore(h, plan, o, "undo "+fmt.Sprint(o.count))
 }
 
-// restore shows or applies a plan. Where somebody else changed files since and no choice was made, it returns the choices.
+// restore shows or applies a plan. Where somebody else changed files since and no choice was made, it returns the
+// choices.
 func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output, error) {
 	if o.show {
 		return text("%s%s%s%s", running(h), uncovered(h), coverage(h), planned(plan)), nil
@@ -160,10 +165,12 @@ func conflictPick(plan *snapshot.Plan, command string) *event.Pick {
 		names = append(names, plan.Rel(f))
 	}
 	pick := &event.Pick{
-		Title: fmt.Sprintf("Somebody else changed %s since: %s", plural(len(names), "of the files"), short(strings.Join(names, ", "), 100)), Command: command,
+		Title: fmt.Sprintf("Somebody else changed %s since: %s", plural(len(names), "of the files"),
+			short(strings.Join(names, ", "), 100)), Command: command,
 		Items: []event.PickItem{
 			{ID: "keep", Label: "Keep theirs", Detail: "the other files change", Preview: planned(plan)},
-			{ID: "merge", Label: "Merge", Detail: "their changes stay, those of the steps go; a file with conflicts stays as it is", Preview: planned(plan)},
+			{ID: "merge", Label: "Merge", Detail: "their changes stay, those of the steps go; a file with conflicts stays as " +
+				"it is", Preview: planned(plan)},
 			{ID: "take", Label: "Take the state before", Detail: "theirs is kept: /redo brings it back", Preview: planned(plan)},
 		},
 	}
@@ -300,9 +307,13 @@ func stashPlan(ctx context.Context, h Host) (event.Output, error) {
 	}
 	list := fenced("", strings.Join(s.Files, "\n"))
 	return event.Output{Pick: &event.Pick{
-		Title:   fmt.Sprintf("Put %s of %s into git's stash, yours and lathe's alike?", plural(s.Total, "changed path"), s.Root),
+		Title: fmt.Sprintf("Put %s of %s into git's stash, yours and lathe's alike?", plural(s.Total, "changed path"),
+			s.Root),
 		Command: "undo --stash",
-		Items:   []event.PickItem{{ID: "all", Label: "Put all of them into the stash", Detail: "/undo --stash restore takes them back", Preview: list}},
+		Items: []event.PickItem{{
+			ID: "all", Label: "Put all of them into the stash",
+			Detail: "/undo --stash restore takes them back", Preview: list,
+		}},
 	}}, nil
 }
 
@@ -362,7 +373,8 @@ func diffAgents(h Host) (event.Output, error) {
 	return event.Output{Text: b.String()}, nil
 }
 
-// diffBranches shows the way from one branch of the conversation to another: from the one in front where one message is named.
+// diffBranches shows the way from one branch of the conversation to another: from the one in front where one message is
+// named.
 func diffBranches(h Host, names []string) (event.Output, error) {
 	if len(names) > 2 {
 		return event.Output{}, errors.New("/diff takes all, agents, theirs or git, or one or two messages")

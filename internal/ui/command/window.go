@@ -26,7 +26,8 @@ func contextWindow(ctx context.Context, h Host, _ string) (event.Output, error) 
 		sum += p.Tokens
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "In use after the last reply or compaction: %s. The next request, by lathe's own estimate: %s tokens.\n\n", window(s), grouped(sum))
+	fmt.Fprintf(&b, "In use after the last reply or compaction: %s. The next request, by lathe's own estimate: %s "+
+		"tokens.\n\n", window(s), grouped(sum))
 	b.WriteString(fenced("", whole(sum, s.ContextWindow, w.Mark)+picture(w, sum, s.ContextWindow)))
 	if w.Mark > 0 {
 		fmt.Fprintf(&b, "\n\nA compaction comes by itself at %s tokens.", grouped(w.Mark))
@@ -67,7 +68,8 @@ func picture(w Window, sum, size int) string {
 	var b strings.Builder
 	row := func(name, cell string, tokens int) {
 		cells := (tokens*barCells + longest - 1) / longest
-		text := fmt.Sprintf("%-26s %11s %5.1f %%  %s", name, grouped(tokens), 100*float64(tokens)/float64(whole), strings.Repeat(cell, cells))
+		text := fmt.Sprintf("%-26s %11s %5.1f %%  %s", name, grouped(tokens), 100*float64(tokens)/float64(whole),
+			strings.Repeat(cell, cells))
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
 	for _, p := range w.Shares {

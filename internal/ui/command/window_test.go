@@ -9,13 +9,17 @@ import (
 func TestThePictureOfTheWindowFitsALineAndIsTrueToScale(t *testing.T) {
 	w := Window{Mark: 150_000, Shares: []Share{
 		{Name: "tools", Tokens: 2_000},
-		{Name: "tool calls and results", Tokens: 98_000, Parts: []Share{{Name: "a tool with a name that is very long", Tokens: 98_000}}},
+		{Name: "tool calls and results", Tokens: 98_000, Parts: []Share{{
+			Name:   "a tool with a name that is very long",
+			Tokens: 98_000,
+		}}},
 		{Name: "summary"},
 	}}
 	const size = 200_000
 	got := whole(100_000, size, w.Mark) + picture(w, 100_000, size)
 	lines := strings.Split(got, "\n")
-	if used, free := strings.Count(lines[0], "█"), strings.Count(lines[0], "░"); used != windowCells/2 || used+free != windowCells-1 {
+	if used, free := strings.Count(lines[0], "█"), strings.Count(lines[0], "░"); used != windowCells/2 || used+
+		free != windowCells-1 {
 		t.Errorf("%d cells used, %d free: %s", used, free, lines[0])
 	}
 	if at := utf8.RuneCountInString(lines[0][:strings.Index(lines[0], "┃")]); at != windowCells*3/4 {
@@ -26,7 +30,8 @@ func TestThePictureOfTheWindowFitsALineAndIsTrueToScale(t *testing.T) {
 			t.Errorf("too wide: %q", l)
 		}
 	}
-	for _, want := range []string{"50.0 % used", "tool calls and results          98,000  49.0 %  " + strings.Repeat("█", barCells), "free                           100,000  50.0 %"} {
+	for _, want := range []string{"50.0 % used", "tool calls and results          98,000  49.0 %  " +
+		strings.Repeat("█", barCells), "free                           100,000  50.0 %"} {
 		if !strings.Contains(got, want) {
 			t.Errorf("%q is not in\n%s", want, got)
 		}

@@ -57,7 +57,8 @@ func TestAFileNamedInAPromptIsAttachedAndMayBeEdited(t *testing.T) {
 		t.Errorf("the file was not edited: %q", got)
 	}
 	got := until(s, func(b event.UserMessage) bool { return !b.Synthetic })
-	if !slices.Equal(got.Attached, []string{"a.go (3 lines)", "docs/ (folder)"}) || strings.Contains(got.Message.PlainText(), "three") {
+	if !slices.Equal(got.Attached, []string{"a.go (3 lines)", "docs/ (folder)"}) ||
+		strings.Contains(got.Message.PlainText(), "three") {
 		t.Errorf("front ends get %+v", got)
 	}
 }

@@ -119,7 +119,8 @@ func (t tasks) List() []command.Task {
 	var out []command.Task
 	for _, now := range s.Env().Background.List() {
 		out = append(out, command.Task{
-			ID: now.ID, Title: now.Command, State: state(now) + ", " + now.Duration.Round(time.Second).String(), Running: now.Status == tool.ShellRunning, Output: now.Output,
+			ID: now.ID, Title: now.Command, State: state(now) + ", " + now.Duration.Round(time.Second).String(),
+			Running: now.Status == tool.ShellRunning, Output: now.Output,
 		})
 	}
 	for _, now := range s.Env().Agents.Tasks.List() {
@@ -131,7 +132,8 @@ func (t tasks) List() []command.Task {
 // agentTask describes an agent, with its last calls while it works and its answer then.
 func agentTask(now subagent.State, messages []llm.Message) command.Task {
 	t := command.Task{
-		ID: now.ID, Title: now.Kind + ": " + now.Title, State: now.String(), Running: now.Working(), Agent: true, Detail: now.Answer,
+		ID: now.ID, Title: now.Kind + ": " + now.Title, State: now.String(), Running: now.Working(), Agent: true,
+		Detail: now.Answer,
 	}
 	if now.Working() {
 		t.Detail = strings.Join(tool.AgentCalls(messages, 20), "\n")

@@ -21,7 +21,10 @@ func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
 		when("hurry up", "", llmtest.Text("I hurried.")),
 		when("", "works in the background", llmtest.Text("Launched.")),
 		when("wait for it", "", llmtest.Tool("Bash", map[string]any{"command": "until [ -e go ]; do sleep 0.01; done"})),
-		when("launch", "", llmtest.Tool("Task", map[string]any{"description": "wait", "prompt": "wait for it", "run_in_background": true})),
+		when("launch", "", llmtest.Tool("Task", map[string]any{
+			"description": "wait", "prompt": "wait for it",
+			"run_in_background": true,
+		})),
 	))
 	s := p.open(t, nil)
 	if err := s.session().Grant("Bash", permission.Allow); err != nil {
@@ -30,7 +33,8 @@ func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
 	s.prompt("launch")
 	until(s, func(b event.ToolStart) bool { return b.Call.Name == "Bash" })
 	pick := s.command("tasks", "").Pick
-	if pick == nil || len(pick.Items) != 1 || !strings.HasPrefix(pick.Items[0].Detail, "running") || !pick.Items[0].Time.IsZero() || !strings.Contains(pick.Items[0].Preview, "wait\n") {
+	if pick == nil || len(pick.Items) != 1 || !strings.HasPrefix(pick.Items[0].Detail, "running") ||
+		!pick.Items[0].Time.IsZero() || !strings.Contains(pick.Items[0].Preview, "wait\n") {
 		t.Fatalf("%+v", pick)
 	}
 	s.command("tasks", "tell "+pick.Items[0].ID+" hurry up")

@@ -30,10 +30,13 @@ func TestUserCommandReachesTheModelWithTheNextMessage(t *testing.T) {
 	s.prompt("second")
 	msgs := s.session().Messages()
 	said := msgs[len(msgs)-2].PlainText()
-	if !strings.Contains(said, "exit code 3") || !strings.Contains(said, "out\nerr") || !strings.HasSuffix(said, "second") {
+	if !strings.Contains(said, "exit code 3") || !strings.Contains(said, "out\nerr") || !strings.HasSuffix(said,
+		"second") {
 		t.Errorf("%q", said)
 	}
-	if u := until(s, func(u event.UserMessage) bool { return strings.HasSuffix(u.Message.PlainText(), "second") }); u.Message.PlainText() != "second" {
+	if u := until(s, func(u event.UserMessage) bool {
+		return strings.HasSuffix(u.Message.PlainText(), "second")
+	}); u.Message.PlainText() != "second" {
 		t.Errorf("shown: %q", u.Message.PlainText())
 	}
 	s.prompt("third")
@@ -187,7 +190,8 @@ func TestStatusLineCommandGetsTheSession(t *testing.T) {
 			Size int `json:"context_window_size"`
 		} `json:"context_window"`
 	}
-	if err := json.Unmarshal([]byte(p.read(t, "in.json")), &in); err != nil || in.SessionID != s.session().ID() || in.Model.ID == "" || in.Context.Size == 0 {
+	if err := json.Unmarshal([]byte(p.read(t, "in.json")), &in); err != nil || in.SessionID != s.session().ID() ||
+		in.Model.ID == "" || in.Context.Size == 0 {
 		t.Errorf("%+v %v", in, err)
 	}
 }
@@ -237,7 +241,8 @@ func TestCompletion(t *testing.T) {
 	if got := texts(event.Query{Kind: event.QueryCommand, Text: "mod"}); got[0] != "model" {
 		t.Errorf("what is used is not first: %v", got)
 	}
-	if got := texts(event.Query{Kind: event.QueryArgument, Name: "mode", Text: "acc"}); len(got) != 1 || got[0] != "acceptEdits" {
+	if got := texts(event.Query{Kind: event.QueryArgument, Name: "mode", Text: "acc"}); len(got) != 1 ||
+		got[0] != "acceptEdits" {
 		t.Errorf("%v", got)
 	}
 	if got := texts(event.Query{Kind: event.QueryFile, Text: "main"}); len(got) == 0 || got[0] != "src/main.go" {
@@ -264,7 +269,10 @@ func TestCommandUseIsSaved(t *testing.T) {
 
 func TestAMessageWithMediaIsPrompted(t *testing.T) {
 	s := newPlace(t, talk3()).open(t, nil)
-	m := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "look"}, llm.Media{MIME: "image/png", Data: []byte("x"), Name: "a.png"}}}
+	m := llm.Message{Role: llm.User, Parts: []llm.Part{
+		llm.Text{Text: "look"},
+		llm.Media{MIME: "image/png", Data: []byte("x"), Name: "a.png"},
+	}}
 	if err := s.Prompt(t.Context(), m); err != nil {
 		t.Fatal(err)
 	}

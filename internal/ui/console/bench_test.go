@@ -27,7 +27,10 @@ func BenchmarkReplay(b *testing.B) {
 		if err := log.AddUser(b.Context(), llm.UserText(fmt.Sprint("prompt ", i)), false, false); err != nil {
 			b.Fatal(err)
 		}
-		m := llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}}, Model: "m", Usage: &llm.Usage{Input: 10, Output: 10}, Stop: llm.StopEndTurn}
+		m := llm.Message{
+			Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}}, Model: "m",
+			Usage: &llm.Usage{Input: 10, Output: 10}, Stop: llm.StopEndTurn,
+		}
 		if err := log.AddReply(b.Context(), m); err != nil {
 			b.Fatal(err)
 		}
@@ -49,8 +52,8 @@ func BenchmarkReplay(b *testing.B) {
 }
 
 // BenchmarkResume opens a session of 100 MB and makes the state and the newest history for the terminal, the work
-// before the first frame. The proportions are those of real sessions: most of a log is results, with their view and their
-// structured form.
+// before the first frame. The proportions are those of real sessions: most of a log is results, with their view and
+// their structured form.
 func BenchmarkResume(b *testing.B) {
 	store := session.NewStore(b.TempDir())
 	id := makeSession(b, store, 100<<20)
@@ -90,7 +93,10 @@ func makeSession(b *testing.B, store *session.Store, size int64) string {
 	output := strings.Repeat("   42\tfunc (s *Session) Close() error {\n   43\t\treturn s.f.Close() // <-- & done\n", 60)
 	check(log.AddUser(ctx, llm.UserText("look at all files"), false, false))
 	for n := 0; log.Info().Size < size; n++ {
-		call := llm.ToolCall{ID: fmt.Sprintf("toolu_%d", n), Name: "Read", Input: json.RawMessage(`{"file_path":"/home/me/project/internal/file.go"}`)}
+		call := llm.ToolCall{
+			ID: fmt.Sprintf("toolu_%d", n), Name: "Read",
+			Input: json.RawMessage(`{"file_path":"/home/me/project/internal/file.go"}`),
+		}
 		check(log.AddPart(ctx, 0, llm.Text{Text: text}))
 		check(log.AddPart(ctx, 1, call))
 		check(log.StartCall(ctx, session.CallStart{CallID: call.ID}, false))
@@ -98,8 +104,14 @@ func makeSession(b *testing.B, store *session.Store, size int64) string {
 		check(err)
 		meta, err := json.Marshal(map[string]any{"type": "text", "file": map[string]any{"content": output, "numLines": 120}})
 		check(err)
-		check(log.EndCall(ctx, session.CallEnd{Result: llm.TextResult(call, output, false), Title: "file.go", View: view, Meta: meta, Duration: time.Millisecond}))
-		check(log.AddReply(ctx, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}, call}, Model: "m", Usage: &llm.Usage{Input: 10, Output: 10}, Stop: llm.StopToolUse}))
+		check(log.EndCall(ctx, session.CallEnd{
+			Result: llm.TextResult(call, output, false), Title: "file.go", View: view,
+			Meta: meta, Duration: time.Millisecond,
+		}))
+		check(log.AddReply(ctx, llm.Message{
+			Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: text}, call}, Model: "m",
+			Usage: &llm.Usage{Input: 10, Output: 10}, Stop: llm.StopToolUse,
+		}))
 	}
 	check(log.EndTurn(ctx, session.TurnEnd{Reason: "completed", Steps: 1}))
 	return log.ID()

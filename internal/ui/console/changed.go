@@ -9,8 +9,8 @@ import (
 // mostCounted is how many changed files have their lines counted after commands.
 const mostCounted = 200
 
-// countChanges lists the files that a session changed, by commands too, from its snapshots. Without snapshots the list stays
-// that of its edits.
+// countChanges lists the files that a session changed, by commands too, from its snapshots. Without snapshots the list
+// stays that of its edits.
 func (c *Console) countChanges(s *conversation.Session) {
 	history, err := c.inst.Checkpoints().History(s.Log())
 	if err != nil {

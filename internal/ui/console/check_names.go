@@ -23,7 +23,8 @@ func (c *Console) knows(id string) error {
 		names = append(names, m.ID)
 	}
 	set := c.inst.Config().Settings
-	if len(names) == 0 || id == "" || llm.Resolve(id, set.ModelAliases) != id || strings.Contains(id, "/") || set.Model == id {
+	if len(names) == 0 || id == "" || llm.Resolve(id, set.ModelAliases) != id || strings.Contains(id, "/") ||
+		set.Model == id {
 		return nil
 	}
 	var near []string
@@ -38,7 +39,8 @@ func (c *Console) knows(id string) error {
 	if len(near) == 0 {
 		return fmt.Errorf("lathe knows no model %q; /model lists those it knows, and PROVIDER/%s takes any name", id, id)
 	}
-	return fmt.Errorf("lathe knows no model %q; did you mean %s? PROVIDER/%s takes any name", id, strings.Join(near, " or "), id)
+	return fmt.Errorf("lathe knows no model %q; did you mean %s? PROVIDER/%s takes any name", id,
+		strings.Join(near, " or "), id)
 }
 
 // toolOf refuses a rule for a tool that does not exist, since it would have no effect. Tools of servers are

@@ -131,7 +131,8 @@ func (k *Commands) Close() error {
 func askTitle(ctx context.Context, small llm.Model, text string) (string, llm.Usage, error) {
 	var said llm.Message
 	for d, err := range small.Stream(ctx, &llm.Request{
-		System: []llm.Part{llm.Text{Text: titleSystem}}, Messages: []llm.Message{llm.UserText(text)}, MaxTokens: 64, Effort: "off",
+		System: []llm.Part{llm.Text{Text: titleSystem}}, Messages: []llm.Message{llm.UserText(text)}, MaxTokens: 64,
+		Effort: "off",
 	}) {
 		if err != nil {
 			return "", llm.Usage{}, err

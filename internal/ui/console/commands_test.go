@@ -28,7 +28,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		if pick := s.command("plugin", "").Pick; len(pick.Items) != 0 || !strings.Contains(pick.Empty, "/plugin install") {
 			t.Errorf("%+v", pick)
 		}
-		p.write(t, "demo/.claude-plugin/plugin.json", `{"name": "demo", "version": "1.0", "processes": {"bg": {"command": "./bg"}}}`)
+		p.write(t, "demo/.claude-plugin/plugin.json",
+			`{"name": "demo", "version": "1.0", "processes": {"bg": {"command": "./bg"}}}`)
 		s.refuses("plugin", "agree demo@path", "look at the plugin first")
 		out := s.command("plugin", "install ./demo")
 		if !strings.Contains(out.Text, "runs the process bg: runs: ./bg") || out.Pick.Items[1].ID != "agree demo@path" {
@@ -73,7 +74,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("memory", "save db starting the database\nRun make db.", "Saved")
 		s.shows("memory", "", "db", "starting the database")
 		s.shows("memory", "db", "Run make db.")
-		if out := s.command("memory", "edit db"); !strings.HasPrefix(out.Insert, "/memory save db starting the database\nRun make db.") {
+		if out := s.command("memory", "edit db"); !strings.HasPrefix(out.Insert,
+			"/memory save db starting the database\nRun make db.") {
 			t.Errorf("%q", out.Insert)
 		}
 		s.shows("memory", "forget db", "Forgot")
@@ -85,7 +87,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"hooks": func(t *testing.T, s *seat, p *place) {
 		s.shows("hooks", "", "No hooks are in force")
-		p.write(t, "../.claude/settings.json", `{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo bye"}]}], "Nothing": [{"hooks": []}]}}`)
+		p.write(t, "../.claude/settings.json",
+			`{"hooks": {"Stop": [{"hooks": [{"type": "command", "command": "echo bye"}]}], "Nothing": [{"hooks": []}]}}`)
 		s.shows("reload", "")
 		s.shows("hooks", "", "Stop", "echo bye", "no event")
 		s.shows("hooks", "off", "off until lathe ends", "No hooks")
@@ -97,10 +100,12 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"agents": func(t *testing.T, s *seat, p *place) {
 		list := s.command("agents", "").Pick
-		if list == nil || !has(list, "Explore") || !has(list, "general-purpose") || !has(list, "new") || has(list, "running") {
+		if list == nil || !has(list, "Explore") || !has(list, "general-purpose") || !has(list, "new") ||
+			has(list, "running") {
 			t.Fatalf("%+v", list)
 		}
-		p.write(t, ".claude/agents/judge.md", "---\nname: judge\ndescription: Judges changes\ntools: Read, Grep\nmaxTurns: 3\n---\nYou judge.")
+		p.write(t, ".claude/agents/judge.md", "---\nname: judge\ndescription: Judges changes\ntools: Read, "+
+			"Grep\nmaxTurns: 3\n---\nYou judge.")
 		p.write(t, ".claude/agents/broken.md", "no block")
 		s.shows("agents", "", "broken.md")
 		if list := s.command("agents", "").Pick; !has(list, "judge") {
@@ -109,7 +114,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("agents", "judge", "Read, Grep", "most steps", "judge.md", "Judges changes")
 		s.refuses("agents", "nobody", "there is no agent")
 		s.refuses("agents", "broken", "it has no name")
-		if e := s.command("agents", "edit judge").Edit; e == nil || !strings.HasSuffix(e.Path, "judge.md") || e.Then != "agents judge" {
+		if e := s.command("agents", "edit judge").Edit; e == nil || !strings.HasSuffix(e.Path, "judge.md") ||
+			e.Then != "agents judge" {
 			t.Errorf("%+v", e)
 		}
 		s.refuses("agents", "edit Explore", "has no file")
@@ -118,17 +124,22 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 
 		// A new one is made in four steps.
-		for args, want := range map[string]string{"new": "project", "new project": "project/read", "new project/read": "project/read/small"} {
+		for args, want := range map[string]string{
+			"new": "project", "new project": "project/read",
+			"new project/read": "project/read/small",
+		} {
 			if p := s.command("agents", args).Pick; p == nil || p.Command != "agents new" || !has(p, want) {
 				t.Errorf("/agents %s: %+v", args, p)
 			}
 		}
-		if out := s.command("agents", "new project/read/small"); out.Insert != "/agents new project/read/small " || out.Text == "" {
+		if out := s.command("agents", "new project/read/small"); out.Insert != "/agents new project/read/small " ||
+			out.Text == "" {
 			t.Errorf("%+v", out)
 		}
 		s.refuses("agents", "new project/read/small two words: x", "is no name of an agent")
 		out := s.command("agents", `new project/read/small reviewer: Reviews "changes": all of them`)
-		if out.Edit == nil || filepath.Base(out.Edit.Path) != "reviewer.md" || filepath.Base(filepath.Dir(filepath.Dir(out.Edit.Path))) != ".lathe" {
+		if out.Edit == nil || filepath.Base(out.Edit.Path) != "reviewer.md" ||
+			filepath.Base(filepath.Dir(filepath.Dir(out.Edit.Path))) != ".lathe" {
 			t.Fatalf("%+v", out)
 		}
 		s.shows("agents", "reviewer", `Reviews "changes": all of them`, "Read, Glob, Grep", "small", "reviewer.md")
@@ -152,7 +163,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		p.write(t, ".lathe/skills/greet/SKILL.md", "---\ndescription: Says hello\nargument-hint: <name>\n---\nGreet $0.")
 		p.write(t, ".lathe/commands/help.md", "Not the built-in one.")
 		p.write(t, ".lathe/skills/quiet/SKILL.md", "---\nuser-invocable: no\n---\nx")
-		s.shows("skills", "", "/greet <name>", "project", "Says hello", "lathe has a command of this name", "only the model invokes it")
+		s.shows("skills", "", "/greet <name>", "project", "Says hello", "lathe has a command of this name",
+			"only the model invokes it")
 		s.shows("skills", "greet", "SKILL.md")
 		s.refuses("skills", "nothing", "no skill")
 		s.shows("help", "greet", "/greet <name>")
@@ -167,12 +179,14 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 	},
 	"agent": func(t *testing.T, s *seat, p *place) {
-		p.write(t, ".claude/agents/reader.md", "---\nname: reader\ndescription: Reads\ntools: Read\neffort: low\n---\nYou only read.")
+		p.write(t, ".claude/agents/reader.md", "---\nname: reader\ndescription: Reads\ntools: Read\neffort: low\n---\nYou "+
+			"only read.")
 		s.refuses("agent", "nobody", "there is no agent")
 		s.shows("agent", "", "lathe's own agent")
 		s.shows("agent", "reader", "reader")
 		system, err := s.session().System(t.Context())
-		if err != nil || system[0].(llm.Text).Text != "You only read." || !slices.Equal(s.session().Tools(), []string{"Read"}) || s.session().Effort() != "low" {
+		if err != nil || system[0].(llm.Text).Text != "You only read." || !slices.Equal(s.session().Tools(),
+			[]string{"Read"}) || s.session().Effort() != "low" {
 			t.Errorf("%q %q %v", system, s.session().Tools(), err)
 		}
 		s.command("fork", "")
@@ -193,7 +207,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("output-style", "pirate", "Pirate", "next conversation", "default")
 		s.command("new", "")
 		system, err := s.session().System(t.Context())
-		if err != nil || s.session().Style() != "Pirate" || !strings.Contains(system[0].(llm.Text).Text, "Talk like a pirate.") {
+		if err != nil || s.session().Style() != "Pirate" || !strings.Contains(system[0].(llm.Text).Text,
+			"Talk like a pirate.") {
 			t.Errorf("%q %v", s.session().Style(), err)
 		}
 	},
@@ -316,7 +331,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"tokens": func(t *testing.T, s *seat, _ *place) { s.shows("tokens", "", "of 1,000,000 tokens", "read") },
 	"context": func(t *testing.T, s *seat, _ *place) {
-		s.shows("context", "", "system prompt", "tools", "  Edit", "█", "free", "A compaction comes by itself at 850,000 tokens")
+		s.shows("context", "", "system prompt", "tools", "  Edit", "█", "free",
+			"A compaction comes by itself at 850,000 tokens")
 	},
 	"cost":  func(t *testing.T, s *seat, _ *place) { s.shows("usage", "", "in 1 turn", "claude-sonnet", "3 steps") },
 	"cache": func(t *testing.T, s *seat, _ *place) { s.shows("cache", "", "prompts:", "files:") },
@@ -413,7 +429,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"compact": func(t *testing.T, s *seat, _ *place) {
 		s.command("compact", "keep the names")
-		if done := until(s, func(c event.Compacted) bool { return c.Level == 4 }); done.Trigger != "manual" || done.Failed == "" {
+		if done := until(s, func(c event.Compacted) bool { return c.Level == 4 }); done.Trigger != "manual" ||
+			done.Failed == "" {
 			t.Errorf("%+v: the model's answer is no summary, so an extract is to take its place", done)
 		}
 		if log, err := os.ReadFile(s.session().Log().Path()); err != nil || !strings.Contains(string(log), "change it") {
@@ -428,11 +445,13 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"init": func(t *testing.T, s *seat, p *place) {
 		fresh := s.command("init", "mention the Makefile").Prompt
-		if fresh == nil || !strings.Contains(fresh.PlainText(), "Write it as AGENTS.md in "+p.dir) || !strings.Contains(fresh.PlainText(), "mention the Makefile") {
+		if fresh == nil || !strings.Contains(fresh.PlainText(), "Write it as AGENTS.md in "+p.dir) ||
+			!strings.Contains(fresh.PlainText(), "mention the Makefile") {
 			t.Errorf("%+v", fresh)
 		}
 		p.write(t, "CLAUDE.md", "old\n")
-		if again := s.command("init", "").Prompt; again == nil || !strings.Contains(again.PlainText(), "There is "+filepath.Join(p.dir, "CLAUDE.md")) {
+		if again := s.command("init", "").Prompt; again == nil || !strings.Contains(again.PlainText(), "There is "+
+			filepath.Join(p.dir, "CLAUDE.md")) {
 			t.Errorf("%+v", again)
 		}
 	},
@@ -515,8 +534,14 @@ func has(p *event.Pick, id string) bool {
 func TestTheStateOfALogIsTheSameWithoutItsHistory(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
-		llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
-		llmtest.Say(llmtest.Tool("TodoWrite", map[string]any{"todos": []map[string]any{{"content": "a", "status": "pending", "activeForm": "doing a"}}})),
+		llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/a.txt", "old_string": "one",
+			"new_string": "two",
+		})),
+		llmtest.Say(llmtest.Tool("TodoWrite", map[string]any{"todos": []map[string]any{{
+			"content": "a", "status": "pending",
+			"activeForm": "doing a",
+		}}})),
 		llmtest.Say(llmtest.Text("Done.")),
 	))
 	p.write(t, "a.txt", "one\n")
@@ -526,7 +551,8 @@ func TestTheStateOfALogIsTheSameWithoutItsHistory(t *testing.T) {
 	until[event.TurnEnd](s, nil)
 	s.command("!", "echo pending")
 	whole, state := replay(s.session().Log(), true), replay(s.session().Log(), false)
-	if len(whole.bodies) == 0 || len(whole.statusValues.changed) != 1 || len(whole.statusValues.todos) != 1 || len(whole.pending) == 0 {
+	if len(whole.bodies) == 0 || len(whole.statusValues.changed) != 1 || len(whole.statusValues.todos) != 1 ||
+		len(whole.pending) == 0 {
 		t.Fatalf("%+v", whole)
 	}
 	whole.bodies = nil
@@ -546,7 +572,10 @@ func TestEveryCommandDoesItsWork(t *testing.T) {
 			t.Parallel()
 			p := newPlace(t, llmtest.Replies(
 				llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})),
-				llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": "one", "new_string": "two"})),
+				llmtest.Say(llmtest.Tool("Edit", map[string]any{
+					"file_path": "${WORKDIR}/a.txt", "old_string": "one",
+					"new_string": "two",
+				})),
 				llmtest.Say(llmtest.Text("Done.")),
 			))
 			p.write(t, "a.txt", "one\n")
@@ -570,7 +599,8 @@ func runGit(t *testing.T, dir string, args ...string) string {
 	}
 	cmd := exec.Command("git", args...)
 	cmd.Dir = dir
-	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b", "GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
+	cmd.Env = append(os.Environ(), "GIT_CONFIG_GLOBAL=/dev/null", "GIT_AUTHOR_NAME=a", "GIT_AUTHOR_EMAIL=a@b",
+		"GIT_COMMITTER_NAME=a", "GIT_COMMITTER_EMAIL=a@b")
 	out, err := cmd.CombinedOutput()
 	if err != nil {
 		t.Fatalf("git %v: %v: %s", args, err, out)
@@ -591,7 +621,8 @@ func TestUndoStashesAndRestores(t *testing.T) {
 	p.write(t, "sub/new file.txt", "new\n")
 	s.shows("diff", "git", "+two", "untracked: sub/new file.txt")
 	pick := s.command("undo", "--stash").Pick
-	if pick == nil || !strings.Contains(pick.Title, "2 changed paths") || !strings.Contains(pick.Items[0].Preview, "new file.txt") {
+	if pick == nil || !strings.Contains(pick.Title, "2 changed paths") || !strings.Contains(pick.Items[0].Preview,
+		"new file.txt") {
 		t.Fatalf("%+v", pick)
 	}
 	if p.read(t, "a.txt") != "two\n" {

@@ -109,7 +109,10 @@ type waiting struct {
 // Open opens the first session. Following the settings and publishing the status go on until Close.
 func Open(ctx context.Context, o Options) (*Console, error) {
 	bus := event.NewBus()
-	c := &Console{inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}}
+	c := &Console{
+		inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1),
+		shell: map[string]context.CancelFunc{},
+	}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
 	c.events = &Reader{c: c, limit: o.History, sub: bus.Subscribe(c.ctx, event.Options{})}
 	state := o.Instance.Config().Paths().StateHome

@@ -147,7 +147,8 @@ func (s *seat) prompt(text string) {
 }
 
 func talk3() *llmtest.Script {
-	return llmtest.Replies(llmtest.Say(llmtest.Text("one")), llmtest.Say(llmtest.Text("two")), llmtest.Say(llmtest.Text("three")))
+	return llmtest.Replies(llmtest.Say(llmtest.Text("one")), llmtest.Say(llmtest.Text("two")),
+		llmtest.Say(llmtest.Text("three")))
 }
 
 func TestTheStreamBeginsWithOpenedAndStatus(t *testing.T) {
@@ -164,8 +165,14 @@ func TestTheStreamBeginsWithOpenedAndStatus(t *testing.T) {
 
 // The status line names how commands are confined, and /sandbox tells more.
 func TestTheStatusNamesTheSandbox(t *testing.T) {
-	for tier, want := range map[confine.Tier][2]string{confine.Full: {"sandboxed", "tier: full"}, confine.Landlock: {"landlock", "not full because: `no namespaces`"}} {
-		b, err := boundary.Open(boundary.Options{Settings: []byte(`{"enabled": true}`), Detect: func() confine.Support { return confine.Support{Tier: tier, Why: "no namespaces"} }})
+	for tier, want := range map[confine.Tier][2]string{
+		confine.Full:     {"sandboxed", "tier: full"},
+		confine.Landlock: {"landlock", "not full because: `no namespaces`"},
+	} {
+		b, err := boundary.Open(boundary.Options{
+			Settings: []byte(`{"enabled": true}`),
+			Detect:   func() confine.Support { return confine.Support{Tier: tier, Why: "no namespaces"} },
+		})
 		if err != nil {
 			t.Fatal(err)
 		}

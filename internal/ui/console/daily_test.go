@@ -57,11 +57,16 @@ func TestRuleForUnknownToolIsRefused(t *testing.T) {
 
 func TestRewindOffersFilesAndConversation(t *testing.T) {
 	edit := func(from, to string) llmtest.Reply {
-		return llmtest.Say(llmtest.Tool("Edit", map[string]any{"file_path": "${WORKDIR}/a.txt", "old_string": from, "new_string": to}))
+		return llmtest.Say(llmtest.Tool("Edit", map[string]any{
+			"file_path": "${WORKDIR}/a.txt", "old_string": from,
+			"new_string": to,
+		}))
 	}
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})), edit("one", "two"), llmtest.Say(llmtest.Text("Done.")),
-		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b.txt", "content": "new\n"})), edit("two", "three"), llmtest.Say(llmtest.Text("Done."))))
+		llmtest.Say(llmtest.Tool("Read", map[string]any{"file_path": "${WORKDIR}/a.txt"})), edit("one", "two"),
+		llmtest.Say(llmtest.Text("Done.")),
+		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b.txt", "content": "new\n"})),
+		edit("two", "three"), llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "a.txt", "one\n")
 	s := p.open(t, nil)
 	s.command("mode", "acceptEdits")
@@ -74,7 +79,8 @@ func TestRewindOffersFilesAndConversation(t *testing.T) {
 	}
 	id := pick.Items[i].ID
 	pick = s.command("rewind", id).Pick
-	if pick == nil || !strings.Contains(pick.Items[0].Preview, "-three") || !strings.Contains(pick.Items[0].Preview, "b.txt") {
+	if pick == nil || !strings.Contains(pick.Items[0].Preview, "-three") || !strings.Contains(pick.Items[0].Preview,
+		"b.txt") {
 		t.Fatalf("%+v", pick)
 	}
 	if out := s.command(pick.Command, "files"); out.Insert != "" || p.read(t, "a.txt") != "two\n" {
@@ -93,7 +99,8 @@ func TestRewindOffersFilesAndConversation(t *testing.T) {
 
 func TestDiffOfOneFileNamesIt(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/sub/b.txt", "content": "new\n"})), llmtest.Say(llmtest.Text("Done."))))
+		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/sub/b.txt", "content": "new\n"})),
+		llmtest.Say(llmtest.Text("Done."))))
 	s := p.open(t, nil)
 	s.command("mode", "acceptEdits")
 	s.prompt("first")
@@ -103,7 +110,8 @@ func TestDiffOfOneFileNamesIt(t *testing.T) {
 func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
 		llmtest.Say(llmtest.Text("Hello.")),
-		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "mkdir out && echo new > out/b.txt && rm a.txt"})), llmtest.Say(llmtest.Text("Done."))))
+		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "mkdir out && echo new > out/b.txt && rm a.txt"})),
+		llmtest.Say(llmtest.Text("Done."))))
 	p.write(t, "a.txt", "one\n")
 	s := p.open(t, nil)
 	s.command("permissions", "allow Bash in session")
@@ -113,8 +121,14 @@ func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
 		t.Fatal("the command did not run")
 	}
 	s.waits(func(st event.Status) bool { // files that a command changed are in the status too
-		return slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool { return strings.HasSuffix(f.Path, "b.txt") && f.Added == 1 }) &&
-			slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool { return strings.HasSuffix(f.Path, "a.txt") && f.Removed == 1 })
+		return slices.ContainsFunc(st.Changed, func(
+			f event.ChangedFile,
+		) bool {
+			return strings.HasSuffix(f.Path, "b.txt") && f.Added == 1
+		}) &&
+			slices.ContainsFunc(st.Changed, func(f event.ChangedFile) bool {
+				return strings.HasSuffix(f.Path, "a.txt") && f.Removed == 1
+			})
 	})
 	pick := s.command("rewind", "").Pick
 	i := slices.IndexFunc(pick.Items, func(i event.PickItem) bool { return i.Label == "second" })
@@ -129,7 +143,8 @@ func TestRewindTakesCommandsBackWithTheConversation(t *testing.T) {
 
 func TestATreeOffersTheFilesOfTheOtherBranch(t *testing.T) {
 	p := newPlace(t, llmtest.Replies( // the replies of both branches are the same
-		llmtest.Say(llmtest.Text("Hello.")), llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "if test -e mark; then echo two > c.txt; else echo one > b.txt; fi"})),
+		llmtest.Say(llmtest.Text("Hello.")), llmtest.Say(llmtest.Tool("Bash",
+			map[string]any{"command": "if test -e mark; then echo two > c.txt; else echo one > b.txt; fi"})),
 		llmtest.Say(llmtest.Text("Done."))))
 	s := p.open(t, nil)
 	s.command("permissions", "allow Bash in session")
@@ -163,7 +178,8 @@ func TestATreeOffersTheFilesOfTheOtherBranch(t *testing.T) {
 
 func TestTheFilesFollowAConversationThatWentBackAlone(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Text("Hello.")), llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "echo one > b.txt"})), llmtest.Say(llmtest.Text("Done."))))
+		llmtest.Say(llmtest.Text("Hello.")), llmtest.Say(llmtest.Tool("Bash",
+			map[string]any{"command": "echo one > b.txt"})), llmtest.Say(llmtest.Text("Done."))))
 	s := p.open(t, nil)
 	s.command("permissions", "allow Bash in session")
 	s.prompt("first")
@@ -187,7 +203,8 @@ func TestTheFilesFollowAConversationThatWentBackAlone(t *testing.T) {
 
 func TestConflictsOfAnUndoAreChosenFileByFile(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/a", "content": "new\n"}), llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b", "content": "new\n"})),
+		llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/a", "content": "new\n"}),
+			llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/b", "content": "new\n"})),
 		llmtest.Say(llmtest.Text("Done."))))
 	s := p.open(t, nil)
 	s.command("mode", "acceptEdits")
@@ -231,7 +248,8 @@ func TestACallLostToAKillShowsItsCommand(t *testing.T) {
 	opened := until[event.Opened](s, nil)
 	end, ok := opened.History[len(opened.History)-1].(event.ToolEnd)
 	v, isCommand := end.View.(event.Command)
-	if !ok || !isCommand || end.Title != "make all" || v.Command != "make all" || !strings.Contains(v.Output, "lathe stopped") {
+	if !ok || !isCommand || end.Title != "make all" || v.Command != "make all" || !strings.Contains(v.Output,
+		"lathe stopped") {
 		t.Errorf("%+v", opened.History[len(opened.History)-1])
 	}
 }
@@ -279,7 +297,8 @@ func TestTheSessionPickerSearchesAllSessionsAndRanks(t *testing.T) {
 	if got := found("number 51"); len(got) < 2 || !strings.Contains(got[0].Label, "number 51") {
 		t.Errorf("number 51: %+v", got)
 	}
-	if got := found(ids[2][:30]); len(got) == 0 || !slices.ContainsFunc(got, func(i event.PickItem) bool { return i.ID == ids[2] }) {
+	if got := found(ids[2][:30]); len(got) == 0 || !slices.ContainsFunc(got,
+		func(i event.PickItem) bool { return i.ID == ids[2] }) {
 		t.Errorf("the beginning of an id finds %d items", len(got))
 	}
 	if got := found(ids[2][9:13]); len(got) > 20 { // the middle of an id is not searched
@@ -293,7 +312,8 @@ func TestTheStatusSaysWhatTheNextMessageCostsWithoutTheCache(t *testing.T) {
 	check := func(s *seat) {
 		t.Helper()
 		c, price := s.Status().Cache, s.session().Model().Price
-		if cold := 200_010 * price.CacheWrite / 1e6; c.ColdUSD < cold || c.ColdUSD > cold*1.01 || c.WarmUSD != c.ColdUSD*price.CacheRead/price.CacheWrite {
+		if cold := 200_010 * price.CacheWrite / 1e6; c.ColdUSD < cold || c.ColdUSD > cold*1.01 ||
+			c.WarmUSD != c.ColdUSD*price.CacheRead/price.CacheWrite {
 			t.Errorf("cold $%f, want $%f; warm $%f", c.ColdUSD, cold, c.WarmUSD)
 		}
 		if left := time.Until(c.Expires); left <= 4*time.Minute || left > 5*time.Minute || c.Lifetime != 5*time.Minute {

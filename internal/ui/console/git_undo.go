@@ -165,13 +165,15 @@ func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 		return s, errors.New("git can put nothing away before the first commit; make one first")
 	}
 	if name := filtered(ctx, g, repo); name != "" {
-		return s, fmt.Errorf("%s names filters (as Git LFS has), which lathe does not run; put the changes away yourself: git stash push --include-untracked", name)
+		return s, fmt.Errorf("%s names filters (as Git LFS has), which lathe does not run; put the changes away yourself: "+
+			"git stash push --include-untracked", name)
 	}
 	if err := os.MkdirAll(filepath.Dir(w.stashFile()), 0o700); err != nil {
 		return s, fmt.Errorf("the changes put away cannot be recorded: %w", err)
 	}
 	ident := []string{"-c", "user.name=lathe", "-c", "user.email=lathe@localhost"}
-	if _, err := g.Run(ctx, repo, append(ident, "stash", "push", "--include-untracked", "--message", "lathe /undo "+time.Now().Format(time.DateTime))...); err != nil {
+	if _, err := g.Run(ctx, repo, append(ident, "stash", "push", "--include-untracked", "--message", "lathe /undo "+
+		time.Now().Format(time.DateTime))...); err != nil {
 		return s, err
 	}
 	out, err := g.Run(ctx, repo, "rev-parse", "--verify", "refs/stash")
@@ -180,7 +182,8 @@ func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 	}
 	s.Ref = strings.TrimSpace(string(out))
 	if err := os.WriteFile(w.stashFile(), []byte(s.Ref+"\n"+repo.Root+"\n"), 0o600); err != nil {
-		return s, fmt.Errorf("the changes are in git's stash, but that cannot be remembered: %w; take them back with: git stash apply %s", err, s.Ref)
+		return s, fmt.Errorf("the changes are in git's stash, but that cannot be remembered: %w; take them back with: git "+
+			"stash apply %s", err, s.Ref)
 	}
 	return s, nil
 }

@@ -63,7 +63,8 @@ func (t talk) SetMode(ctx context.Context, mode string) error {
 	if err := t.c.session().SetMode(ctx, permission.Mode(mode)); err != nil {
 		return err
 	}
-	return t.c.choose(ctx, func() { t.c.mode = permission.Mode(mode) }, func(log *session.Session) error { return log.SetMode(ctx, mode) })
+	return t.c.choose(ctx, func() { t.c.mode = permission.Mode(mode) },
+		func(log *session.Session) error { return log.SetMode(ctx, mode) })
 }
 
 // choose writes a choice to the journal, or keeps it for the first message: a session that was only opened
@@ -121,7 +122,10 @@ func messageShares(msgs []llm.Message) []command.Share {
 		}
 	}
 	var out []command.Share
-	for _, name := range []string{"environment", "memory", "skills", "your messages", "attached files", "summary", "commands, hooks, reminders", "replies", "reasoning", toolShare} {
+	for _, name := range []string{
+		"environment", "memory", "skills", "your messages", "attached files", "summary",
+		"commands, hooks, reminders", "replies", "reasoning", toolShare,
+	} {
 		s := command.Share{Name: name, Tokens: sums[name]}
 		if name == toolShare {
 			s.Parts = byTokens(byTool)
@@ -167,7 +171,8 @@ func origin(p llm.Part) llm.Origin {
 
 // byTokens lists the tools by their share, the largest first.
 func byTokens(byTool map[string]int) (out []command.Share) {
-	names := slices.SortedFunc(maps.Keys(byTool), func(a, b string) int { return cmp.Or(byTool[b]-byTool[a], strings.Compare(a, b)) })
+	names := slices.SortedFunc(maps.Keys(byTool),
+		func(a, b string) int { return cmp.Or(byTool[b]-byTool[a], strings.Compare(a, b)) })
 	for _, n := range names {
 		out = append(out, command.Share{Name: n, Tokens: byTool[n]})
 	}
@@ -214,7 +219,10 @@ func (r rules) List() []command.Rule {
 		case sessionScope:
 			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: sessionScope, Scope: "session"})
 		case "a hook":
-			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "a hook, in this session", Scope: "session"})
+			out = append(out, command.Rule{
+				Effect: string(rule.Effect), Text: rule.Text, Source: "a hook, in this session",
+				Scope: "session",
+			})
 		case "command line":
 			out = append(out, command.Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "the command line"})
 		}
@@ -227,7 +235,8 @@ func (r rules) Add(_ context.Context, rule command.Rule) error {
 	if err := r.c.toolOf(rule.Text); err != nil {
 		return err
 	}
-	if _, errs := permission.ParseRules(r.c.inst.Tools(), []string{rule.Text}, effect, permission.Source{}); len(errs) > 0 {
+	if _, errs := permission.ParseRules(r.c.inst.Tools(), []string{rule.Text}, effect, permission.Source{}); len(
+		errs) > 0 {
 		return errs[0]
 	}
 	if rule.Scope == "session" {
@@ -329,7 +338,8 @@ func (s setup) Doctor(ctx context.Context) (string, error) {
 func (s setup) Cache() command.Cache {
 	st := s.c.session().CacheStats()
 	return command.Cache{
-		Enabled: s.c.inst.Config().Settings.ExploreCache.Enabled, Hits: int(st.Hits), Misses: int(st.Misses), Entries: st.Entries,
+		Enabled: s.c.inst.Config().Settings.ExploreCache.Enabled, Hits: int(st.Hits), Misses: int(st.Misses),
+		Entries: st.Entries,
 	}
 }
 

@@ -122,7 +122,8 @@ func TestAReaderMissesNothingWhenLatheIsKilled(t *testing.T) {
 		s := p.open(t, func(o *Options) { o.Session.Resume = id })
 		rest := s.attach(AttachOptions{After: last})
 		all := unnamed(recorded(s.attach(AttachOptions{After: event.CursorAt(id, "", 0)})))
-		wantSame(t, fmt.Sprintf("killed after %d events, seen %d", kill, len(seen)), all, unnamed(append(recorded(seen), recorded(rest)...)))
+		wantSame(t, fmt.Sprintf("killed after %d events, seen %d", kill, len(seen)), all,
+			unnamed(append(recorded(seen), recorded(rest)...)))
 		starts, ends := 0, 0
 		for _, e := range all {
 			starts += strings.Count(e, " start ")

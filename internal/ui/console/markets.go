@@ -41,7 +41,8 @@ func (p plugins) Market(ctx context.Context, name string) (out []command.Plugin,
 		id := e.Name + "@" + m.Name
 		_, installed := records[id]
 		out = append(out, command.Plugin{
-			ID: id, Version: e.Version, Source: e.Source.String(), Description: e.Description, Installed: installed, Enabled: installed && enabled[id],
+			ID: id, Version: e.Version, Source: e.Source.String(), Description: e.Description, Installed: installed,
+			Enabled: installed && enabled[id],
 		})
 	}
 	return out, nil

@@ -136,7 +136,10 @@ func (p plugins) Look(ctx context.Context, what string, update bool) (command.Of
 func offered(all *plugin.Bundle) command.Offer {
 	one := func(c *plugin.Candidate) (command.Plugin, []string) {
 		lines, notes := c.Report()
-		return command.Plugin{ID: c.ID, Version: c.Manifest.Version, Source: c.Source.String(), Description: c.Manifest.Description, Report: lines}, notes
+		return command.Plugin{
+			ID: c.ID, Version: c.Manifest.Version, Source: c.Source.String(),
+			Description: c.Manifest.Description, Report: lines,
+		}, notes
 	}
 	root := all.Root()
 	o := command.Offer{Same: root.Same && len(all.New) == 1, Diff: root.Diff}

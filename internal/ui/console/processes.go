@@ -28,7 +28,8 @@ func (c *Console) processCommand(ctx context.Context, name, args string) (out ev
 func (c *Console) processCommands() (out []command.Skill) {
 	for _, cmd := range c.inst.Extensions().Processes.Commands() {
 		process, _, _ := strings.Cut(cmd.Name, ":")
-		out = append(out, command.Skill{Name: cmd.Name, Args: cmd.Arguments, Help: cmd.Description, Source: "the process " + process, Typed: true})
+		out = append(out, command.Skill{Name: cmd.Name, Args: cmd.Arguments, Help: cmd.Description, Source: "the process " +
+			process, Typed: true})
 	}
 	return out
 }

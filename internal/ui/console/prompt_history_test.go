@@ -77,7 +77,8 @@ func TestHistoryIsBounded(t *testing.T) {
 
 func TestABrokenHistoryIsNoReasonToFail(t *testing.T) {
 	state := t.TempDir()
-	if err := os.WriteFile(filepath.Join(state, "history.jsonl"), []byte("{\"text\":\"ok\"}\nnonsense\n\x00\xff\n{\"te"), 0o600); err != nil {
+	if err := os.WriteFile(filepath.Join(state, "history.jsonl"), []byte("{\"text\":\"ok\"}\nnonsense\n\x00\xff\n{\"te"),
+		0o600); err != nil {
 		t.Fatal(err)
 	}
 	p := newPromptHistory(state, "/a")

@@ -20,7 +20,10 @@ import (
 // interleaving.
 func TestNoMessageIsLostOrDoubled(t *testing.T) {
 	script := llmtest.Replies()
-	script.Final = &llmtest.Reply{Parts: []llmtest.Part{{Text: "a reply of some words"}}, Chunk: 3, Gap: llmtest.Duration(1e6)}
+	script.Final = &llmtest.Reply{
+		Parts: []llmtest.Part{{Text: "a reply of some words"}}, Chunk: 3,
+		Gap: llmtest.Duration(1e6),
+	}
 	s := newPlace(t, script).open(t, nil)
 	go func() { // a reader
 		for {
@@ -111,7 +114,8 @@ func TestASessionThatIsOpenElsewhereStaysThere(t *testing.T) {
 	s := p.open(t, nil)
 	s.prompt("yours")
 	id := s.session().ID()
-	if _, err := s.Command(t.Context(), "resume", other.session().ID()); err == nil || !strings.Contains(err.Error(), "is open in process") {
+	if _, err := s.Command(t.Context(), "resume", other.session().ID()); err == nil || !strings.Contains(err.Error(),
+		"is open in process") {
 		t.Errorf("%v", err)
 	}
 	if s.session().ID() != id { // a failure changes nothing

@@ -290,7 +290,10 @@ func (l backlog) Since(after event.Cursor) (event.Replay, error) {
 	if running(b) {
 		settled = exchange(b, settled) // the rest is replayed event by event, with the present state
 	}
-	first := []event.Event{{Time: time.Now(), Session: l.s.ID(), Cursor: placeAfter(l.s.ID(), b, settled-1), Body: l.opened(b, settled)}}
+	first := []event.Event{{
+		Time: time.Now(), Session: l.s.ID(), Cursor: placeAfter(l.s.ID(), b, settled-1),
+		Body: l.opened(b, settled),
+	}}
 	rest := l.events(b, settled-1, 0)
 	return func() []event.Event {
 		if out := first; out != nil {
@@ -341,7 +344,8 @@ func (l backlog) events(b session.Branch, at, events int) event.Replay {
 		if t.n == t.of {
 			seen = 0
 		}
-		ready = append(ready, event.Event{Time: t.time, Session: l.s.ID(), Cursor: event.CursorAt(l.s.ID(), b.ID(t.at), seen), Body: t.body})
+		ready = append(ready, event.Event{Time: t.time, Session: l.s.ID(), Cursor: event.CursorAt(l.s.ID(), b.ID(t.at),
+			seen), Body: t.body})
 	}}
 	next := exchange(b, max(from, 0))
 	b = b.WithMeta()

@@ -35,7 +35,8 @@ func eventfulScript() *llmtest.Script {
 	return llmtest.Replies(
 		llmtest.Say(llmtest.Thinking("hm"), llmtest.Text("I read."), read(0), read(1), read(2), read(3), read(9)),
 		llmtest.Say(llmtest.Text("I run."), run("echo one"), run("rm -rf x"), run("echo two")),
-		llmtest.Say(run("echo three"), read(1), llmtest.Tool("bash", map[string]any{"cmd": "echo other spelling"}), llmtest.Tool("bash", map[string]any{"cmd": "rm -rf y"})),
+		llmtest.Say(run("echo three"), read(1), llmtest.Tool("bash", map[string]any{"cmd": "echo other spelling"}),
+			llmtest.Tool("bash", map[string]any{"cmd": "rm -rf y"})),
 		llmtest.Say(llmtest.Text("Done.")),
 		llmtest.Say(run("echo four")),
 		llmtest.Say(llmtest.Text("Again.")),
@@ -131,7 +132,8 @@ func wantSame(t *testing.T, what string, want, got []string) {
 	for i := range max(len(want), len(got)) {
 		if i >= len(want) || i >= len(got) || want[i] != got[i] {
 			t.Fatalf("%s: %d events, not %d; they differ at %d:\nwant %s\ngot  %s", what, len(got), len(want), i,
-				strings.Join(want[min(i, len(want)):min(i+2, len(want))], "\n     "), strings.Join(got[min(i, len(got)):min(i+2, len(got))], "\n     "))
+				strings.Join(want[min(i, len(want)):min(i+2, len(want))], "\n     "),
+				strings.Join(got[min(i, len(got)):min(i+2, len(got))], "\n     "))
 		}
 	}
 }
@@ -143,7 +145,10 @@ func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 	go func() {
 		_ = s.Prompt(t.Context(), llm.UserText("look"))
 		input, _ := json.Marshal(map[string]string{"file_path": p.dir + "/2.txt"})
-		s.session().Invoke(t.Context(), []llm.ToolCall{{ID: "made_1", Name: "Read", Input: input}, {ID: "made_2", Name: "Nope", Input: input}})
+		s.session().Invoke(t.Context(), []llm.ToolCall{
+			{ID: "made_1", Name: "Read", Input: input},
+			{ID: "made_2", Name: "Nope", Input: input},
+		})
 		if _, err := s.Command(t.Context(), "compact", ""); err != nil {
 			t.Error(err)
 		}
@@ -285,7 +290,8 @@ func TestReadersOfOneConsoleSeeTheSameAndAnyOfThemAnswers(t *testing.T) {
 
 func TestAReaderThatComesDuringATurnIsToldWhatRuns(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Text("I wait."), llmtest.Tool("Bash", map[string]any{"command": "cat fifo"})), llmtest.Say(llmtest.Text("Done."))))
+		llmtest.Say(llmtest.Text("I wait."), llmtest.Tool("Bash", map[string]any{"command": "cat fifo"})),
+		llmtest.Say(llmtest.Text("Done."))))
 	makeFifo(t, p.dir+"/fifo")
 	s := p.open(t, nil)
 	id, ended := s.begin("go")
@@ -377,7 +383,10 @@ func TestACursorOfABranchThatWasLeftBeginsAnew(t *testing.T) {
 	if len(got) != 3 || !strings.HasSuffix(got[0], "user third") {
 		t.Errorf("after %s came %v", kept, got)
 	}
-	for _, c := range []event.Cursor{"x", ":", "other:1", event.Cursor(s.session().ID() + ":zzzz"), event.Cursor(s.session().ID() + ":1.x")} {
+	for _, c := range []event.Cursor{
+		"x", ":", "other:1", event.Cursor(s.session().ID() + ":zzzz"),
+		event.Cursor(s.session().ID() + ":1.x"),
+	} {
 		if got := s.attach(AttachOptions{After: c}); got[0].Body.Kind() != "opened" {
 			t.Errorf("after %s came %v", c, recorded(got))
 		}

@@ -131,7 +131,8 @@ func (p *player) take(e session.Entry) {
 		p.close(unclosed)
 		p.pending = nil
 		p.add(event.UserMessage{
-			Message: session.StripContext(b.Message), Steered: b.Steered, Synthetic: b.Synthetic, Attached: session.Attached(b.Message),
+			Message: session.StripContext(b.Message), Steered: b.Steered, Synthetic: b.Synthetic,
+			Attached: session.Attached(b.Message),
 		})
 	case session.Part:
 		p.part(b)
@@ -157,7 +158,8 @@ func (p *player) take(e session.Entry) {
 	case session.TurnEnd:
 		p.close(unclosed)
 		p.add(event.TurnEnd{
-			Reason: event.EndReason(b.Reason), Err: b.Err, Steps: b.Steps, Usage: b.Usage, CostUSD: b.CostUSD, Duration: b.Duration,
+			Reason: event.EndReason(b.Reason), Err: b.Err, Steps: b.Steps, Usage: b.Usage, CostUSD: b.CostUSD,
+			Duration: b.Duration,
 		})
 	case session.Compaction:
 		p.close(unclosed)
@@ -167,7 +169,10 @@ func (p *player) take(e session.Entry) {
 			return
 		}
 		p.used = b.TokensAfter
-		p.add(event.Compacted{Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter, Failed: b.Failed})
+		p.add(event.Compacted{
+			Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter,
+			Failed: b.Failed,
+		})
 	case session.SideRequest:
 		if p.whole {
 			p.add(event.SideRequest(b))
@@ -205,7 +210,10 @@ func (p *player) part(b session.Part) {
 			keep = i + 1
 		}
 	}
-	p.open = append(p.open[:keep], openPart{b.Index, logged{p.at, 1, 1, p.time, event.PartDone{Index: b.Index, Part: b.Part}}})
+	p.open = append(p.open[:keep], openPart{
+		b.Index,
+		logged{p.at, 1, 1, p.time, event.PartDone{Index: b.Index, Part: b.Part}},
+	})
 	if c, ok := b.Part.(llm.ToolCall); ok {
 		p.calls[c.ID] = c
 	}
@@ -226,7 +234,10 @@ func (p *player) callEnd(b session.CallEnd) {
 	if b.Call != nil {
 		call = *b.Call
 	}
-	end := event.ToolEnd{Call: call, Parent: b.Parent, Result: b.Result, Title: b.Title, Denied: b.Denied, Duration: b.Duration}
+	end := event.ToolEnd{
+		Call: call, Parent: b.Parent, Result: b.Result, Title: b.Title, Denied: b.Denied,
+		Duration: b.Duration,
+	}
 	end.View, _ = event.RestoreView(b.View, b.Result) // an unreadable view is not shown
 	if p.whole && len(b.Meta) > 0 {
 		end.Meta, _ = event.RestoreMeta(b.Meta, end.View, call, b.Result)

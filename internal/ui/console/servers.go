@@ -27,7 +27,8 @@ func (s servers) List() (out []command.Server) {
 	}
 	for _, v := range s.Status() {
 		one := command.Server{
-			Name: v.Name, Scope: v.Scope, File: v.File, State: string(v.State), Err: v.Err, Tools: v.Tools, Prompts: prompts[v.Name],
+			Name: v.Name, Scope: v.Scope, File: v.File, State: string(v.State), Err: v.Err, Tools: v.Tools,
+			Prompts:  prompts[v.Name],
 			Withheld: v.Withheld, Tokens: v.Tokens, Changes: s.Changes(v.Name), Login: s.LoginOf(v.Name),
 		}
 		for _, f := range v.Effects {
@@ -69,8 +70,8 @@ func (s servers) Approve(_ context.Context, name string) error {
 // loginWait is how long a login waits for the user.
 const loginWait = 10 * time.Minute
 
-// Authorise begins a login beside the caller and returns as soon as its address is known. With pasted, the address at which a browser on another machine
-// ended, it goes on with the login that waits for it.
+// Authorise begins a login beside the caller and returns as soon as its address is known. With pasted, the address at
+// which a browser on another machine ended, it goes on with the login that waits for it.
 func (s servers) Authorise(ctx context.Context, name, pasted string) (string, error) {
 	if pasted != "" {
 		return s.c.pasteLogin(name, pasted)
@@ -103,7 +104,8 @@ func (s servers) Authorise(ctx context.Context, name, pasted string) (string, er
 	})
 	select {
 	case a := <-address:
-		return fmt.Sprintf("Log in at:\n\n%s\n\nIf the browser is on another machine, give the address that it ends at: `/mcp authorise %s ADDRESS`", a, name), nil
+		return fmt.Sprintf("Log in at:\n\n%s\n\nIf the browser is on another machine, give the address that it ends at: "+
+			"`/mcp authorise %s ADDRESS`", a, name), nil
 	case err := <-failed:
 		return "", err
 	case <-ctx.Done():
@@ -131,7 +133,10 @@ func (c *Console) pasteLogin(name, address string) (string, error) {
 func (c *Console) prompted() (out []command.Skill) {
 	out = c.processCommands()
 	for _, p := range c.inst.Servers().Prompts() {
-		out = append(out, command.Skill{Name: p.Name, Args: p.Args, Help: p.Help, Source: "the MCP server " + p.Server, Typed: true})
+		out = append(out, command.Skill{
+			Name: p.Name, Args: p.Args, Help: p.Help, Source: "the MCP server " + p.Server,
+			Typed: true,
+		})
 	}
 	return out
 }

@@ -45,7 +45,8 @@ func (o userCommand) part() llm.Part {
 	if o.Canceled {
 		how = "interrupted by the user"
 	}
-	text := "<user-command>\nThe user ran a command of their own in " + o.Dir + ":\n" + o.Command + "\nIt ended: " + how + ". It printed:\n" +
+	text := "<user-command>\nThe user ran a command of their own in " + o.Dir + ":\n" + o.Command + "\nIt ended: " + how +
+		". It printed:\n" +
 		strings.ReplaceAll(o.Output, "</user-command>", "&lt;/user-command>") + "\n</user-command>"
 	return llm.Text{Text: text, Origin: llm.OriginCommand}
 }
@@ -60,7 +61,10 @@ func (o userCommand) end(id string) event.ToolEnd {
 	return event.ToolEnd{
 		Call: call, Title: o.Command, Duration: o.Duration,
 		Result: llm.TextResult(call, o.Output, o.ExitCode != 0),
-		View:   event.Command{Command: o.Command, Dir: o.Dir, Output: o.Output, ExitCode: o.ExitCode, Duration: o.Duration, Cancelled: o.Canceled},
+		View: event.Command{
+			Command: o.Command, Dir: o.Dir, Output: o.Output, ExitCode: o.ExitCode, Duration: o.Duration,
+			Cancelled: o.Canceled,
+		},
 	}
 }
 
@@ -101,7 +105,10 @@ func (c *Console) runShell(ctx context.Context, line string) error {
 	began := time.Now()
 	out := &tail{show: func(text string) { c.publish(event.ToolOutput{CallID: id, Text: text}) }}
 	masked := c.inst.Secrets().Writer(out)
-	exit, err := c.inst.Runner().Run(ctx, sandbox.Spec{Argv: shellArgv(c.inst.ChildEnv(), line), Dir: o.Dir, Env: c.inst.ChildEnv(), Stdout: masked, Stderr: masked})
+	exit, err := c.inst.Runner().Run(ctx, sandbox.Spec{
+		Argv: shellArgv(c.inst.ChildEnv(), line), Dir: o.Dir,
+		Env: c.inst.ChildEnv(), Stdout: masked, Stderr: masked,
+	})
 	o.Duration, o.ExitCode, o.Canceled = time.Since(began), exit.Code, exit.Cancelled
 	if err != nil && ctx.Err() == nil {
 		o.Output, o.ExitCode = "the command could not be started: "+err.Error(), -1

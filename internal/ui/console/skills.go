@@ -21,7 +21,8 @@ func (e extensions) Skills() []command.Skill {
 	var out []command.Skill
 	for _, s := range e.c.inst.Extensions().Skills.Catalog().All() {
 		out = append(out, command.Skill{
-			Name: s.Name, Args: s.ArgumentHint, Help: s.Description, Source: s.Source, Path: s.Path, Limits: limits(s), Typed: !s.HiddenFromUser,
+			Name: s.Name, Args: s.ArgumentHint, Help: s.Description, Source: s.Source, Path: s.Path, Limits: limits(s),
+			Typed: !s.HiddenFromUser,
 		})
 	}
 	return out
@@ -68,7 +69,10 @@ func (e styles) All() []command.Style {
 	now := e.c.session().Style()
 	out := make([]command.Style, len(all))
 	for i, s := range all {
-		out[i] = command.Style{Name: s.Name, Help: s.Description, Source: s.Source, Current: s.Name == now, Next: s.Name == next}
+		out[i] = command.Style{
+			Name: s.Name, Help: s.Description, Source: s.Source, Current: s.Name == now,
+			Next: s.Name == next,
+		}
 	}
 	return out
 }

@@ -148,20 +148,29 @@ func (c *Console) status() event.Status {
 	c.mu.Unlock()
 	model := s.Model()
 	out := event.Status{
-		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(), Sandbox: c.opts.Boundary.Word(),
-		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage, CacheHit: seen.hit,
-		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed, Todos: seen.todos, Line: c.withSegments(line),
+		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
+		Sandbox:     c.opts.Boundary.Word(),
+		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage,
+		CacheHit:   seen.hit,
+		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed,
+		Todos: seen.todos, Line: c.withSegments(line),
 	}
 	if c.team.works() {
 		out.Background++
 	}
 	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {
-		out.Cache = event.CacheCost{Expires: seen.cache.Expires(), Lifetime: next.Lifetime, WarmUSD: next.WarmUSD, ColdUSD: next.ColdUSD}
+		out.Cache = event.CacheCost{
+			Expires: seen.cache.Expires(), Lifetime: next.Lifetime, WarmUSD: next.WarmUSD,
+			ColdUSD: next.ColdUSD,
+		}
 	}
 	info := s.Log().Info()
 	out.Title = cmp.Or(info.Title, info.FirstPrompt)
 	for _, v := range c.inst.Code.Pool().Status() {
-		out.Servers = append(out.Servers, event.LanguageServer{Name: v.Name, State: v.State, Memory: v.Memory, Errors: v.Errors, Warnings: v.Warnings})
+		out.Servers = append(out.Servers, event.LanguageServer{
+			Name: v.Name, State: v.State, Memory: v.Memory,
+			Errors: v.Errors, Warnings: v.Warnings,
+		})
 	}
 	if repo, ok := git.Find(s.Dir()); ok {
 		out.Branch = repo.Branch

@@ -139,13 +139,18 @@ func (c *Console) lineInput(s *conversation.Session) map[string]any {
 	}
 	dirs := s.Dirs()
 	in := map[string]any{
-		"hook_event_name": "Status", "cwd": now.Dir, "session_id": now.Session, "transcript_path": s.Hooks().Transcript(), "version": version,
-		"model":        map[string]any{"id": now.Model, "display_name": s.Model().Name},
-		"workspace":    map[string]any{"current_dir": now.Dir, "project_dir": c.inst.Config().Paths().Root, "added_dirs": dirs[min(1, len(dirs)):]},
+		"hook_event_name": "Status", "cwd": now.Dir, "session_id": now.Session, "transcript_path": s.Hooks().Transcript(),
+		"version": version,
+		"model":   map[string]any{"id": now.Model, "display_name": s.Model().Name},
+		"workspace": map[string]any{
+			"current_dir": now.Dir, "project_dir": c.inst.Config().Paths().Root,
+			"added_dirs": dirs[min(1, len(dirs)):],
+		},
 		"output_style": map[string]any{"name": "default"},
 		"cost": map[string]any{
-			"total_cost_usd": now.CostUSD, "total_api_duration_ms": api.Milliseconds(), "total_lines_added": added, "total_lines_removed": removed,
-			"total_duration_ms": time.Since(s.Log().Info().Created).Milliseconds(),
+			"total_cost_usd": now.CostUSD, "total_api_duration_ms": api.Milliseconds(), "total_lines_added": added,
+			"total_lines_removed": removed,
+			"total_duration_ms":   time.Since(s.Log().Info().Created).Milliseconds(),
 		},
 		"context_window":      windowOf(now, last.Prompt(), last.Output, last.Input, last.CacheWrite, last.CacheRead),
 		"exceeds_200k_tokens": now.ContextUsed > longUse,
@@ -167,14 +172,16 @@ func (c *Console) lineInput(s *conversation.Session) map[string]any {
 
 func windowOf(now event.Status, prompt, output, input, write, read int) map[string]any {
 	w := map[string]any{
-		"total_input_tokens": now.Usage.Prompt(), "total_output_tokens": now.Usage.Output, "context_window_size": now.ContextWindow,
-		"used_percentage": nil, "remaining_percentage": nil, "current_usage": nil,
+		"total_input_tokens": now.Usage.Prompt(), "total_output_tokens": now.Usage.Output,
+		"context_window_size": now.ContextWindow,
+		"used_percentage":     nil, "remaining_percentage": nil, "current_usage": nil,
 	}
 	if prompt > 0 && now.ContextWindow > 0 {
 		used := float64(prompt) * 100 / float64(now.ContextWindow)
 		w["used_percentage"], w["remaining_percentage"] = used, max(100-used, 0)
 		w["current_usage"] = map[string]any{
-			"input_tokens": input, "output_tokens": output, "cache_creation_input_tokens": write, "cache_read_input_tokens": read,
+			"input_tokens": input, "output_tokens": output, "cache_creation_input_tokens": write,
+			"cache_read_input_tokens": read,
 		}
 	}
 	return w

@@ -50,7 +50,8 @@ func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) 
 func (c *Console) restoreChoices(ctx context.Context, s *conversation.Session, r *replayed) {
 	if r.model != "" && !c.opts.KeepModel {
 		if err := s.SetModel(ctx, r.model); err != nil {
-			r.notes = append(r.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", r.model, s.Model().ID, err))
+			r.notes = append(r.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", r.model,
+				s.Model().ID, err))
 		}
 	}
 	mode := permission.Mode(r.mode)

@@ -80,10 +80,13 @@ func (t teams) Begin(ctx context.Context, goal, id string, l command.TeamLimits)
 	s := c.session()
 	c.team.mu.Lock()
 	defer c.team.mu.Unlock()
-	r, err := c.team.seats[s].Runner(c.inst, s, board, start.Options{Workers: l.Workers, Check: l.Check, Report: func(n team.News) {
-		c.notice("info", "team: %s", n.Text)
-		c.touch()
-	}})
+	r, err := c.team.seats[s].Runner(c.inst, s, board, start.Options{
+		Workers: l.Workers, Check: l.Check,
+		Report: func(n team.News) {
+			c.notice("info", "team: %s", n.Text)
+			c.touch()
+		},
+	})
 	if err != nil {
 		return err
 	}
@@ -119,7 +122,8 @@ func (t teams) ended(err error) {
 	case err != nil:
 		t.c.notice("warning", "the team has ended: %v; /team shows it, /team resume goes on", err)
 	default:
-		t.c.notice("info", "the team has reached its goal: %s\nThe work is on the branch %s: git merge %s takes it over.", s.Summary, s.Branch, s.Branch)
+		t.c.notice("info", "the team has reached its goal: %s\nThe work is on the branch %s: git merge %s takes it over.",
+			s.Summary, s.Branch, s.Branch)
 	}
 }
 
@@ -154,7 +158,10 @@ func (t teams) Now() (command.TeamState, error) {
 	if err != nil {
 		return command.TeamState{}, err
 	}
-	out := command.TeamState{ID: s.ID, Goal: s.Goal, Branch: s.Branch, Over: s.Over, Works: t.c.team.works(), Summary: s.Summary}
+	out := command.TeamState{
+		ID: s.ID, Goal: s.Goal, Branch: s.Branch, Over: s.Over, Works: t.c.team.works(),
+		Summary: s.Summary,
+	}
 	row := func(name, title, session, state, detail string) {
 		r := command.TeamRow{Name: name, Title: title, State: state, Detail: detail}
 		if now, err := tasks.Get(session); err == nil && now.Working() {

@@ -11,7 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// A team works beside the conversation: one row for each worker, which can be looked into, steered and ended; it stops and goes on.
+// A team works beside the conversation: one row for each worker, which can be looked into, steered and ended; it stops
+// and goes on.
 func TestATeamWorksBesideTheConversation(t *testing.T) {
 	task := func(title string) llmtest.Part {
 		return llmtest.Tool("TaskCreate", map[string]any{"title": title, "prompt": "do " + title})
@@ -63,7 +64,8 @@ func TestATeamWorksBesideTheConversation(t *testing.T) {
 		return strings.Contains(b.Text, "the team has ended") && strings.Contains(b.Text, "2 (failed")
 	})
 	pick = s.command("team", "").Pick
-	if !strings.Contains(pick.Items[1].Detail, "done") || !strings.Contains(pick.Items[1].Preview, "I hurried.") || !strings.Contains(pick.Items[2].Detail, "failed") {
+	if !strings.Contains(pick.Items[1].Detail, "done") || !strings.Contains(pick.Items[1].Preview, "I hurried.") ||
+		!strings.Contains(pick.Items[2].Detail, "failed") {
 		t.Errorf("%+v", pick.Items)
 	}
 	s.prompt("hello")

@@ -28,9 +28,12 @@ func (c *Console) askTrust() {
 	var b strings.Builder
 	values, again := cfg.HeldValues()
 	if again {
-		fmt.Fprintf(&b, "The settings of %s that could do harm have changed since you trusted it. None of them counts before you trust them again:\n", term.EscapeLine(cfg.Paths().Root))
+		fmt.Fprintf(&b, "The settings of %s that could do harm have changed since you trusted it. None of them counts "+
+			"before you trust them again:\n", term.EscapeLine(cfg.Paths().Root))
 	} else {
-		fmt.Fprintf(&b, "The files of %s have settings that could do harm. None of them counts before you trust the folder:\n", term.EscapeLine(cfg.Paths().Root))
+		fmt.Fprintf(&b,
+			"The files of %s have settings that could do harm. None of them counts before you trust the folder:\n",
+			term.EscapeLine(cfg.Paths().Root))
 	}
 	b.WriteString(describeHeld(values, cfg.Paths().Root, again))
 	id := uuid.NewString()
@@ -46,8 +49,8 @@ func (c *Console) askTrust() {
 	}})
 }
 
-// describeHeld writes every value, since the user decides on what is seen: a heading for each file, and a row for the values of one object,
-// such as a hook. A value that changed or is gone has a row of its own. Foreign text is escaped.
+// describeHeld writes every value, since the user decides on what is seen: a heading for each file, and a row for the
+// values of one object, such as a hook. A value that changed or is gone has a row of its own. Foreign text is escaped.
 func describeHeld(values []config.HeldValue, root string, states bool) string {
 	var b strings.Builder
 	file, object, inner := "", "", ""
@@ -84,11 +87,12 @@ func describeHeld(values []config.HeldValue, root string, states bool) string {
 	return b.String()
 }
 
-// splitHeld cuts the path of a value: the object of the settings that it belongs to (hooks.Stop[0], env), the objects in that, the key.
-// A path with unusual names stays whole: they could imitate other values.
+// splitHeld cuts the path of a value: the object of the settings that it belongs to (hooks.Stop[0], env), the objects
+// in that, the key. A path with unusual names stays whole: they could imitate other values.
 func splitHeld(path string) (object, inner, key string) {
 	usual := func(r rune) bool {
-		return r < 0x80 && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune("._-[]", r))
+		return r < 0x80 && (r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' ||
+			strings.ContainsRune("._-[]", r))
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return !usual(r) }) {
 		return path, "", ""

@@ -13,7 +13,10 @@ func TestTheQuestionOfTrustHasARowForEachObject(t *testing.T) {
 	root := t.TempDir()
 	file := filepath.Join(root, ".claude", "settings.json")
 	held := func(state config.HeldState, path, text, was string) config.HeldValue {
-		v := config.HeldValue{State: state, Value: config.Value{Path: path, JSON: json.RawMessage(text), Origin: config.Origin{File: file}}}
+		v := config.HeldValue{State: state, Value: config.Value{
+			Path: path, JSON: json.RawMessage(text),
+			Origin: config.Origin{File: file},
+		}}
 		if was != "" {
 			v.Was = json.RawMessage(was)
 		}
@@ -58,7 +61,8 @@ func TestTheQuestionOfTrustHasARowForEachObject(t *testing.T) {
 		held(config.Removed, "env.F", `"6"`, ""),
 	}, root, true)
 	for _, line := range []string{
-		`  unchanged: env: A "1", B "2"`, `  new: env: C "3"`, `  changed: env: D "4", was "old"`, `  changed: env: E "5", was "older"`, `  removed: env: F "6"`,
+		`  unchanged: env: A "1", B "2"`, `  new: env: C "3"`, `  changed: env: D "4", was "old"`,
+		`  changed: env: E "5", was "older"`, `  removed: env: F "6"`,
 	} {
 		if !strings.Contains(again+"\n", "\n"+line+"\n") {
 			t.Errorf("no row %q in %s", line, again)

@@ -120,7 +120,10 @@ func say(f *fake, text string) {
 func piped(t *testing.T, f *fake, lines ...string) string {
 	t.Helper()
 	var out, errOut strings.Builder
-	err := Run(t.Context(), f, Options{In: strings.NewReader(strings.Join(lines, "\n") + "\n"), Out: &out, Err: &errOut, Close: f.close, Version: "1"})
+	err := Run(t.Context(), f, Options{
+		In: strings.NewReader(strings.Join(lines, "\n") + "\n"), Out: &out, Err: &errOut,
+		Close: f.close, Version: "1",
+	})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -143,7 +143,8 @@ func (e *editor) tab(line string, pos int) (string, int, bool) {
 		e.list(found)
 		return line, pos, true
 	}
-	if !strings.HasPrefix(strings.ToLower(text), strings.ToLower(head[start:])) && len(found) > 1 { // fuzzy: nothing is certain yet
+	// fuzzy: nothing is certain yet
+	if !strings.HasPrefix(strings.ToLower(text), strings.ToLower(head[start:])) && len(found) > 1 {
 		e.list(found)
 		return line, pos, true
 	}

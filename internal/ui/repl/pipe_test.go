@@ -25,7 +25,10 @@ func TestForeignTextIsEscaped(t *testing.T) {
 	f := newFake(t)
 	f.turn = func(f *fake, _ string) {
 		say(f, "evil \x1b]52;c;aGk=\x07 text")
-		f.publish(event.ToolEnd{Call: llm.ToolCall{Name: "Bash"}, Title: "x \x1b[2J", View: event.Command{Output: "\x1b[31mred"}})
+		f.publish(event.ToolEnd{
+			Call: llm.ToolCall{Name: "Bash"}, Title: "x \x1b[2J",
+			View: event.Command{Output: "\x1b[31mred"},
+		})
 		f.publish(event.Notice{Level: "warning", Text: "n \x1b[2J"})
 	}
 	out := piped(t, f, "go")
@@ -38,10 +41,22 @@ func TestWhatTheTurnDoesIsShown(t *testing.T) {
 		call := llm.ToolCall{ID: "c", Name: "Bash"}
 		f.publish(event.ToolStart{Call: call, Title: "go test"})
 		f.publish(event.ToolOutput{CallID: "c", Text: "not shown live"})
-		f.publish(event.ToolEnd{Call: call, Title: "go test", View: event.Command{Output: strings.Repeat("line\n", 40), ExitCode: 1}})
-		f.publish(event.ToolEnd{Call: llm.ToolCall{Name: "Edit"}, Title: "a.go", View: event.Diff{Added: 1, Removed: 2, Unified: "-a\n+b"}})
-		f.publish(event.ToolEnd{Call: llm.ToolCall{Name: "Write"}, Title: "b.go", Denied: true, Result: llm.ToolResult{IsError: true, Parts: []llm.Part{llm.Text{Text: "Permission denied"}}}})
-		f.publish(event.ToolEnd{Call: llm.ToolCall{Name: "TodoWrite"}, View: event.Todo{Items: []event.TodoItem{{Content: "x", Status: "completed"}, {Content: "y"}}}})
+		f.publish(event.ToolEnd{Call: call, Title: "go test", View: event.Command{
+			Output:   strings.Repeat("line\n", 40),
+			ExitCode: 1,
+		}})
+		f.publish(event.ToolEnd{Call: llm.ToolCall{Name: "Edit"}, Title: "a.go", View: event.Diff{
+			Added: 1, Removed: 2,
+			Unified: "-a\n+b",
+		}})
+		f.publish(event.ToolEnd{
+			Call: llm.ToolCall{Name: "Write"}, Title: "b.go", Denied: true,
+			Result: llm.ToolResult{IsError: true, Parts: []llm.Part{llm.Text{Text: "Permission denied"}}},
+		})
+		f.publish(event.ToolEnd{
+			Call: llm.ToolCall{Name: "TodoWrite"},
+			View: event.Todo{Items: []event.TodoItem{{Content: "x", Status: "completed"}, {Content: "y"}}},
+		})
 		f.publish(event.UserMessage{Message: llm.UserText("steered"), Steered: true})
 		f.publish(event.PartDone{MessageID: "whole", Part: llm.Text{Text: "came whole"}})
 	}
@@ -74,17 +89,29 @@ func TestAFailedTurnSaysSoOnce(t *testing.T) {
 func permissionQuestion() event.Asked {
 	return event.Asked{ID: "q1", Question: event.Question{
 		Title: "Bash", Text: "rm -rf build", Reason: "running a command needs approval", Free: true,
-		Permission: &permission.Request{Tool: "Bash", Accesses: []permission.Access{{Kind: permission.Exec, Target: "rm -rf build"}, {Kind: permission.Write, Target: "/work/build", Named: "/w/build"}}},
-		Preview:    event.Command{Command: "rm -rf build", Warning: []string{"build: 34 files"}},
+		Permission: &permission.Request{
+			Tool: "Bash",
+			Accesses: []permission.Access{
+				{Kind: permission.Exec, Target: "rm -rf build"},
+				{Kind: permission.Write, Target: "/work/build", Named: "/w/build"},
+			},
+		},
+		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 34 files"}},
 		Options: []event.Option{
-			{ID: event.ChoiceOnce, Label: "Yes, once"}, {ID: event.ChoiceAlways, Label: "Yes, always", Help: "Bash(rm -rf build)"}, {ID: event.ChoiceNo, Label: "No"},
+			{ID: event.ChoiceOnce, Label: "Yes, once"}, {
+				ID: event.ChoiceAlways, Label: "Yes, always",
+				Help: "Bash(rm -rf build)",
+			}, {ID: event.ChoiceNo, Label: "No"},
 		},
 	}}
 }
 
 func TestAPermissionIsANumberedQuestion(t *testing.T) {
 	for line, want := range map[string]event.Answer{
-		"1": {Choice: event.ChoiceOnce}, "2.": {Choice: event.ChoiceAlways}, "3 use another folder": {Choice: event.ChoiceNo, Text: "use another folder"},
+		"1": {Choice: event.ChoiceOnce}, "2.": {Choice: event.ChoiceAlways}, "3 use another folder": {
+			Choice: event.ChoiceNo,
+			Text:   "use another folder",
+		},
 	} {
 		f := newFake(t)
 		f.turn = func(f *fake, _ string) { f.publish(permissionQuestion()) }
@@ -92,7 +119,8 @@ func TestAPermissionIsANumberedQuestion(t *testing.T) {
 		if len(f.answers) != 1 || f.answers[0].Choice != want.Choice || f.answers[0].Text != want.Text {
 			t.Errorf("%q: %+v", line, f.answers)
 		}
-		wantText(t, out, "may Bash run?", "rm -rf build", "Warning: build: 34 files", "write: /w/build -> /work/build", "Why: running a command needs approval",
+		wantText(t, out, "may Bash run?", "rm -rf build", "Warning: build: 34 files", "write: /w/build -> /work/build",
+			"Why: running a command needs approval",
 			"2. Yes, always: Bash(rm -rf build)", "3. No", "answer with a number from 1 to 3")
 	}
 }
@@ -115,14 +143,19 @@ func TestQuestionsOfTheModelAreAnswered(t *testing.T) {
 		want event.Answer
 	}{
 		{event.Question{Title: "Which?", Options: options}, "2", event.Answer{Choice: "b"}},
-		{event.Question{Title: "Which?", Options: options, Free: true}, "something else", event.Answer{Text: "something else"}},
+		{
+			event.Question{Title: "Which?", Options: options, Free: true},
+			"something else",
+			event.Answer{Text: "something else"},
+		},
 		{event.Question{Title: "Name?"}, "Ada", event.Answer{Text: "Ada"}},
 		{event.Question{Title: "Which?", Options: options, Multi: true}, "1, 2", event.Answer{Choices: []string{"a", "b"}}},
 	} {
 		f := newFake(t)
 		f.turn = func(f *fake, _ string) { f.publish(event.Asked{ID: "q", Question: tt.q}) }
 		piped(t, f, "go", tt.line)
-		if len(f.answers) != 1 || f.answers[0].Choice != tt.want.Choice || f.answers[0].Text != tt.want.Text || !slices.Equal(f.answers[0].Choices, tt.want.Choices) {
+		if len(f.answers) != 1 || f.answers[0].Choice != tt.want.Choice || f.answers[0].Text != tt.want.Text ||
+			!slices.Equal(f.answers[0].Choices, tt.want.Choices) {
 			t.Errorf("%q: %+v, want %+v", tt.line, f.answers, tt.want)
 		}
 	}
@@ -145,12 +178,20 @@ func TestThePartsOfAQuestionAreAnsweredTogether(t *testing.T) {
 	f := newFake(t)
 	f.turn = func(f *fake, _ string) {
 		options := []event.Option{{ID: "0", Label: "A", Preview: "see\x1b[2J"}, {ID: "1", Label: "B"}}
-		f.publish(event.Asked{ID: "q", Of: "explore", Question: event.Question{Consult: true, Title: "Both", Parts: []event.Question{
-			{Title: "One", Text: "One?", Options: options, Free: true}, {Text: "Two?", Options: options, Free: true, Multi: true},
-		}}})
+		f.publish(event.Asked{ID: "q", Of: "explore", Question: event.Question{
+			Consult: true, Title: "Both",
+			Parts: []event.Question{
+				{Title: "One", Text: "One?", Options: options, Free: true}, {
+					Text: "Two?", Options: options, Free: true,
+					Multi: true,
+				},
+			},
+		}})
 	}
-	wantText(t, piped(t, f, "go", "2", "1,2"), "One (question 1 of 2)", "Asked by explore.", "see␛[2J", "Both (question 2 of 2)")
-	if len(f.answers) != 1 || len(f.answers[0].Parts) != 2 || f.answers[0].Parts[0].Choice != "1" || !slices.Equal(f.answers[0].Parts[1].Choices, []string{"0", "1"}) {
+	wantText(t, piped(t, f, "go", "2", "1,2"), "One (question 1 of 2)", "Asked by explore.", "see␛[2J",
+		"Both (question 2 of 2)")
+	if len(f.answers) != 1 || len(f.answers[0].Parts) != 2 || f.answers[0].Parts[0].Choice != "1" ||
+		!slices.Equal(f.answers[0].Parts[1].Choices, []string{"0", "1"}) {
 		t.Errorf("%+v", f.answers)
 	}
 }
@@ -165,25 +206,35 @@ func TestCommandsComeToWhatTheyAre(t *testing.T) {
 	f.outputs["rewind x"] = event.Output{Insert: "the old message"}
 	f.outputs["theme light"] = event.Output{Theme: "light"}
 	f.outputs["quit"] = event.Output{Quit: true}
-	out := piped(t, f, "/status", "/retry", "/copy", "/keys", "/rewind x", "/theme light", "#a note", "!make", "/usr/bin/x is what", "/quit", "not reached")
+	out := piped(t, f, "/status", "/retry", "/copy", "/keys", "/rewind x", "/theme light", "#a note", "!make",
+		"/usr/bin/x is what", "/quit", "not reached")
 	want := []string{"status", "retry", "copy", "keys", "rewind x", "theme light", "# a note", "! make", "quit"}
 	if !slices.Equal(f.commands, want) || !slices.Equal(f.prompts, []string{"again", "/usr/bin/x is what"}) {
 		t.Errorf("%v %v", f.commands, f.prompts)
 	}
-	wantText(t, out, "all well", "sent: again", "the reply", "Ctrl+C interrupts", "the old message", "light counts", "printed", "(exit code 2)")
+	wantText(t, out, "all well", "sent: again", "the reply", "Ctrl+C interrupts", "the old message", "light counts",
+		"printed", "(exit code 2)")
 }
 
 func TestAListIsChosenFromByNumber(t *testing.T) {
 	for line, want := range map[string]string{
-		"2": "resume b", "delete 1": "delete-session a", "rename 2 a new name": "rename-session b a new name", "": "", "/status": "status",
+		"2": "resume b", "delete 1": "delete-session a", "rename 2 a new name": "rename-session b a new name", "": "",
+		"/status": "status",
 	} {
 		f := newFake(t)
 		f.outputs["sessions"] = event.Output{Pick: &event.Pick{
-			Title: "Sessions", Command: "resume", Items: []event.PickItem{{ID: "a", Label: "first", Detail: "1 h ago"}, {ID: "b", Label: "second", Current: true, Depth: 1}},
-			Actions: []event.PickAction{{Label: "rename", Command: "rename-session", Ask: "New title"}, {Label: "delete", Command: "delete-session"}},
+			Title: "Sessions", Command: "resume", Items: []event.PickItem{
+				{ID: "a", Label: "first", Detail: "1 h ago"},
+				{ID: "b", Label: "second", Current: true, Depth: 1},
+			},
+			Actions: []event.PickAction{
+				{Label: "rename", Command: "rename-session", Ask: "New title"},
+				{Label: "delete", Command: "delete-session"},
+			},
 		}}
 		out := piped(t, f, "/sessions", "7", line)
-		wantText(t, out, "Sessions\n", "  1. first  (1 h ago)", "*  2.   second", "rename 1 NEW TITLE", "choose a number from 1 to 2")
+		wantText(t, out, "Sessions\n", "  1. first  (1 h ago)", "*  2.   second", "rename 1 NEW TITLE",
+			"choose a number from 1 to 2")
 		got := ""
 		if len(f.commands) > 1 {
 			got = f.commands[1]
@@ -222,7 +273,10 @@ func TestALineOfAnyLengthIsRead(t *testing.T) {
 
 func TestResumingALargeConversationNamesThePriceOfTheNextMessage(t *testing.T) {
 	f := newFake(t)
-	st := event.Status{Session: "s2", Cache: event.CacheCost{Expires: time.Now().Add(-time.Hour), Lifetime: 5 * time.Minute, WarmUSD: 0.06, ColdUSD: 0.75}}
+	st := event.Status{Session: "s2", Cache: event.CacheCost{
+		Expires:  time.Now().Add(-time.Hour),
+		Lifetime: 5 * time.Minute, WarmUSD: 0.06, ColdUSD: 0.75,
+	}}
 	f.publish(event.Opened{Session: "s2"})
 	f.publish(st)
 	st.Title = "once is enough"

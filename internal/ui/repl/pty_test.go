@@ -28,7 +28,8 @@ func sit(t *testing.T, f *fake, editor bool) *desk {
 	term, tty := termtest.Open(t, 60, 24)
 	d := &desk{Terminal: term, t: t, done: make(chan error, 1)}
 	o := Options{
-		In: tty, Out: tty, Err: tty, Terminal: true, Editor: editor, Spinner: editor, Close: f.close, Version: "1", Width: func() int { return 60 },
+		In: tty, Out: tty, Err: tty, Terminal: true, Editor: editor, Spinner: editor, Close: f.close, Version: "1",
+		Width: func() int { return 60 },
 		Raw: func() (func() error, error) {
 			old, err := xterm.MakeRaw(int(tty.Fd()))
 			return func() error { return xterm.Restore(int(tty.Fd()), old) }, err
@@ -186,7 +187,8 @@ func TestTabCompletesAndCtrlRFinds(t *testing.T) {
 	d.Sees("(1 step")
 	d.Type("\x04")
 	d.ends()
-	if !slices.Equal(f.prompts, []string{"another one"}) || len(f.commands) != 1 || !strings.HasPrefix(f.commands[0], "model") {
+	if !slices.Equal(f.prompts, []string{"another one"}) || len(f.commands) != 1 || !strings.HasPrefix(f.commands[0],
+		"model") {
 		t.Errorf("%q %q", f.prompts, f.commands)
 	}
 }

@@ -299,7 +299,8 @@ func (r *repl) output(c commandDone) {
 	case "keys":
 		r.out.block(keysText(r.o.Editor))
 	case "login":
-		r.out.line("keep the key with: /config env.NAME KEY (NAME: %s); lathe asks for it when it starts without one", hosts.Variables("apiKey"))
+		r.out.line("keep the key with: /config env.NAME KEY (NAME: %s); lathe asks for it when it starts without one",
+			hosts.Variables("apiKey"))
 	default:
 		r.out.line("the plain interface has no view %q; /help lists the commands", o.Open)
 	}
@@ -445,7 +446,8 @@ func firstLine(s string) string {
 
 func keysText(editor bool) string {
 	if !editor {
-		return "Enter sends the line; while a turn runs it is delivered at its next step. Ctrl+C interrupts, at rest twice leaves; so does the end of the input."
+		return "Enter sends the line; while a turn runs it is delivered at its next step. Ctrl+C interrupts, at rest " +
+			"twice leaves; so does the end of the input."
 	}
 	keys := [][2]string{
 		{"Enter", "send; while a turn runs: deliver at its next step"},

@@ -225,7 +225,8 @@ func (s *screen) tick() {
 	if d := time.Since(s.since); d >= 2*time.Second {
 		text += fmt.Sprintf(" (%ds)", int(d.Seconds()))
 	}
-	fmt.Fprintf(s.o.Err, "\r\x1b[2K%s %s", spinnerFrames[s.frame], term.Truncate(term.EscapeLine(text), s.o.Width()-3, "…"))
+	fmt.Fprintf(s.o.Err, "\r\x1b[2K%s %s", spinnerFrames[s.frame], term.Truncate(term.EscapeLine(text), s.o.Width()-3,
+		"…"))
 	s.drawn = true
 }
 

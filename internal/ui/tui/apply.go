@@ -133,8 +133,8 @@ func (m *model) opened(b event.Opened) {
 	}
 }
 
-// openWith runs the command of the options in the first session, whose opening takes earlier dialogs away. The first prompt
-// waits in the editor, since the command may put another session in front.
+// openWith runs the command of the options in the first session, whose opening takes earlier dialogs away. The first
+// prompt waits in the editor, since the command may put another session in front.
 func (m *model) openWith() {
 	if m.opens != 1 || m.options.Command == "" {
 		return
@@ -207,7 +207,10 @@ func (m *model) coming(agent, message string, d llm.ToolDelta) {
 	if d.ID == "" || m.parts[d.ID] != nil {
 		return
 	}
-	it := &item{kind: toolItem, key: d.ID, look: &m.look, child: agent, tool: &call{call: llm.ToolCall{ID: d.ID, Name: d.Name}, state: theme.Waiting}}
+	it := &item{
+		kind: toolItem, key: d.ID, look: &m.look, child: agent,
+		tool: &call{call: llm.ToolCall{ID: d.ID, Name: d.Name}, state: theme.Waiting},
+	}
 	m.parts[d.ID] = it
 	m.log.add(it)
 }
@@ -371,7 +374,8 @@ func (m *model) endTurn(b event.TurnEnd) {
 // failed reports a turn that ended by an error.
 func failed(b event.TurnEnd) bool {
 	switch b.Reason {
-	case event.EndCompleted, event.EndRefused, event.EndInterrupted, event.EndMaxSteps, event.EndBudget, event.EndDoomLoop, event.EndStopped:
+	case event.EndCompleted, event.EndRefused, event.EndInterrupted, event.EndMaxSteps, event.EndBudget,
+		event.EndDoomLoop, event.EndStopped:
 		return false
 	}
 	return true

@@ -19,7 +19,10 @@ func (m *model) asked(session string, b event.Asked) {
 	case len(b.Question.Parts) > 0:
 		m.dialogs.Ask(dialog.NewForm(b, m.look.theme))
 	case b.Question.Permission != nil:
-		m.dialogs.Ask(dialog.NewPermission(b, dialog.Surroundings{Theme: m.look.theme, Home: m.options.Getenv("HOME"), Key: m.keymap.Key}))
+		m.dialogs.Ask(dialog.NewPermission(b, dialog.Surroundings{
+			Theme: m.look.theme, Home: m.options.Getenv("HOME"),
+			Key: m.keymap.Key,
+		}))
 	default:
 		m.dialogs.Ask(dialog.NewQuestion(b, m.look.theme))
 	}

@@ -123,13 +123,17 @@ func (it *item) childLines(width int) []string {
 		if ch.title != "" && ch.title != ch.name {
 			text += " " + term.EscapeLine(ch.title)
 		}
-		out = append(out, "  "+th.State(ch.state).Render(ch.state.Symbol())+" "+th.Dim.Render(term.Truncate(text, max(width-4, 1), "…")))
+		out = append(out, "  "+th.State(ch.state).Render(ch.state.Symbol())+" "+
+			th.Dim.Render(term.Truncate(text, max(width-4, 1), "…")))
 	}
 	return out
 }
 
 func (it *item) viewOptions(width int) view.Options {
-	o := view.Options{Width: width, Theme: it.look.theme, Links: it.look.links, Expanded: it.expanded(), Key: it.look.key, State: theme.Done}
+	o := view.Options{
+		Width: width, Theme: it.look.theme, Links: it.look.links, Expanded: it.expanded(), Key: it.look.key,
+		State: theme.Done,
+	}
 	c := it.tool
 	if c == nil {
 		return o

@@ -87,7 +87,8 @@ func (m *model) lingers() bool {
 // bypasses asks for a confirmation when a command would switch to the mode that asks nothing, once for as long
 // as the terminal is open. It reports whether the command has to wait for the answer.
 func (m *model) bypasses(c dialog.Command) bool {
-	if c.Name != "mode" || !strings.EqualFold(c.Args, string(permission.Bypass)) || m.bypass.confirmed || m.state.Mode == permission.Bypass {
+	if c.Name != "mode" || !strings.EqualFold(c.Args, string(permission.Bypass)) || m.bypass.confirmed ||
+		m.state.Mode == permission.Bypass {
 		return false
 	}
 	m.bypass.dialog = dialog.NewPicker(event.Pick{
@@ -153,7 +154,8 @@ func (m *model) output(msg outputMsg) {
 		m.watchList()
 	}
 	m.showOutput(msg.command, out)
-	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" { // a list adds the message to the name
+	// a list adds the message to the name
+	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" {
 		m.moved = &msg
 	}
 	if out.Theme != "" {
@@ -306,7 +308,8 @@ type helpMsg struct{ found []event.Candidate }
 func (m *model) showHelp(found []event.Candidate) {
 	th := m.look.theme
 	m.dialogs.Open(dialog.NewText("Help", th, func(width int) []string {
-		out := wrapStyled("@ attaches a file · ! runs a command of your own · # adds to memory · "+m.keymap.Key(keys.ShowKeys)+" lists the keys · /help NAME explains a command", width, th.Dim)
+		out := wrapStyled("@ attaches a file · ! runs a command of your own · # adds to memory · "+
+			m.keymap.Key(keys.ShowKeys)+" lists the keys · /help NAME explains a command", width, th.Dim)
 		out = append(out, "")
 		column := 0
 		for _, c := range found {

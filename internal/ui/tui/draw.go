@@ -284,7 +284,8 @@ func (m *model) queueLines() []string {
 	th := m.look.theme
 	var out []string
 	add := func(text, when string) {
-		out = append(out, th.Dim.Render("⤷ "+term.Truncate(term.EscapeLine(text), max(m.w-len(when)-5, 1), "…")+" ("+when+")"))
+		out = append(out, th.Dim.Render("⤷ "+term.Truncate(term.EscapeLine(text), max(m.w-len(when)-5, 1), "…")+" ("+when+
+			")"))
 	}
 	for _, text := range m.steered {
 		add(text, "next step")

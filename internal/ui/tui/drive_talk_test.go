@@ -213,7 +213,8 @@ func TestInlineKeepsWhatIsFinishedInTheScrollback(t *testing.T) {
 	exchange(d, "hello")
 	d.Look(func(s *termtest.Screen) {
 		all := strings.Join(s.All(), "\n")
-		if n := strings.Count(all, "Heading"); n < 15 || strings.Count(all, "❯ stream 6") != 1 || strings.Count(all, "END-OF-REPLY") != 1 {
+		if n := strings.Count(all, "Heading"); n < 15 || strings.Count(all, "❯ stream 6") != 1 || strings.Count(all,
+			"END-OF-REPLY") != 1 {
 			t.Errorf("%d headings; all:\n%s", n, all)
 		}
 		if s.Alt || s.Clears > 0 {

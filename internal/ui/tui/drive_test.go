@@ -18,7 +18,10 @@ func start(t *testing.T, w, h int, env ...string) *termtest.Terminal {
 		t.Fatal(err)
 	}
 	cmd := exec.Command(exe)
-	cmd.Env = append([]string{"LATHE_TUI=1", "TERM=xterm-256color", "COLORTERM=truecolor", "HOME=" + t.TempDir(), "PATH=" + os.Getenv("PATH"), "GORACE=halt_on_error=1"}, env...)
+	cmd.Env = append([]string{
+		"LATHE_TUI=1", "TERM=xterm-256color", "COLORTERM=truecolor", "HOME=" + t.TempDir(),
+		"PATH=" + os.Getenv("PATH"), "GORACE=halt_on_error=1",
+	}, env...)
 	return termtest.Start(t, cmd, w, h)
 }
 

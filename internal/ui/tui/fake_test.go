@@ -32,7 +32,8 @@ func TestMain(m *testing.M) {
 func open() int {
 	s := newFake()
 	o := tui.Options{
-		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "", Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Look: tui.Look{Theme: os.Getenv("LATHE_TUI_THEME")},
+		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "",
+		Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Look: tui.Look{Theme: os.Getenv("LATHE_TUI_THEME")},
 		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
 	r, err := tui.Run(context.Background(), s, o)
@@ -93,7 +94,10 @@ func newFake() *fake {
 	if size, err := strconv.Atoi(os.Getenv("LATHE_TUI_PAGE")); err == nil {
 		first, more = f.page(len(f.history), size)
 	}
-	f.publish(event.Opened{Session: "0199-fake", Title: "a fake", Dir: f.cwd, Path: "/tmp/fake", History: first, More: more})
+	f.publish(event.Opened{
+		Session: "0199-fake", Title: "a fake", Dir: f.cwd, Path: "/tmp/fake", History: first,
+		More: more,
+	})
 	f.status()
 	return f
 }
@@ -102,7 +106,11 @@ func history(n int) []event.Body {
 	var out []event.Body
 	for i := range n {
 		out = append(out, event.UserMessage{Message: llm.UserText(fmt.Sprintf("question %d", i))},
-			event.PartDone{MessageID: fmt.Sprint("h", i), Part: llm.Text{Text: fmt.Sprintf("Answer **%d**.\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i, i, i)}})
+			event.PartDone{
+				MessageID: fmt.Sprint("h", i),
+				Part: llm.Text{Text: fmt.Sprintf("Answer **%d**.\n\n- one\n- two\n\n```go\nfunc f%d() int { return %d }\n```\n", i,
+					i, i)},
+			})
 	}
 	return out
 }
@@ -217,10 +225,16 @@ func (f *fake) turn(ctx context.Context, text string) error {
 			fmt.Fprintln(&out, "line", i+1)
 		}
 		f.publish(event.ToolStart{Call: c, Title: "long"})
-		f.publish(event.ToolEnd{Call: c, Title: "long", Result: llm.TextResult(c, out.String(), false), View: event.Command{Command: "long", Output: out.String()}})
+		f.publish(event.ToolEnd{
+			Call: c, Title: "long", Result: llm.TextResult(c, out.String(), false),
+			View: event.Command{Command: "long", Output: out.String()},
+		})
 	case "todo":
 		f.mu.Lock()
-		f.todos = []event.TodoItem{{Content: "one", Status: "completed"}, {Content: "two", Status: "in_progress", ActiveForm: "doing two"}}
+		f.todos = []event.TodoItem{{Content: "one", Status: "completed"}, {
+			Content: "two", Status: "in_progress",
+			ActiveForm: "doing two",
+		}}
 		f.changed = []event.ChangedFile{{Path: "main.go", Added: 10, Removed: 2}}
 		f.mu.Unlock()
 		f.status()
@@ -228,12 +242,16 @@ func (f *fake) turn(ctx context.Context, text string) error {
 	case "fail":
 		return fmt.Errorf("the model is not there: \x1b[31mred\x1b[0m")
 	case "overload":
-		f.publish(event.Retry{Attempt: 1, Max: 3, Delay: 100 * time.Millisecond, Err: "the provider is overloaded, and says so in more words than fit into a line", Status: 529})
+		f.publish(event.Retry{
+			Attempt: 1, Max: 3, Delay: 100 * time.Millisecond,
+			Err: "the provider is overloaded, and says so in more words than fit into a line", Status: 529,
+		})
 		<-ctx.Done()
 		return ctx.Err()
 	case "refused":
 		c := llm.ToolCall{ID: f.id(), Name: "Edit", Input: json.RawMessage(`{"file_path": "/home/me/project/pkg/main.go"}`)}
-		f.publish(event.ToolEnd{Call: c, Result: llm.TextResult(c, "/home/me/project/pkg/main.go has not been read in this conversation; read it first, then edit it", true)})
+		f.publish(event.ToolEnd{Call: c, Result: llm.TextResult(c,
+			"/home/me/project/pkg/main.go has not been read in this conversation; read it first, then edit it", true)})
 	case "nothing":
 	case "think":
 		f.publish(event.Delta{MessageID: "t", Delta: llm.ReasoningDelta{Text: "I should think about this.\nMore."}})
@@ -264,7 +282,9 @@ func (f *fake) stream(ctx context.Context, size int) error {
 	var all strings.Builder
 	tick := time.NewTicker(time.Millisecond)
 	defer tick.Stop()
-	block := "## Heading\n\nSome *text* with `code` and **bold** words that go on for a while, so that lines have to be wrapped.\n\n- one\n- two\n\n```go\nfunc main() { println(\"hello\", 42) }\n```\n\n| a | b |\n|---|--:|\n| x | 1 |\n\n"
+	block := "## Heading\n\nSome *text* with `code` and **bold** words that go on for a while, so that lines have to " +
+		"be wrapped.\n\n- one\n- two\n\n```go\nfunc main() { println(\"hello\", 42) }\n```\n\n| a | b |\n|---|--:|\n| x | " +
+		"1 |\n\n"
 	if path := os.Getenv("LATHE_TUI_TEXT"); path != "" {
 		return f.streamFile(ctx, path)
 	}
@@ -327,10 +347,16 @@ func (f *fake) tool(ctx context.Context, name, command string, wait bool) {
 	f.publish(event.ToolOutput{CallID: c.ID, Text: "output of " + command + "\n"})
 	if wait {
 		<-ctx.Done()
-		f.publish(event.ToolEnd{Call: c, Title: command, Result: llm.TextResult(c, "interrupted", true), View: event.Command{Command: command, Cancelled: true}})
+		f.publish(event.ToolEnd{
+			Call: c, Title: command, Result: llm.TextResult(c, "interrupted", true),
+			View: event.Command{Command: command, Cancelled: true},
+		})
 		return
 	}
-	f.publish(event.ToolEnd{Call: c, Title: command, Result: llm.TextResult(c, "output", false), View: event.Command{Command: command, Output: "output of " + command + "\n"}})
+	f.publish(event.ToolEnd{
+		Call: c, Title: command, Result: llm.TextResult(c, "output", false),
+		View: event.Command{Command: command, Output: "output of " + command + "\n"},
+	})
 }
 
 func (f *fake) ask(ctx context.Context, n int) {
@@ -349,8 +375,11 @@ func (f *fake) question(ctx context.Context, call, command string) {
 	f.mu.Unlock()
 	f.publish(event.Asked{ID: id, Question: event.Question{
 		Title: "Bash", Text: command, Reason: "no rule allows it", Free: true, Call: &c,
-		Permission: &permission.Request{Tool: "Bash", Input: input, Accesses: []permission.Access{{Kind: permission.Exec, Target: command}}, Dir: f.cwd},
-		Preview:    event.Command{Command: command, Dir: f.cwd},
+		Permission: &permission.Request{
+			Tool: "Bash", Input: input,
+			Accesses: []permission.Access{{Kind: permission.Exec, Target: command}}, Dir: f.cwd,
+		},
+		Preview: event.Command{Command: command, Dir: f.cwd},
 		Options: []event.Option{
 			{ID: event.ChoiceOnce, Label: "Yes, once"},
 			{ID: event.ChoiceSession, Label: "Yes, for this session", Help: "Bash(" + command + ")"},
@@ -434,7 +463,10 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 	case "mode":
 		f.mu.Lock()
 		if args == "next" {
-			f.mode = map[permission.Mode]permission.Mode{"default": "acceptEdits", "acceptEdits": "plan", "plan": "default", "bypassPermissions": "default"}[f.mode]
+			f.mode = map[permission.Mode]permission.Mode{
+				"default": "acceptEdits", "acceptEdits": "plan", "plan": "default",
+				"bypassPermissions": "default",
+			}[f.mode]
 		} else {
 			f.mode = permission.Mode(args)
 		}
@@ -453,7 +485,10 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 		f.status()
 		return event.Output{}, nil
 	case "counting":
-		return event.Output{Pick: &event.Pick{Title: "Counting", Command: "counting", Live: "counting", Items: []event.PickItem{{ID: "1", Label: fmt.Sprintf("asked %d times", f.counted.Add(1))}}}}, nil
+		return event.Output{Pick: &event.Pick{
+			Title: "Counting", Command: "counting", Live: "counting",
+			Items: []event.PickItem{{ID: "1", Label: fmt.Sprintf("asked %d times", f.counted.Add(1))}},
+		}}, nil
 	case "change":
 		return event.Output{Edit: &event.Edit{Path: args, Then: "shown " + args}}, nil
 	case "copy":
@@ -463,7 +498,10 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 	case "boom":
 		panic("boom")
 	case "rewind":
-		return event.Output{Pick: &event.Pick{Title: "Go back to", Command: "rewindto", Items: []event.PickItem{{ID: "1", Label: "first message"}, {ID: "2", Label: "second message"}}}}, nil
+		return event.Output{Pick: &event.Pick{
+			Title: "Go back to", Command: "rewindto",
+			Items: []event.PickItem{{ID: "1", Label: "first message"}, {ID: "2", Label: "second message"}},
+		}}, nil
 	case "rewindto":
 		return event.Output{Insert: "message " + args}, nil
 	case "help":
@@ -474,7 +512,10 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 
 func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
 	if q.Kind == event.QueryArgument && q.Name == "resume" {
-		return []event.Candidate{{Text: "0199-fake", Label: "a fake"}, {Text: "0199-other", Label: "mend the queue", Help: "2 h ago"}}
+		return []event.Candidate{{Text: "0199-fake", Label: "a fake"}, {
+			Text: "0199-other", Label: "mend the queue",
+			Help: "2 h ago",
+		}}
 	}
 	if q.Kind == event.QueryAttach && strings.Contains(q.Text, "@a.go") {
 		return []event.Candidate{{Text: "a.go", Help: "~1.2k tokens"}}

@@ -32,8 +32,13 @@ func goldenModel(t *testing.T, w int) *model {
 	m.look.now = m.now
 	m.apply1(event.Opened{Session: "s", Title: "Mend the queue", Dir: "/home/me/project"})
 	m.apply1(event.Status{
-		Title: "Mend the queue", Model: "claude-sonnet-4-5", Mode: "acceptEdits", Dir: "/home/me/project", Branch: "main", ContextUsed: 52000, ContextWindow: 200000, CostUSD: 0.42, CacheHit: 0.93,
-		Background: 1, Todos: []event.TodoItem{{Content: "Find the race", Status: "completed"}, {Content: "Mend it", Status: "in_progress", ActiveForm: "Mending it"}, {Content: "Test it", Status: "pending"}},
+		Title: "Mend the queue", Model: "claude-sonnet-4-5", Mode: "acceptEdits", Dir: "/home/me/project", Branch: "main",
+		ContextUsed: 52000, ContextWindow: 200000, CostUSD: 0.42, CacheHit: 0.93,
+		Background: 1, Todos: []event.TodoItem{
+			{Content: "Find the race", Status: "completed"},
+			{Content: "Mend it", Status: "in_progress", ActiveForm: "Mending it"},
+			{Content: "Test it", Status: "pending"},
+		},
 		Changed: []event.ChangedFile{{Path: "internal/queue/queue.go", Added: 12, Removed: 3}},
 	})
 	m.apply1(event.UserMessage{Message: llm.UserText("The queue loses a message now and then. Why?")})
@@ -52,7 +57,10 @@ func TestGoldenFrames(t *testing.T) {
 			{"idle", func(*model) {}},
 			{"working", func(m *model) {
 				m.turn.active, m.turn.began = true, m.now().Add(-12*time.Second)
-				m.apply1(event.ToolStart{Call: llm.ToolCall{ID: "c2", Name: "Bash"}, Title: "go build ./...", Preview: event.Command{Command: "go build ./..."}})
+				m.apply1(event.ToolStart{
+					Call: llm.ToolCall{ID: "c2", Name: "Bash"}, Title: "go build ./...",
+					Preview: event.Command{Command: "go build ./..."},
+				})
 				m.apply1(event.ToolOutput{CallID: "c2", Text: "compiling queue\n"})
 				m.steered = []string{"do not touch the API"}
 				m.state.Queued = []string{"then update the changelog"}
@@ -61,8 +69,10 @@ func TestGoldenFrames(t *testing.T) {
 			{"search", func(m *model) { m.compose(); m.openFind(); m.text("queue") }},
 			{"permission", func(m *model) {
 				m.apply1(event.Asked{ID: "q", Question: event.Question{
-					Title: "Bash", Text: "rm -rf build", Reason: "rm -rf destroys files", Permission: &permission.Request{Tool: "Bash", Dir: "/home/me/project"}, Preview: event.Command{Command: "rm -rf build"},
-					Options: []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once"}, {ID: event.ChoiceNo, Label: "No"}},
+					Title: "Bash", Text: "rm -rf build", Reason: "rm -rf destroys files",
+					Permission: &permission.Request{Tool: "Bash", Dir: "/home/me/project"},
+					Preview:    event.Command{Command: "rm -rf build"},
+					Options:    []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once"}, {ID: event.ChoiceNo, Label: "No"}},
 				}})
 			}},
 		}

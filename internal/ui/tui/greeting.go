@@ -16,8 +16,8 @@ var examples = []string{
 	"Review what changed since the last commit",
 }
 
-// greeting fills a transcript without a conversation: the folder, examples of prompts, and the last session here. Of a low
-// screen only the first part is left.
+// greeting fills a transcript without a conversation: the folder, examples of prompts, and the last session here. Of a
+// low screen only the first part is left.
 func (m *model) greeting(width, rows int) []string {
 	th := m.look.theme
 	if rows < 6 || width < 20 {
@@ -65,7 +65,8 @@ func (m *model) lastHere(width int) string {
 			rest = ", " + term.EscapeLine(c.Help)
 		}
 		rest += " · " + m.keymap.Key(keys.Action("command:resume")) + " goes on with it"
-		return term.Truncate(term.Truncate(term.EscapeLine(c.Label), max(width-term.Width(rest), 8), "…")+rest, max(width, 1), "…")
+		return term.Truncate(term.Truncate(term.EscapeLine(c.Label), max(width-term.Width(rest), 8), "…")+rest,
+			max(width, 1), "…")
 	}
 	return ""
 }

@@ -219,8 +219,8 @@ func (m *model) escape() {
 	}
 }
 
-// ctrlC interrupts the turn or command, empties the editor, and leaves when there is neither and it comes twice; also when a
-// turn does not end though it was interrupted.
+// ctrlC interrupts the turn or command, empties the editor, and leaves when there is neither and it comes twice; also
+// when a turn does not end though it was interrupted.
 func (m *model) ctrlC() {
 	switch {
 	case m.runs() && (m.turn.stopping.IsZero() || m.now().Sub(m.turn.stopping) < twice):

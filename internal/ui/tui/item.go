@@ -252,7 +252,8 @@ func (it *item) foldedReasoning(text string, width int) []string {
 		return []string{th.Reasoning.Render("∴ " + lastCells(term.EscapeLine(last), max(width-2, 1)))}
 	}
 	n := strings.Count(text, "\n") + 1
-	return []string{th.Reasoning.Render(term.Truncate("∴ thought: "+firstLine(text), max(width-14, 8), "…") + " (" + plural(n, "line") + ")")}
+	return []string{th.Reasoning.Render(term.Truncate("∴ thought: "+firstLine(text), max(width-14, 8), "…") + " (" +
+		plural(n, "line") + ")")}
 }
 
 func firstLine(s string) string {

@@ -86,7 +86,8 @@ func (m *model) follow() {
 	}
 	old, now := m.options.Look, m.options.Follow()
 	m.options.Look = now
-	if !slices.EqualFunc(now.Keys, old.Keys, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) || !maps.Equal(now.Commands, old.Commands) {
+	if !slices.EqualFunc(now.Keys, old.Keys, func(a, b json.RawMessage) bool { return bytes.Equal(a, b) }) ||
+		!maps.Equal(now.Commands, old.Commands) {
 		m.loadKeys()
 	}
 	if now.Theme != old.Theme || !bytes.Equal(now.File, old.File) {

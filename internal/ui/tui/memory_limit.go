@@ -100,7 +100,8 @@ func ends(s string) string {
 	if i := strings.IndexByte(tail, '\n'); i >= 0 {
 		tail = tail[i+1:]
 	}
-	return strings.Clone(strings.ToValidUTF8(head, "") + "\n… the session has all of it …\n" + strings.ToValidUTF8(tail, ""))
+	return strings.Clone(strings.ToValidUTF8(head, "") + "\n… the session has all of it …\n" + strings.ToValidUTF8(tail,
+		""))
 }
 
 // beginning is the first hunks of a diff, whole lines of them.

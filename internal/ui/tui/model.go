@@ -120,7 +120,10 @@ type retry struct {
 const askBackground = "\x1b]11;?\x1b\\"
 
 func newModel(p *program) *model {
-	m := &model{program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{}, askers: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar}
+	m := &model{
+		program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{},
+		askers: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar,
+	}
 	m.look = newLook(p.options)
 	m.look.file = m.fileURL
 	m.host, _ = os.Hostname() // without one the links are to this machine as well

@@ -48,7 +48,8 @@ func newTestModel(t testing.TB, w, h int) *model {
 		t.Fatal(err)
 	}
 	env := map[string]string{"TERM": "xterm-256color"}
-	p := newProgram(context.Background(), silent{}, Options{In: null, Out: null, Getenv: func(k string) string { return env[k] }})
+	p := newProgram(context.Background(), silent{},
+		Options{In: null, Out: null, Getenv: func(k string) string { return env[k] }})
 	m := p.model
 	m.size(w, h)
 	t.Cleanup(func() {
@@ -80,7 +81,10 @@ func (m *model) press(keys ...uv.Key) {
 func (m *model) ran(id, command, output string) {
 	c := llm.ToolCall{ID: id, Name: "Bash"}
 	m.apply1(event.ToolStart{Call: c, Title: command})
-	m.apply1(event.ToolEnd{Call: c, Title: command, Result: llm.TextResult(c, output, false), View: event.Command{Command: command, Output: output}})
+	m.apply1(event.ToolEnd{
+		Call: c, Title: command, Result: llm.TextResult(c, output, false),
+		View: event.Command{Command: command, Output: output},
+	})
 }
 
 // checkFrame checks the invariants of every frame.
@@ -111,17 +115,27 @@ func TestEverySizeHasAWholeFrame(t *testing.T) {
 	m := newTestModel(t, 80, 24)
 	m.apply1(event.Opened{Session: "s", Title: "a title that is long", Dir: "/home/me/project"})
 	m.apply1(event.Status{
-		Model: "claude-sonnet-4-5", Mode: "acceptEdits", Dir: "/home/me/project", Branch: "feature/世界-\x1b[31m", ContextUsed: 5000, ContextWindow: 200000, CostUSD: 1.5,
-		CacheHit: 0.5, Background: 2, Queued: []string{"later\nmuch", "x"}, Todos: []event.TodoItem{{Content: "one", Status: "completed"}, {Content: "two two two two two", Status: "in_progress"}},
-		Changed: []event.ChangedFile{{Path: "internal/very/long/path/of/a/file.go", Added: 10, Removed: 2}}, Line: "\x1b[32mgreen\x1b[0m and \x1b]0;title\x07 more",
+		Model: "claude-sonnet-4-5", Mode: "acceptEdits", Dir: "/home/me/project", Branch: "feature/世界-\x1b[31m",
+		ContextUsed: 5000, ContextWindow: 200000, CostUSD: 1.5,
+		CacheHit: 0.5, Background: 2, Queued: []string{"later\nmuch", "x"},
+		Todos: []event.TodoItem{{Content: "one", Status: "completed"}, {
+			Content: "two two two two two",
+			Status:  "in_progress",
+		}},
+		Changed: []event.ChangedFile{{Path: "internal/very/long/path/of/a/file.go", Added: 10, Removed: 2}},
+		Line:    "\x1b[32mgreen\x1b[0m and \x1b]0;title\x07 more",
 	})
-	m.says(1, "A reply with `code`, 世界, 👨\u200d👩\u200d👧 and a [link](https://example.invalid/x).\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc main() {}\n```\n")
+	m.says(1, "A reply with `code`, 世界, 👨\u200d👩\u200d👧 and a [link](https://example.invalid/x).\n\n| a | "+
+		"b |\n|---|---|\n| 1 | 2 |\n\n```go\nfunc main() {}\n```\n")
 	m.ran("c1", "go test ./...", strings.Repeat("ok\tpackage\t0.1s\n", 30))
 	m.apply1(event.TurnStart{})
 	m.apply1(event.ToolStart{Call: llm.ToolCall{ID: "c2", Name: "Bash"}, Title: "sleep 10"})
 	m.apply1(event.ToolOutput{CallID: "c2", Text: "a line\nanother \x1b[2J line\n"})
 	m.apply1(event.Delta{MessageID: "x", Delta: llm.ReasoningDelta{Text: "hmm, this needs thought"}})
-	ask := event.Asked{ID: "q", Question: event.Question{Title: "Bash", Text: "rm -rf x", Permission: &permission.Request{Tool: "Bash"}, Preview: event.Command{Command: "rm -rf x"}}}
+	ask := event.Asked{ID: "q", Question: event.Question{
+		Title: "Bash", Text: "rm -rf x",
+		Permission: &permission.Request{Tool: "Bash"}, Preview: event.Command{Command: "rm -rf x"},
+	}}
 	states := map[string]func(){
 		"plain":   func() {},
 		"sidebar": func() { m.side = true },
@@ -285,7 +299,8 @@ func TestAnotherWidthInAnInlineReplyLosesAndDoublesNothing(t *testing.T) {
 	const paragraphs = 60
 	widths := []int{90, 60, 100, 45, 80, 120, 50}
 	for i := range paragraphs {
-		m.apply1(event.Delta{MessageID: "x", Delta: llm.TextDelta{Text: fmt.Sprintf("Mark-%d begins a paragraph that is long enough for several lines at every width that is tried.\n\n", i)}})
+		m.apply1(event.Delta{MessageID: "x", Delta: llm.TextDelta{Text: fmt.Sprintf(
+			"Mark-%d begins a paragraph that is long enough for several lines at every width that is tried.\n\n", i)}})
 		m.size(widths[i%len(widths)], 20)
 		show()
 	}
@@ -328,9 +343,15 @@ func TestCallsOfASubagentAreShownBelowIt(t *testing.T) {
 	}
 	inner := llm.ToolCall{ID: "t2", Name: "Task"}
 	m.apply(event.Event{Agent: []string{"explore/t"}, Body: event.ToolStart{Call: inner, Title: "deeper"}})
-	m.apply(event.Event{Agent: []string{"explore/t", "explore/t2"}, Body: event.ToolStart{Call: llm.ToolCall{ID: "r", Name: "Read"}, Title: "file.go"}})
+	m.apply(event.Event{
+		Agent: []string{"explore/t", "explore/t2"},
+		Body:  event.ToolStart{Call: llm.ToolCall{ID: "r", Name: "Read"}, Title: "file.go"},
+	})
 	text := line.Strip(strings.Join(m.compose().lines, "\n"))
-	for _, want := range []string{"Task look around", "4 earlier calls", "✓ Grep needle 4", "◐ Task deeper", "◐ Read file.go"} {
+	for _, want := range []string{
+		"Task look around", "4 earlier calls", "✓ Grep needle 4", "◐ Task deeper",
+		"◐ Read file.go",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}
@@ -341,13 +362,22 @@ func TestCallsOfASubagentAreShownBelowIt(t *testing.T) {
 func TestTheVerdictsOfJudgesAreShown(t *testing.T) {
 	m := newTestModel(t, 100, 30)
 	for _, e := range []event.EvalComplete{
-		{Round: 1, Verdicts: []event.Verdict{{Judge: "Correctness", Reasoning: "It is half done."}, {Judge: "Style", Complete: true}}},
-		{Round: 2, Passed: true, Verdicts: []event.Verdict{{Judge: "Correctness", Complete: true}, {Judge: "Style", Complete: true}}},
+		{Round: 1, Verdicts: []event.Verdict{
+			{Judge: "Correctness", Reasoning: "It is half done."},
+			{Judge: "Style", Complete: true},
+		}},
+		{Round: 2, Passed: true, Verdicts: []event.Verdict{
+			{Judge: "Correctness", Complete: true},
+			{Judge: "Style", Complete: true},
+		}},
 	} {
 		m.apply(event.Event{Body: e})
 	}
 	text := strings.Join(strings.Fields(line.Strip(strings.Join(m.compose().lines, "\n"))), " ")
-	for _, want := range []string{"Eval round 1: not accepted, the work goes on", "Correctness: It is half done.", "Eval round 2: accepted", "Style: complete"} {
+	for _, want := range []string{
+		"Eval round 1: not accepted, the work goes on", "Correctness: It is half done.",
+		"Eval round 2: accepted", "Style: complete",
+	} {
 		if !strings.Contains(text, want) {
 			t.Errorf("%q is not in:\n%s", want, text)
 		}
@@ -373,7 +403,8 @@ func TestTheSearchFindsWhatIsRead(t *testing.T) {
 	m.openFind()
 	m.text("Answer 1")
 	m.press(uv.Key{Code: uv.KeyEnter})
-	if text := line.Strip(strings.Join(m.compose().lines, "\n")); !strings.Contains(text, "10 of 11") { // 1, 10 to 19, from the end
+	// 1, 10 to 19, from the end
+	if text := line.Strip(strings.Join(m.compose().lines, "\n")); !strings.Contains(text, "10 of 11") {
 		t.Errorf("the search does not say where it is:\n%s", text)
 	}
 	m.text("nowhere")
@@ -391,7 +422,13 @@ func TestFoldingCaseCannotMoveMarks(t *testing.T) {
 		s, part string
 		at, n   int
 	}{
-		{"İstanbul x", "istanbul", 0, 9}, {"GRÜSSE", "grüsse", 0, 7}, {"aAa", "A", 1, 1}, {"\u212a x", "k", 0, 3}, {"abc", "x", -1, 0}, {"", "x", -1, 0}, {"\xff\xfex", "x", 2, 1},
+		{"İstanbul x", "istanbul", 0, 9},
+		{"GRÜSSE", "grüsse", 0, 7},
+		{"aAa", "A", 1, 1},
+		{"\u212a x", "k", 0, 3},
+		{"abc", "x", -1, 0},
+		{"", "x", -1, 0},
+		{"\xff\xfex", "x", 2, 1},
 	} {
 		if at, n := fold(tt.s, tt.part); at != tt.at || n != tt.n && at >= 0 {
 			t.Errorf("%q in %q: %d, %d; want %d, %d", tt.part, tt.s, at, n, tt.at, tt.n)
@@ -418,9 +455,13 @@ func TestTheUsersStatusLineKeepsItsColoursAndNothingElse(t *testing.T) {
 
 func TestTheStatusLineDropsWhatMattersLeast(t *testing.T) {
 	m := newTestModel(t, 80, 20)
-	m.state = event.Status{Model: "claude-sonnet-4-5", Mode: "plan", Sandbox: "sandboxed", Dir: "/x/project", Branch: "main", ContextUsed: 100, ContextWindow: 1000, CostUSD: 3, CacheHit: 1, Background: 1}
+	m.state = event.Status{
+		Model: "claude-sonnet-4-5", Mode: "plan", Sandbox: "sandboxed", Dir: "/x/project",
+		Branch: "main", ContextUsed: 100, ContextWindow: 1000, CostUSD: 3, CacheHit: 1, Background: 1,
+	}
 	for w, want := range map[int]string{
-		200: "claude-sonnet-4-5 · plan · sandboxed · project (main) · context 10% · $3.00 · cache 100% · 1 task", 50: "plan · sandboxed · context 10% · 1 task", 15: "plan · 1 task", 3: "pl…",
+		200: "claude-sonnet-4-5 · plan · sandboxed · project (main) · context 10% · $3.00 · cache 100% · 1 task",
+		50:  "plan · sandboxed · context 10% · 1 task", 15: "plan · 1 task", 3: "pl…",
 	} {
 		if got := line.Strip(m.statusLine(w, false)); got != want {
 			t.Errorf("width %d: %q, want %q", w, got, want)
@@ -485,7 +526,8 @@ func BenchmarkStreaming(b *testing.B) {
 		b.Run(fmt.Sprint(kb, " kB"), func(b *testing.B) {
 			for b.Loop() {
 				m := newTestModel(b, 120, 40)
-				block := "Some *text* with `code` that goes on for a while, so that lines have to be wrapped at the edge.\n\n- one\n- two\n\n```go\nfunc main() { println(42) }\n```\n\n"
+				block := "Some *text* with `code` that goes on for a while, so that lines have to be wrapped at the edge.\n\n- " +
+					"one\n- two\n\n```go\nfunc main() { println(42) }\n```\n\n"
 				for n := 0; n < kb*1000; n += 400 {
 					i := n % len(block)
 					m.apply1(event.Delta{MessageID: "m", Delta: llm.TextDelta{Text: (block + block + block + block)[i : i+400]}})
@@ -523,7 +565,10 @@ func TestAListTakesItsOwnKeysBeforeTheRest(t *testing.T) {
 	m := newTestModel(t, 80, 24)
 	list := dialog.NewPicker(event.Pick{
 		Title: "Sessions", Command: "resume", Items: []event.PickItem{{ID: "a", Label: "one"}},
-		Actions: []event.PickAction{{Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session", Refresh: "sessions"}},
+		Actions: []event.PickAction{{
+			Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session",
+			Refresh: "sessions",
+		}},
 	}, m.look.theme)
 	m.dialogs.Open(list)
 	m.press(uv.Key{Code: 'd', Mod: uv.ModCtrl})
@@ -540,7 +585,10 @@ func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
 	m := newTestModel(t, 80, 24)
 	name, settings, file, commands := "", json.RawMessage(nil), []byte(nil), map[string]string(nil)
 	m.options.Follow = func() Look {
-		return Look{Theme: name, File: file, Keys: []json.RawMessage{json.RawMessage(`{"ctrl+k": "chat:stash"}`), settings}, Commands: commands}
+		return Look{
+			Theme: name, File: file, Keys: []json.RawMessage{json.RawMessage(`{"ctrl+k": "chat:stash"}`), settings},
+			Commands: commands,
+		}
 	}
 	m.press(uv.Key{Code: 'x', Text: "x"})
 	before := m.keymap
@@ -558,9 +606,11 @@ func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
 	if got := m.keymap.Key(keys.Action("command:status")); got != "ctrl+x s" {
 		t.Errorf("the key is %q, not that of the beginning", got)
 	}
-	name, file, commands = "mine", []byte(`{"base": "dark", "overrides": {"claude": "#123456"}}`), map[string]string{"alt+q": "demo:greet", "enter": "demo:greet"}
+	name, file, commands = "mine", []byte(`{"base": "dark", "overrides": {"claude": "#123456"}}`),
+		map[string]string{"alt+q": "demo:greet", "enter": "demo:greet"}
 	m.press(uv.Key{Code: 'x', Text: "x"})
-	if got := m.keymap.Key(keys.Action("command:demo:greet")); got != "alt+q" || m.keymap.Key(keys.Submit) != "enter" || m.look.theme.Name != "mine" {
+	if got := m.keymap.Key(keys.Action("command:demo:greet")); got != "alt+q" || m.keymap.Key(keys.Submit) != "enter" ||
+		m.look.theme.Name != "mine" {
 		t.Errorf("the plugin's key is %q, enter is %q, the theme %s", got, m.keymap.Key(keys.Submit), m.look.theme.Name)
 	}
 	was := m.look.theme
@@ -574,7 +624,8 @@ func TestChangedKeysAndThemesHoldFromTheNextKeyOn(t *testing.T) {
 // A file that an editor has half written is reported once; what held before holds on until it is whole.
 func TestAHalfWrittenThemeOrFileOfKeysIsReportedOnce(t *testing.T) {
 	m := newTestModel(t, 80, 24)
-	file, bindings := []byte(`{"base": "dark", "overrides": {"claude": "#123456"}}`), json.RawMessage(`{"alt+x": "chat:stash"}`)
+	file, bindings := []byte(`{"base": "dark", "overrides": {"claude": "#123456"}}`),
+		json.RawMessage(`{"alt+x": "chat:stash"}`)
 	m.options.Follow = func() Look { return Look{Theme: "mine", File: file, Keys: []json.RawMessage{bindings, nil}} }
 	press := func() { m.press(uv.Key{Code: 'x', Text: "x"}) }
 	press()
@@ -618,7 +669,10 @@ func TestTheTimeOfATurnCountsInWholeSeconds(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	m.now = func() time.Time { return now }
 	m.apply1(event.TurnStart{})
-	for after, want := range map[time.Duration]string{300 * time.Millisecond: "Working · esc", 2500 * time.Millisecond: "Working 2s · esc", 61 * time.Second: "Working 1m 1s · esc"} {
+	for after, want := range map[time.Duration]string{
+		300 * time.Millisecond:  "Working · esc",
+		2500 * time.Millisecond: "Working 2s · esc", 61 * time.Second: "Working 1m 1s · esc",
+	} {
 		m.turn.began = now.Add(-after)
 		if text := line.Strip(strings.Join(m.compose().lines, "\n")); !strings.Contains(text, want) {
 			t.Errorf("after %s: %q is not in:\n%s", after, want, text)
@@ -640,11 +694,18 @@ func TestAnIdleScreenAnnouncesTheEndOfTheCache(t *testing.T) {
 	now := time.Date(2026, 1, 2, 3, 0, 0, 0, time.UTC)
 	m.now = func() time.Time { return now }
 	m.says(1, "an answer")
-	m.apply1(event.Status{Cache: event.CacheCost{Expires: now.Add(5 * time.Minute), Lifetime: 5 * time.Minute, WarmUSD: 0.06, ColdUSD: 0.75}})
+	m.apply1(event.Status{Cache: event.CacheCost{
+		Expires: now.Add(5 * time.Minute), Lifetime: 5 * time.Minute,
+		WarmUSD: 0.06, ColdUSD: 0.75,
+	}})
 	for _, c := range []struct {
 		after time.Duration
 		want  string
-	}{{0, ""}, {4 * time.Minute, "cache expires within 1 min: then the next message costs about $0.75, not $0.06\n───"}, {time.Minute, "the prompt cache has expired"}} {
+	}{
+		{0, ""},
+		{4 * time.Minute, "cache expires within 1 min: then the next message costs about $0.75, not $0.06\n───"},
+		{time.Minute, "the prompt cache has expired"},
+	} {
 		now = now.Add(c.after)
 		text := line.Strip(strings.Join(m.compose().lines, "\n"))
 		if c.want == "" && strings.Contains(text, "cache") || !strings.Contains(text, c.want) {
@@ -672,7 +733,8 @@ func TestTheSidebarShowsPathsAsPeopleWriteThemCutInTheMiddle(t *testing.T) {
 	m.side = true
 	m.apply1(event.Opened{Session: "s", Dir: "/home/me/project"})
 	m.apply1(event.Status{Dir: "/home/me/project", Changed: []event.ChangedFile{
-		{Path: "/home/me/project/pkg/a.go", Added: 1}, {Path: "/home/me/project/internal/a/long/way/down/in/the/tree/of/folders/view.go", Added: 2},
+		{Path: "/home/me/project/pkg/a.go", Added: 1},
+		{Path: "/home/me/project/internal/a/long/way/down/in/the/tree/of/folders/view.go", Added: 2},
 	}})
 	text := line.Strip(strings.Join(m.compose().lines, "\n"))
 	for _, want := range []string{"│ pkg/a.go +1 -0", "│ internal/", "…", "/view.go +2 -0"} {
@@ -685,13 +747,18 @@ func TestTheSidebarShowsPathsAsPeopleWriteThemCutInTheMiddle(t *testing.T) {
 	}
 }
 
-// The turn of a subagent is none of the conversation: its end leaves the calls that run, and its prompt is not the user's.
+// The turn of a subagent is none of the conversation: its end leaves the calls that run, and its prompt is not the
+// user's.
 func TestTheTurnOfASubagentIsNotTheConversations(t *testing.T) {
 	m := newTestModel(t, 80, 30)
 	m.apply1(event.TurnStart{})
 	m.apply1(event.ToolStart{Call: llm.ToolCall{ID: "t", Name: "Task"}, Title: "Explore: look"})
 	items := len(m.log.items)
-	for _, b := range []event.Body{event.TurnStart{}, event.UserMessage{Message: llm.UserText("look into it")}, event.TurnEnd{Reason: event.EndCompleted}} {
+	for _, b := range []event.Body{
+		event.TurnStart{},
+		event.UserMessage{Message: llm.UserText("look into it")},
+		event.TurnEnd{Reason: event.EndCompleted},
+	} {
 		m.apply(event.Event{Agent: []string{"Explore/t"}, Body: b})
 	}
 	if !m.turn.active || m.parts["t"] == nil || m.parts["t"].tool.state != theme.Running || len(m.log.items) != items {

@@ -56,7 +56,8 @@ func notifier(getenv func(string) string) string {
 		return "bell" // tmux shows it, and passes nothing else on
 	case getenv("KITTY_WINDOW_ID") != "" || strings.Contains(name, "kitty"):
 		return "osc99"
-	case program == "iTerm.app" || program == "WezTerm" || program == "ghostty" || getenv("WT_SESSION") != "" || strings.Contains(name, "ghostty"):
+	case program == "iTerm.app" || program == "WezTerm" || program == "ghostty" || getenv("WT_SESSION") != "" ||
+		strings.Contains(name, "ghostty"):
 		return "osc9"
 	case strings.Contains(name, "rxvt") || strings.Contains(name, "foot"):
 		return "osc777"

@@ -50,10 +50,17 @@ func TestAReplicaWrapsLinesAndFollowsTheCursor(t *testing.T) {
 	s.paint(frame{lines: []string{strings.Repeat("c", 15), "> d"}, cursor: true, cx: 3, cy: 1})
 	s.remember()
 	r := s.replica(&s.last)
-	for _, want := range []struct{ width, start, y, x int }{{20, 2, 3, 3}, {10, 3, 5, 3}, {8, 4, 6, 3}, {2, 11, 20, 1}, {20, 2, 3, 3}} {
+	for _, want := range []struct{ width, start, y, x int }{
+		{20, 2, 3, 3},
+		{10, 3, 5, 3},
+		{8, 4, 6, 3},
+		{2, 11, 20, 1},
+		{20, 2, 3, 3},
+	} {
 		r.resize(want.width)
 		if r.start() != want.start || r.y != want.y || r.x != want.x {
-			t.Errorf("in %d columns the live part begins in row %d and the cursor is at %d,%d; want %+v", want.width, r.start(), r.x, r.y, want)
+			t.Errorf("in %d columns the live part begins in row %d and the cursor is at %d,%d; want %+v", want.width, r.start(),
+				r.x, r.y, want)
 		}
 	}
 }

@@ -7,9 +7,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/dialog"
 )
 
-// A rewind opens the conversation anew, after its output came or before: the user sees which files changed in both cases.
+// A rewind opens the conversation anew, after its output came or before: the user sees which files changed in both
+// cases.
 func TestTheOutputOfARewindIsShownInTheConversationThatItOpens(t *testing.T) {
-	output := outputMsg{command: dialog.Command{Name: "rewind 0198", Args: "both"}, out: event.Output{Text: "2 files changed"}}
+	output := outputMsg{
+		command: dialog.Command{Name: "rewind 0198", Args: "both"},
+		out:     event.Output{Text: "2 files changed"},
+	}
 	opened := event.Opened{Session: "s", Dir: "/home/me/project"}
 	for name, run := range map[string]func(m *model){
 		"the output first":       func(m *model) { m.output(output); m.apply1(opened) },

@@ -70,7 +70,8 @@ func onBlank(s termtest.Style) termtest.Style {
 }
 
 var pieces = []string{
-	"a", "b", "word ", " ", "   ", "世", "界", "é", "e\u0301", "👨\u200d👩\u200d👧", "🇩🇪", "\x1b[31m", "\x1b[1;38;2;10;20;30m", "\x1b[m", "\x1b[48;5;17m", "\x1b[7m", "\x1b[4:3m",
+	"a", "b", "word ", " ", "   ", "世", "界", "é", "e\u0301", "👨\u200d👩\u200d👧", "🇩🇪", "\x1b[31m", "\x1b[1;38;2;10;20;30m",
+	"\x1b[m", "\x1b[48;5;17m", "\x1b[7m", "\x1b[4:3m",
 	"\x1b]8;;https://example.invalid/\x1b\\link\x1b]8;;\x1b\\", "─────", "\x1b[22;2m", "x1",
 }
 
@@ -104,7 +105,10 @@ func TestTheTerminalShowsEveryFrameAsItIs(t *testing.T) {
 			default:
 				lines = rapid.SliceOfN(rapid.Custom(drawLine), 0, h).Draw(t, "lines")
 			}
-			f := frame{lines: lines, cx: rapid.IntRange(0, w-1).Draw(t, "cx"), cy: rapid.IntRange(0, h-1).Draw(t, "cy"), cursor: rapid.Bool().Draw(t, "cursor")}
+			f := frame{
+				lines: lines, cx: rapid.IntRange(0, w-1).Draw(t, "cx"), cy: rapid.IntRange(0, h-1).Draw(t, "cy"),
+				cursor: rapid.Bool().Draw(t, "cursor"),
+			}
 			_, _ = v.Write(s.paint(f))
 			want := lines[:min(len(lines), h)]
 			if diff := cmp.Diff(visible(expect(w, h, want)), visible(v.Grid)); diff != "" {

@@ -9,7 +9,10 @@ import (
 
 func TestTheSidebarShowsLanguageServersWithTheirDiagnostics(t *testing.T) {
 	m := goldenModel(t, 120)
-	m.state.Servers = []event.LanguageServer{{Name: "gopls", State: "ready", Memory: 120 << 20, Errors: 2, Warnings: 1}, {Name: "clangd\x1b[2J", State: "given up"}}
+	m.state.Servers = []event.LanguageServer{
+		{Name: "gopls", State: "ready", Memory: 120 << 20, Errors: 2, Warnings: 1},
+		{Name: "clangd\x1b[2J", State: "given up"},
+	}
 	got := strings.Join(m.sidebar(60, 60), "\n")
 	for _, want := range []string{"Language servers", "gopls ready, 120 MB, 2 errors, 1 warning", "given up"} {
 		if !strings.Contains(got, want) {

@@ -207,7 +207,15 @@ func (s *style) turnOn(n int) {
 var onOff = [...]struct {
 	attr    attrs
 	on, off string
-}{{bold, "1", "22"}, {faint, "2", "22"}, {italic, "3", "23"}, {blink, "5", "25"}, {reverse, "7", "27"}, {conceal, "8", "28"}, {strike, "9", "29"}}
+}{
+	{bold, "1", "22"},
+	{faint, "2", "22"},
+	{italic, "3", "23"},
+	{blink, "5", "25"},
+	{reverse, "7", "27"},
+	{conceal, "8", "28"},
+	{strike, "9", "29"},
+}
 
 // change appends the sequences that switch from one style to another, links included.
 func change(b []byte, from, to style) []byte {

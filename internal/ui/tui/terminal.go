@@ -93,7 +93,8 @@ func (t *terminal) enter() error {
 	}
 	restore, err := prepareOutput(t.out)
 	if err != nil {
-		return errors.Join(fmt.Errorf("the output is not a terminal that can be used: %w", err), xterm.Restore(int(t.in.Fd()), saved))
+		return errors.Join(fmt.Errorf("the output is not a terminal that can be used: %w", err),
+			xterm.Restore(int(t.in.Fd()), saved))
 	}
 	t.saved, t.output, t.active = saved, restore, true
 	_, err = t.out.WriteString(t.modes.enter())

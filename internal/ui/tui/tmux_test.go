@@ -40,10 +40,12 @@ func inTmux(t *testing.T, w, h int) *tmux {
 		_ = os.RemoveAll(dir)
 	})
 	rc := filepath.Join(dir, "rc")
-	if err := os.WriteFile(rc, []byte("PS1='shell> '\nset -m\nalias lathe='LATHE_TUI=1 LATHE_TUI_HISTORY=30 "+exe+"'\nshopt -s expand_aliases\n"), 0o600); err != nil {
+	if err := os.WriteFile(rc, []byte("PS1='shell> '\nset -m\nalias lathe='LATHE_TUI=1 LATHE_TUI_HISTORY=30 "+exe+
+		"'\nshopt -s expand_aliases\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	x.run("-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h), "env", "-u", "TMUX", "bash", "--noprofile", "--rcfile", rc, "-i")
+	x.run("-f", os.DevNull, "new-session", "-d", "-x", fmt.Sprint(w), "-y", fmt.Sprint(h), "env", "-u", "TMUX", "bash",
+		"--noprofile", "--rcfile", rc, "-i")
 	x.shows("shell>")
 	return x
 }

@@ -51,8 +51,8 @@ func (m *model) lively(msg livelyMsg) {
 	m.later(liveEvery, liveMsg{})
 }
 
-// leaveAsking leaves, but asks first while commands or agents run in the background, which end with lathe. A second request
-// leaves at once.
+// leaveAsking leaves, but asks first while commands or agents run in the background, which end with lathe. A second
+// request leaves at once.
 func (m *model) leaveAsking() {
 	n := m.state.Background
 	if n == 0 || m.parting != nil && m.dialogs.Top() == dialog.Dialog(m.parting) {
@@ -63,7 +63,8 @@ func (m *model) leaveAsking() {
 		Title: "Leave? " + plural(n, "task") + " in the background will end", Command: "exit",
 		Items: []event.PickItem{
 			{ID: stayID, Label: "Stay", Current: true},
-			{ID: "leave", Label: "Leave and end them", Detail: fmt.Sprintf("agents can be resumed: lathe --resume %s", m.front.Session)},
+			{ID: "leave", Label: "Leave and end them", Detail: fmt.Sprintf("agents can be resumed: lathe --resume %s",
+				m.front.Session)},
 		},
 	}, m.look.theme)
 	m.dialogs.Open(m.parting)

@@ -1,4 +1,5 @@
-// Package start has a team work in a session: it makes or finds the board, and gives the session's agents the tools of the team.
+// Package start has a team work in a session: it makes or finds the board, and gives the session's agents the tools of
+// the team.
 package start
 
 import (
@@ -39,13 +40,18 @@ func Boards(inst *conversation.Instance) team.Boards {
 }
 
 // New makes the board of a new team, and the worktree of its branch.
-func New(ctx context.Context, inst *conversation.Instance, goal string, now time.Time) (*team.Board, team.State, error) {
+func New(ctx context.Context, inst *conversation.Instance, goal string, now time.Time) (*team.Board, team.State,
+	error,
+) {
 	repo, err := repository(inst)
 	if err != nil {
 		return nil, team.State{}, err
 	}
 	id := session.NewID()
-	s := team.State{ID: now.UTC().Format("20060102-150405") + "-" + id[len(id)-4:], Goal: goal, Dir: inst.Dir(), Created: now}
+	s := team.State{
+		ID: now.UTC().Format("20060102-150405") + "-" + id[len(id)-4:], Goal: goal, Dir: inst.Dir(),
+		Created: now,
+	}
 	main := repo.Root
 	if repo.Worktree {
 		main = filepath.Dir(repo.CommonDir)
@@ -90,7 +96,9 @@ func (seat *Seat) Take(s *conversation.Session) {
 }
 
 // Runner makes the runner of a team for the session that was taken a seat in.
-func (seat *Seat) Runner(inst *conversation.Instance, s *conversation.Session, board *team.Board, o Options) (*team.Runner, error) {
+func (seat *Seat) Runner(inst *conversation.Instance, s *conversation.Session, board *team.Board, o Options) (
+	*team.Runner, error,
+) {
 	repo, err := repository(inst)
 	if err != nil {
 		return nil, err
@@ -114,7 +122,8 @@ func (seat *Seat) Runner(inst *conversation.Instance, s *conversation.Session, b
 		return nil, err
 	}
 	r := &team.Runner{
-		Board: board, Repo: checkout{git.New(inst.Runner()), repo}, Agents: s.Env().Agents, Main: s.ID(), Check: inst.Extensions().Eval(),
+		Board: board, Repo: checkout{git.New(inst.Runner()), repo}, Agents: s.Env().Agents, Main: s.ID(),
+		Check:   inst.Extensions().Eval(),
 		Workers: o.Workers, Joins: o.Joins, Report: o.Report,
 	}
 	r.Check.Command = state.Command

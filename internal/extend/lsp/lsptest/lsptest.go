@@ -83,7 +83,10 @@ func answer(dir string, m message) {
 	reply := message{JSONRPC: "2.0", ID: m.ID, Result: answers[m.Method]}
 	if m.Method == "initialize" {
 		provides := map[string]any{"textDocumentSync": 2, "positionEncoding": answers["positionEncoding"]}
-		for _, what := range []string{"definition", "references", "rename", "hover", "codeAction", "workspaceSymbol", "documentSymbol"} {
+		for _, what := range []string{
+			"definition", "references", "rename", "hover", "codeAction", "workspaceSymbol",
+			"documentSymbol",
+		} {
 			provides[what+"Provider"] = true
 		}
 		reply.Result = map[string]any{"capabilities": provides}
@@ -99,8 +102,8 @@ type Server struct {
 	mu  sync.Mutex
 }
 
-// Pool makes a pool whose server of files with [Extension] gives these answers, by method; others are null. The answer to
-// "positionEncoding" is how it counts characters.
+// Pool makes a pool whose server of files with [Extension] gives these answers, by method; others are null. The answer
+// to "positionEncoding" is how it counts characters.
 func Pool(t testing.TB, answers map[string]any) (*lsp.Pool, *Server) {
 	t.Helper()
 	s := &Server{t: t, dir: t.TempDir()}
@@ -108,11 +111,17 @@ func Pool(t testing.TB, answers map[string]any) (*lsp.Pool, *Server) {
 	runner := sandbox.New()
 	p := lsp.New(lsp.Options{
 		Settings: func() lsp.Settings {
-			return lsp.Settings{Enabled: true, WaitMs: 10, StartMs: 20_000, RequestMs: 20_000, Servers: map[string]lsp.Definition{"fixed": Definition(s)}}
+			return lsp.Settings{
+				Enabled: true, WaitMs: 10, StartMs: 20_000, RequestMs: 20_000,
+				Servers: map[string]lsp.Definition{"fixed": Definition(s)},
+			}
 		},
 		Environ: os.Environ, Trusted: func() bool { return true }, Confined: func() bool { return false },
-		Launch: func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (*sandbox.Piped, func(), error) {
-			c, err := runner.StartPiped(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: sandbox.CleanEnv(os.Environ(), sandbox.Options{Set: env}), Stderr: stderr})
+		Launch: func(ctx context.Context, argv []string, dir string, env map[string]string, stderr *lsp.Log) (*sandbox.Piped,
+			func(), error,
+		) {
+			c, err := runner.StartPiped(ctx, sandbox.Spec{Argv: argv, Dir: dir, Env: sandbox.CleanEnv(os.Environ(),
+				sandbox.Options{Set: env}), Stderr: stderr})
 			return c, func() {}, err
 		},
 		Notice: func(text string) { t.Log(text) },
@@ -123,7 +132,10 @@ func Pool(t testing.TB, answers map[string]any) (*lsp.Pool, *Server) {
 
 // Definition is that of the server, for settings.
 func Definition(s *Server) lsp.Definition {
-	return lsp.Definition{Command: []string{os.Args[0]}, Languages: map[string]string{Extension: "fixed"}, Env: map[string]string{Variable: s.dir}}
+	return lsp.Definition{
+		Command: []string{os.Args[0]}, Languages: map[string]string{Extension: "fixed"},
+		Env: map[string]string{Variable: s.dir},
+	}
 }
 
 // Answer replaces the answers.

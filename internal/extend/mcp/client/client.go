@@ -1,7 +1,7 @@
 // Package client is lathe as a client of one MCP server: the handshake, its lists, its calls.
 //
-// Promises: lists are bounded ([MaxListed]); a server is asked only for what it announced; what it asks of lathe is answered from the functions of
-// [Options], and refused where there is none.
+// Promises: lists are bounded ([MaxListed]); a server is asked only for what it announced; what it asks of lathe is
+// answered from the functions of [Options], and refused where there is none.
 package client
 
 import (
@@ -71,7 +71,8 @@ type Tool struct {
 
 // Execution is how a tool wants to be called.
 type Execution struct {
-	TaskSupport string `json:"taskSupport,omitempty"` // required, optional or forbidden (the default): whether the call is to be a task
+	// required, optional or forbidden (the default): whether the call is to be a task
+	TaskSupport string `json:"taskSupport,omitempty"`
 }
 
 // Annotations are a server's claims about a tool. Nobody checks them.
@@ -143,15 +144,17 @@ type Resource struct {
 
 // Options are this side of the connection.
 type Options struct {
-	Info      Info
-	Handshake bool                                                                                   // begin with the handshake, so with a version that has one
-	Request   func(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error) // roots/list, elicitation/create, sampling/createMessage
-	Offers    map[string]any                                                                         // the capabilities of this side
-	Changed   func(kind string)                                                                      // tools, prompts or resources are others now; must not block
-	Completed func(id string)                                                                        // the user is done with the address of an elicitation; must not block
-	Updated   func(uri string)                                                                       // a subscribed resource changed; must not block
-	Logged    func(LogMessage)                                                                       // a message of the server's log; must not block
-	Log       func(line string)                                                                      // what was dropped, and notes; foreign text
+	Info Info
+	// begin with the handshake, so with a version that has one
+	Handshake bool
+	// roots/list, elicitation/create, sampling/createMessage
+	Request   func(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error)
+	Offers    map[string]any    // the capabilities of this side
+	Changed   func(kind string) // tools, prompts or resources are others now; must not block
+	Completed func(id string)   // the user is done with the address of an elicitation; must not block
+	Updated   func(uri string)  // a subscribed resource changed; must not block
+	Logged    func(LogMessage)  // a message of the server's log; must not block
+	Log       func(line string) // what was dropped, and notes; foreign text
 }
 
 // LogMessage is a message of a server's log. All of it is foreign text.
@@ -194,12 +197,15 @@ func Connect(ctx context.Context, t jsonrpc.Transport, o Options) (*Client, erro
 	}
 	c.statelessOffers = maps.Clone(c.offers)
 	delete(c.statelessOffers, "tasks") // which is no part of that version
-	c.Conn = jsonrpc.New(t, jsonrpc.Handler{Request: o.Request, Odd: o.Log, Notify: func(method string, params json.RawMessage) {
-		c.heard.Add(1)
-		if ready.Load() || method == "notifications/message" {
-			o.notified(method, params)
-		}
-	}})
+	c.Conn = jsonrpc.New(t, jsonrpc.Handler{
+		Request: o.Request, Odd: o.Log,
+		Notify: func(method string, params json.RawMessage) {
+			c.heard.Add(1)
+			if ready.Load() || method == "notifications/message" {
+				o.notified(method, params)
+			}
+		},
+	})
 	if err := c.begin(ctx, t, o); err != nil {
 		_ = c.Close() // the first error says more
 		return nil, err
@@ -219,12 +225,16 @@ func (c *Client) initialize(ctx context.Context, t jsonrpc.Transport, o Options)
 		Capabilities Capabilities `json:"capabilities"`
 	}
 	versions := Handshakes()
-	err := c.Call(ctx, "initialize", map[string]any{"protocolVersion": versions[0], "capabilities": c.offers, "clientInfo": o.Info}, &answer, nil)
+	err := c.Call(ctx, "initialize", map[string]any{
+		"protocolVersion": versions[0], "capabilities": c.offers,
+		"clientInfo": o.Info,
+	}, &answer, nil)
 	if err != nil {
 		return err
 	}
 	if !slices.Contains(versions, answer.Version) {
-		return fmt.Errorf("the server speaks the protocol version %q; lathe speaks %s to %s", answer.Version, Versions[len(Versions)-1], Versions[0])
+		return fmt.Errorf("the server speaks the protocol version %q; lathe speaks %s to %s", answer.Version,
+			Versions[len(Versions)-1], Versions[0])
 	}
 	c.Version, c.Server, c.Instructions, c.Has = answer.Version, answer.Server, answer.Instructions, answer.Capabilities
 	if v, ok := t.(versioned); ok {
@@ -235,7 +245,8 @@ func (c *Client) initialize(ctx context.Context, t jsonrpc.Transport, o Options)
 
 func (o *Options) notified(method string, params json.RawMessage) {
 	kinds := map[string]string{
-		"notifications/tools/list_changed": "tools", "notifications/prompts/list_changed": "prompts", "notifications/resources/list_changed": "resources",
+		"notifications/tools/list_changed": "tools", "notifications/prompts/list_changed": "prompts",
+		"notifications/resources/list_changed": "resources",
 	}
 	switch kind := kinds[method]; {
 	case kind != "" && o.Changed != nil:
@@ -322,7 +333,9 @@ func list[T any](ctx context.Context, c *Client, method, field string) ([]T, err
 }
 
 // CallTool calls a tool. A tool's own failure is a Result with IsError. A tool that only runs as a task is run as one.
-func (c *Client) CallTool(ctx context.Context, t Tool, input json.RawMessage, progress func(jsonrpc.Progress)) (*Result, error) {
+func (c *Client) CallTool(ctx context.Context, t Tool, input json.RawMessage, progress func(jsonrpc.Progress)) (
+	*Result, error,
+) {
 	params := map[string]any{"name": t.Name, "arguments": input}
 	if c.wantsTask(t) {
 		return c.callAsTask(ctx, params, progress)
@@ -368,8 +381,8 @@ func (c *Client) Subscribe(ctx context.Context, uri string) error {
 	return c.Call(ctx, "resources/subscribe", map[string]any{"uri": uri}, nil, nil)
 }
 
-// SetLogLevel selects the messages that the server sends of its log: debug, info, notice, warning, error, critical, alert or emergency, and those
-// above.
+// SetLogLevel selects the messages that the server sends of its log: debug, info, notice, warning, error, critical,
+// alert or emergency, and those above.
 func (c *Client) SetLogLevel(ctx context.Context, level string) error {
 	if c.Has.Logging == nil {
 		return nil
@@ -388,9 +401,11 @@ type Ref struct {
 	URI  string `json:"uri,omitempty"`  // the template
 }
 
-// Complete returns values for an argument of a prompt, or a variable of a template, that begin as value does. known are the arguments that have a
-// value already.
-func (c *Client) Complete(ctx context.Context, ref Ref, argument, value string, known map[string]string) ([]string, error) {
+// Complete returns values for an argument of a prompt, or a variable of a template, that begin as value does. known are
+// the arguments that have a value already.
+func (c *Client) Complete(ctx context.Context, ref Ref, argument, value string, known map[string]string) ([]string,
+	error,
+) {
 	if c.Has.Completions == nil {
 		return nil, nil
 	}

@@ -17,8 +17,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
 )
 
-// The protocol since 2026-07-28 has no handshake: each request says which version it follows and what this side can do, the server asks by its answer,
-// and changes come on a stream that this side asks for. See SEP-2575, SEP-2322 and SEP-2243 of the protocol.
+// The protocol since 2026-07-28 has no handshake: each request says which version it follows and what this side can do,
+// the server asks by its answer, and changes come on a stream that this side asks for. See SEP-2575, SEP-2322 and
+// SEP-2243 of the protocol.
 
 // patience is how long a server may keep silent about its versions before it is offered the handshake as well.
 const patience = time.Second
@@ -41,7 +42,8 @@ type discovered struct {
 	Meta         map[string]json.RawMessage `json:"_meta"`
 }
 
-// ErrProbed is a connection that ended when the server was asked for its versions, as old servers do; the handshake alone may work.
+// ErrProbed is a connection that ended when the server was asked for its versions, as old servers do; the handshake
+// alone may work.
 var ErrProbed = errors.New("the server ended when it was asked which versions it speaks")
 
 // begin agrees on a version: the newest without a handshake if the server answers to that, else one by the handshake.
@@ -102,7 +104,9 @@ func (c *Client) discover(d *discovered) bool {
 func (c *Client) stateless() bool { return c.Version == Versions[0] }
 
 // call sends a request in the form of the version that was agreed on.
-func (c *Client) call(ctx context.Context, method string, params map[string]any, result any, progress func(jsonrpc.Progress)) error {
+func (c *Client) call(ctx context.Context, method string, params map[string]any, result any,
+	progress func(jsonrpc.Progress),
+) error {
 	if !c.stateless() {
 		return c.Call(ctx, method, params, result, progress)
 	}
@@ -110,7 +114,9 @@ func (c *Client) call(ctx context.Context, method string, params map[string]any,
 }
 
 // send sends a request that says itself which version it follows.
-func (c *Client) send(ctx context.Context, version, method string, params map[string]any, result any, progress func(jsonrpc.Progress)) error {
+func (c *Client) send(ctx context.Context, version, method string, params map[string]any, result any,
+	progress func(jsonrpc.Progress),
+) error {
 	meta := map[string]any{metaVersion: version, metaClient: c.info, metaCapabilities: c.statelessOffers}
 	if level := c.level.Load(); level != nil {
 		meta[metaLogLevel] = *level
@@ -122,7 +128,8 @@ func (c *Client) send(ctx context.Context, version, method string, params map[st
 		headers[name] = value
 	}
 	for _, key := range []string{"name", "uri"} {
-		if name, ok := params[key].(string); ok && (method == "tools/call" || method == "prompts/get" || method == "resources/read") {
+		if name, ok := params[key].(string); ok && (method == "tools/call" || method == "prompts/get" ||
+			method == "resources/read") {
 			headers["Mcp-Name"] = headerText(name)
 		}
 	}
@@ -145,7 +152,9 @@ type wanting struct {
 }
 
 // ask sends a request whose answer may ask for something first: of the user, of the model or of the roots.
-func (c *Client) ask(ctx context.Context, method string, params map[string]any, result any, progress func(jsonrpc.Progress)) error {
+func (c *Client) ask(ctx context.Context, method string, params map[string]any, result any,
+	progress func(jsonrpc.Progress),
+) error {
 	if !c.stateless() {
 		return c.Call(ctx, method, params, result, progress)
 	}
@@ -179,10 +188,12 @@ func readable(err error) error {
 	return err
 }
 
-// fulfil answers the questions of a round, one after another. One without questions is a server that wants to be asked again later.
+// fulfil answers the questions of a round, one after another. One without questions is a server that wants to be asked
+// again later.
 func (c *Client) fulfil(ctx context.Context, w *wanting) (map[string]any, error) {
 	if len(w.Requests) > mostAsked {
-		return nil, fmt.Errorf("the server asks %d questions at one time; lathe answers %d at most", len(w.Requests), mostAsked)
+		return nil, fmt.Errorf("the server asks %d questions at one time; lathe answers %d at most", len(w.Requests),
+			mostAsked)
 	}
 	if len(w.Requests) == 0 {
 		select {
@@ -194,7 +205,8 @@ func (c *Client) fulfil(ctx context.Context, w *wanting) (map[string]any, error)
 	answers := map[string]any{}
 	for _, id := range slices.Sorted(maps.Keys(w.Requests)) {
 		r := w.Requests[id]
-		if c.request == nil || !slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"}, r.Method) {
+		if c.request == nil || !slices.Contains([]string{"elicitation/create", "sampling/createMessage", "roots/list"},
+			r.Method) {
 			return nil, fmt.Errorf("the server asks for %.100q, which lathe does not serve", r.Method)
 		}
 		answer, fault := c.request(jsonrpc.WithHeaders(ctx, nil), r.Method, r.Params) // the headers are this server's
@@ -214,8 +226,8 @@ const (
 	mostQuiet   = 5  // streams in a row that end without a word
 )
 
-// listen hears of changes until the connection ends. A stream that ends is opened again; missed is called then, since there may have been changes
-// meanwhile.
+// listen hears of changes until the connection ends. A stream that ends is opened again; missed is called then, since
+// there may have been changes meanwhile.
 func (c *Client) listen(wanted map[string]any, missed func()) {
 	ctx, stop := context.WithCancel(context.Background())
 	defer stop()
@@ -301,7 +313,8 @@ type headerProperty struct {
 	Properties map[string]headerProperty `json:"properties"`
 }
 
-// paramHeaders are the arguments of a call that its tool wants in headers. A schema that names headers which cannot be is an error.
+// paramHeaders are the arguments of a call that its tool wants in headers. A schema that names headers which cannot be
+// is an error.
 func paramHeaders(schema, input json.RawMessage) (map[string]string, error) {
 	if !bytes.Contains(schema, []byte(`"x-mcp-header"`)) {
 		return nil, nil
@@ -322,7 +335,8 @@ func (p *headerProperty) collect(args map[string]any, seen map[string]bool, out 
 	for name, q := range p.Properties {
 		var header string
 		if len(q.Header) > 0 {
-			if json.Unmarshal(q.Header, &header) != nil || !isToken(header) || seen[strings.ToLower(header)] || !slices.Contains([]string{"string", "integer", "boolean"}, q.Type) {
+			if json.Unmarshal(q.Header, &header) != nil || !isToken(header) || seen[strings.ToLower(header)] ||
+				!slices.Contains([]string{"string", "integer", "boolean"}, q.Type) {
 				return fmt.Errorf("its property %.100q asks for a header that cannot be", name)
 			}
 			seen[strings.ToLower(header)] = true
@@ -358,7 +372,8 @@ func headerValue(v any) (string, bool) {
 // isToken reports whether a name may be (part of) that of a header (RFC 9110, section 5.6.2).
 func isToken(name string) bool {
 	return name != "" && len(name) <= 100 && !strings.ContainsFunc(name, func(r rune) bool {
-		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune("!#$%&'*+-.^_`|~", r)
+		return (r < '0' || r > '9') && (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && !strings.ContainsRune(
+			"!#$%&'*+-.^_`|~", r)
 	})
 }
 

@@ -10,7 +10,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
 )
 
-// Tasks of the protocol of 2025-11-25: a call that is answered with a task at once, whose result is fetched when it is done.
+// Tasks of the protocol of 2025-11-25: a call that is answered with a task at once, whose result is fetched when it is
+// done.
 
 // The times between two looks at a task, whatever its server asks for.
 const (
@@ -28,11 +29,14 @@ type task struct {
 
 // wantsTask reports whether a tool only runs as a task, on a server that has tasks.
 func (c *Client) wantsTask(t Tool) bool {
-	return t.Execution != nil && t.Execution.TaskSupport == "required" && c.Has.Tasks != nil && c.Has.Tasks.Requests.Tools.Call != nil
+	return t.Execution != nil && t.Execution.TaskSupport == "required" && c.Has.Tasks != nil &&
+		c.Has.Tasks.Requests.Tools.Call != nil
 }
 
 // callAsTask starts a task and waits for its end. The task is cancelled with ctx.
-func (c *Client) callAsTask(ctx context.Context, params map[string]any, progress func(jsonrpc.Progress)) (*Result, error) {
+func (c *Client) callAsTask(ctx context.Context, params map[string]any, progress func(jsonrpc.Progress)) (*Result,
+	error,
+) {
 	params["task"] = map[string]any{}
 	var made struct {
 		Task task `json:"task"`

@@ -2,7 +2,8 @@ package entry
 
 import "github.com/lathe-dev/lathe/internal/base/approved"
 
-// Approvals are the user's answers about the servers of one project's .mcp.json. An answer holds for exactly the entry it was given for.
+// Approvals are the user's answers about the servers of one project's .mcp.json. An answer holds for exactly the entry
+// it was given for.
 type Approvals struct{ answers *approved.Answers }
 
 // OpenApprovals returns the answers for a project; nothing is read yet. With an empty state folder nothing is kept.

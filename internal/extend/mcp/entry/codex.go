@@ -48,8 +48,10 @@ func importCodex(file string, data []byte) (map[string]json.RawMessage, error) {
 
 func (e *codexEntry) fields() Fields {
 	f := Fields{
-		Command: e.Command, Args: e.Args, Env: maps.Clone(e.Env), Dir: e.Dir, URL: e.URL, Headers: maps.Clone(e.Headers), Disabled: e.Enabled != nil && !*e.Enabled,
-		StartMs: milliseconds(e.StartSeconds), TimeoutMs: milliseconds(e.CallSeconds), EnabledTools: e.EnabledTools, DisabledTools: e.DisabledTools,
+		Command: e.Command, Args: e.Args, Env: maps.Clone(e.Env), Dir: e.Dir, URL: e.URL, Headers: maps.Clone(e.Headers),
+		Disabled: e.Enabled != nil && !*e.Enabled,
+		StartMs:  milliseconds(e.StartSeconds), TimeoutMs: milliseconds(e.CallSeconds), EnabledTools: e.EnabledTools,
+		DisabledTools: e.DisabledTools,
 	}
 	if f.Env == nil {
 		f.Env = map[string]string{}

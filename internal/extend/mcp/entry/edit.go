@@ -14,7 +14,8 @@ import (
 	"github.com/tailscale/hujson"
 )
 
-// Put writes an entry into a file below the keys, which end with the server's name. Whatever else is in the file stays as it is written.
+// Put writes an entry into a file below the keys, which end with the server's name. Whatever else is in the file stays
+// as it is written.
 func Put(file string, keys []string, raw json.RawMessage) error {
 	return edit(file, func(root *hujson.Value) error {
 		for i := 1; i < len(keys); i++ {

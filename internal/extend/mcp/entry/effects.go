@@ -8,13 +8,14 @@ import (
 	"strings"
 )
 
-// Effect is one thing that an entry does when it is used. Its text is as the entry writes it, without the values of variables: foreign text.
+// Effect is one thing that an entry does when it is used. Its text is as the entry writes it, without the values of
+// variables: foreign text.
 type Effect struct{ Word, Text string }
 
 func (f Effect) String() string { return f.Word + ": " + f.Text }
 
-// Effects lists what an entry runs, reaches, sends and takes from the environment, so that a person can decide on it. An entry that lathe could not
-// use is an error.
+// Effects lists what an entry runs, reaches, sends and takes from the environment, so that a person can decide on it.
+// An entry that lathe could not use is an error.
 func Effects(raw json.RawMessage) ([]Effect, error) {
 	e := Entry{Raw: raw, Scope: Project}
 	if err := json.Unmarshal(raw, &e.Fields); err != nil {
@@ -35,7 +36,8 @@ func (e *Entry) written() (f Fields) {
 	return f
 }
 
-// Effects is the function Effects for an entry that was read. Values that the user wrote may be secrets and are left out.
+// Effects is the function Effects for an entry that was read. Values that the user wrote may be secrets and are left
+// out.
 func (e *Entry) Effects() (out []Effect) {
 	f := e.written()
 	add := func(word, text string) {
@@ -92,7 +94,8 @@ func (f *Fields) takes() (names []string) {
 		names = append(names, name)
 		return "", false
 	}
-	for _, text := range slices.Concat([]string{f.Command, f.URL, f.Dir}, f.Args, slices.Collect(maps.Values(f.Env)), slices.Collect(maps.Values(f.Headers))) {
+	for _, text := range slices.Concat([]string{f.Command, f.URL, f.Dir}, f.Args, slices.Collect(maps.Values(f.Env)),
+		slices.Collect(maps.Values(f.Headers))) {
 		expand(text, note)
 	}
 	if f.OAuth != nil && f.OAuth.ClientID != "" {

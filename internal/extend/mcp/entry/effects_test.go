@@ -19,7 +19,10 @@ func TestTheEffectsOfAnEntryAreAllListedAsTheyAreWritten(t *testing.T) {
 			t.Errorf("%s:\n%v %v", raw, got, err)
 		}
 	}
-	for _, raw := range []string{`{}`, `[]`, `{"command": ["x"]}`, `{"url": "https://x.example"}`, `{"type": "http", "url": "file:///x"}`, `{"command": "x", "headersHelper": ["y"]}`} {
+	for _, raw := range []string{
+		`{}`, `[]`, `{"command": ["x"]}`, `{"url": "https://x.example"}`,
+		`{"type": "http", "url": "file:///x"}`, `{"command": "x", "headersHelper": ["y"]}`,
+	} {
 		if got, err := entry.Effects(json.RawMessage(raw)); err == nil {
 			t.Errorf("%s passes as %v", raw, got)
 		}
@@ -27,13 +30,22 @@ func TestTheEffectsOfAnEntryAreAllListedAsTheyAreWritten(t *testing.T) {
 }
 
 func TestOnlyTheUsersOwnEntriesLoosen(t *testing.T) {
-	places := entry.Places{Private: func(name string) bool { return name == "KEY" }, Lookup: func(name string) (string, bool) { return "v-" + name, true }}
-	for scope, own := range map[entry.Scope]bool{entry.User: true, entry.Flag: true, entry.Project: false, entry.Plugin: false} {
-		e, err := places.Parse("s", json.RawMessage(`{"command": "x", "args": ["${KEY}"], "readOnlyTools": ["*"], "sampling": "allow", "samplingTokens": 1}`), scope)
+	places := entry.Places{Private: func(name string) bool { return name == "KEY" }, Lookup: func(name string) (string,
+		bool,
+	) {
+		return "v-" + name, true
+	}}
+	for scope, own := range map[entry.Scope]bool{
+		entry.User: true, entry.Flag: true, entry.Project: false,
+		entry.Plugin: false,
+	} {
+		e, err := places.Parse("s", json.RawMessage(
+			`{"command": "x", "args": ["${KEY}"], "readOnlyTools": ["*"], "sampling": "allow", "samplingTokens": 1}`), scope)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if e.ReadOnly("t") != own || e.SamplingAllowed() != own || (e.SamplingBudget(5) == 1) != own || (e.Args[0] == "v-KEY") != own {
+		if e.ReadOnly("t") != own || e.SamplingAllowed() != own || (e.SamplingBudget(5) == 1) != own ||
+			(e.Args[0] == "v-KEY") != own {
 			t.Errorf("%s: %+v", scope, e)
 		}
 	}

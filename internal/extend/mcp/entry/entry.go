@@ -1,11 +1,12 @@
-// Package entry reads where MCP servers are declared: .mcp.json of the project, Claude Code's ~/.claude.json (for the user, and for the user in one
-// project), the settings, and the command line.
+// Package entry reads where MCP servers are declared: .mcp.json of the project, Claude Code's ~/.claude.json (for the
+// user, and for the user in one project), the settings, and the command line.
 //
-// The words: an [Entry] declares one server; its scope is the kind of place it stands in. An entry of the project is a stranger's until the user
-// approves it, and any change makes it one again ([Approvals]).
+// The words: an [Entry] declares one server; its scope is the kind of place it stands in. An entry of the project is a
+// stranger's until the user approves it, and any change makes it one again ([Approvals]).
 //
-// Promises: an entry counts as a whole, it is never merged with another of its name; an entry of the project that is not approved hides none
-// of the user's; the keys of model providers are not put into an entry of the project or a plugin.
+// Promises: an entry counts as a whole, it is never merged with another of its name; an entry of the project that is
+// not approved hides none of the user's; the keys of model providers are not put into an entry of the project or a
+// plugin.
 package entry
 
 import (
@@ -86,23 +87,29 @@ type Fields struct {
 	Disabled      bool     `json:"disabled,omitempty"`
 	EnabledTools  []string `json:"enabledTools,omitempty"` // nil: all
 	DisabledTools []string `json:"disabledTools,omitempty"`
-	ReadOnlyTools []string `json:"readOnlyTools,omitempty"` // that the user knows to change nothing; "*": all. Not in a project's or plugin's entry
+	// that the user knows to change nothing; "*": all. Not in a project's or plugin's entry
+	ReadOnlyTools []string `json:"readOnlyTools,omitempty"`
 
-	LogLevel       string `json:"logLevel,omitempty"`       // of the messages that the server is to send; "": info
-	Sampling       string `json:"sampling,omitempty"`       // requests to the model: ask (the default), allow or deny. No allow in a project's or plugin's entry
-	SamplingTokens int    `json:"samplingTokens,omitempty"` // that its requests may use in one session. Not in a project's or plugin's entry
+	LogLevel string `json:"logLevel,omitempty"` // of the messages that the server is to send; "": info
+	// requests to the model: ask (the default), allow or deny. No allow in a project's or plugin's entry
+	Sampling string `json:"sampling,omitempty"`
+	// that its requests may use in one session. Not in a project's or plugin's entry
+	SamplingTokens int `json:"samplingTokens,omitempty"`
 }
 
 // OAuth presets the authorisation of a server.
 type OAuth struct {
-	ClientID       string    `json:"clientId,omitempty"`
-	CallbackPort   int       `json:"callbackPort,omitempty"`
-	Metadata       string    `json:"authServerMetadataUrl,omitempty"`
-	Scopes         string    `json:"scopes,omitempty"`
-	ClientMetadata string    `json:"clientMetadataUrl,omitempty"` // of a client ID metadata document
-	Grant          string    `json:"grant,omitempty"`             // authorization_code (the default), client_credentials or cross_app_access
-	Identity       *Identity `json:"identity,omitempty"`          // for cross_app_access. Not in a project's or plugin's entry
-	PrivateKeyFile string    `json:"privateKeyFile,omitempty"`    // PEM: proves the client's identity. Not in a project's or plugin's entry
+	ClientID       string `json:"clientId,omitempty"`
+	CallbackPort   int    `json:"callbackPort,omitempty"`
+	Metadata       string `json:"authServerMetadataUrl,omitempty"`
+	Scopes         string `json:"scopes,omitempty"`
+	ClientMetadata string `json:"clientMetadataUrl,omitempty"` // of a client ID metadata document
+	// authorization_code (the default), client_credentials or cross_app_access
+	Grant string `json:"grant,omitempty"`
+	// for cross_app_access. Not in a project's or plugin's entry
+	Identity *Identity `json:"identity,omitempty"`
+	// PEM: proves the client's identity. Not in a project's or plugin's entry
+	PrivateKeyFile string `json:"privateKeyFile,omitempty"`
 }
 
 // Identity is the user at the organisation's identity provider.
@@ -167,8 +174,8 @@ type Places struct {
 	Policy  Policy
 }
 
-// Read returns all entries, those of the strongest scope first, and the faults of those that are left out. Several may have one name: Choose.
-// An error is that of a flag.
+// Read returns all entries, those of the strongest scope first, and the faults of those that are left out. Several may
+// have one name: Choose. An error is that of a flag.
 func Read(p Places) (entries []Entry, faults []string, err error) {
 	if entries, faults, found, err := p.readManaged(); found || err != nil {
 		if err != nil {
@@ -236,8 +243,8 @@ func (p *Places) readPlugins() (entries []Entry, faults []string) {
 	return entries, faults
 }
 
-// readManaged reads the administrator's files. The faults name the servers of the command line, which have no effect then. A file that cannot be read is an
-// error: the policy must not be lost.
+// readManaged reads the administrator's files. The faults name the servers of the command line, which have no effect
+// then. A file that cannot be read is an error: the policy must not be lost.
 func (p *Places) readManaged() (entries []Entry, faults []string, found bool, err error) {
 	for _, file := range p.Managed {
 		data, err := readBounded(file)
@@ -249,13 +256,15 @@ func (p *Places) readManaged() (entries []Entry, faults []string, found bool, er
 			err = json.Unmarshal(data, &doc)
 		}
 		if err != nil {
-			return nil, nil, true, fmt.Errorf("the administrator's MCP servers cannot be read: %s: %w; ask them to mend the file", file, err)
+			return nil, nil, true,
+				fmt.Errorf("the administrator's MCP servers cannot be read: %s: %w; ask them to mend the file", file, err)
 		}
 		more, bad := p.parse(data, Managed, file)
 		entries, faults, found = append(more, entries...), append(faults, bad...), true // the later file is the stronger
 	}
 	if found && len(p.Flags) > 0 {
-		faults = append(faults, "the servers of --mcp-config are left out: the administrator of this machine allows only those of managed-mcp.json")
+		faults = append(faults, "the servers of --mcp-config are left out: the administrator of this machine allows only "+
+			"those of managed-mcp.json")
 	}
 	return entries, faults, found, nil
 }
@@ -336,7 +345,8 @@ func (p *Places) parse(data []byte, scope Scope, file string) (out []Entry, faul
 	}
 	names := slices.Sorted(maps.Keys(doc.Servers))
 	if scope == Project && len(names) > mostOfProject {
-		faults = append(faults, fmt.Sprintf("%s: of its %d MCP servers the first %d are read", where, len(names), mostOfProject))
+		faults = append(faults, fmt.Sprintf("%s: of its %d MCP servers the first %d are read", where, len(names),
+			mostOfProject))
 		names = names[:mostOfProject]
 	}
 	for _, name := range names {
@@ -412,7 +422,8 @@ func (e *Entry) check() error {
 	return nil
 }
 
-// Choose returns one entry of each name: the first whose scope may be used. Those of the project that usable refuses stay in waiting.
+// Choose returns one entry of each name: the first whose scope may be used. Those of the project that usable refuses
+// stay in waiting.
 func Choose(entries []Entry, usable func(*Entry) bool) (chosen, waiting []Entry) {
 	taken := map[string]bool{}
 	for _, e := range entries {

@@ -39,8 +39,8 @@ func (e *Entry) fill(p *Places) {
 	e.Missing = slices.Compact(e.Missing)
 }
 
-// expand replaces ${NAME} and ${NAME:-default}. A variable that is not set and has no default stays as it is written. Values are not
-// expanded again.
+// expand replaces ${NAME} and ${NAME:-default}. A variable that is not set and has no default stays as it is written.
+// Values are not expanded again.
 func expand(s string, get func(string) (string, bool)) (out string, missing []string) {
 	var b strings.Builder
 	for {

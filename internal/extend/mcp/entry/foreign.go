@@ -67,8 +67,8 @@ func (s Source) Import() (map[string]json.RawMessage, error) {
 	return out, nil
 }
 
-// ownVariables writes the variables of other programs as lathe's: ${env:NAME} of VS Code and Cursor, {env:NAME} of opencode, and ${input:some-id},
-// which VS Code asks for, as ${SOME_ID}.
+// ownVariables writes the variables of other programs as lathe's: ${env:NAME} of VS Code and Cursor, {env:NAME} of
+// opencode, and ${input:some-id}, which VS Code asks for, as ${SOME_ID}.
 func ownVariables(data []byte) []byte {
 	data = regexp.MustCompile(`\$?\{env:([A-Za-z_][A-Za-z0-9_]*)\}`).ReplaceAll(data, []byte("$${$1}"))
 	return regexp.MustCompile(`\$\{input:[A-Za-z_][A-Za-z0-9_.-]*\}`).ReplaceAllFunc(data, func(m []byte) []byte {

@@ -13,15 +13,18 @@ import (
 func TestTheFilesOfOtherProgramsAreTakenOver(t *testing.T) {
 	for program, c := range map[string]struct{ file, text, want string }{
 		"Claude Code": {
-			".mcp.json", `{"mcpServers": {"a": {"type": "http", "url": "https://a.example/${PART:-x}", "headersHelper": "./h"}}}`,
+			".mcp.json",
+			`{"mcpServers": {"a": {"type": "http", "url": "https://a.example/${PART:-x}", "headersHelper": "./h"}}}`,
 			`{"a":{"type":"http","url":"https://a.example/${PART:-x}","headersHelper":"./h"}}`,
 		},
 		"Claude Desktop": {
-			"claude_desktop_config.json", `{"globalShortcut": "", "mcpServers": {"a": {"command": "npx", "args": ["-y", "a"], "env": {"K": "v"}}}}`,
+			"claude_desktop_config.json",
+			`{"globalShortcut": "", "mcpServers": {"a": {"command": "npx", "args": ["-y", "a"], "env": {"K": "v"}}}}`,
 			`{"a":{"command":"npx","args":["-y","a"],"env":{"K":"v"}}}`,
 		},
 		"Codex": {
-			"config.toml", "[mcp_servers.a]\nurl = \"https://a.example\"\nbearer_token_env_var = \"T\"\nstartup_timeout_sec = 2.5\nenabled_tools = [\"x\"]\ndisabled_tools = [\"y\"]\n",
+			"config.toml", "[mcp_servers.a]\nurl = \"https://a.example\"\nbearer_token_env_var = \"T\"\nstartup_timeout_sec " +
+				"= 2.5\nenabled_tools = [\"x\"]\ndisabled_tools = [\"y\"]\n",
 			`{"a":{"type":"http","url":"https://a.example","headers":{"Authorization":"Bearer ${T}"},"startupTimeout":2500,"enabledTools":["x"],"disabledTools":["y"]}}`,
 		},
 		"opencode": {
@@ -85,7 +88,8 @@ func TestOfAStrictCommandLineNoOtherServersAreRead(t *testing.T) {
 	}
 	for strict, want := range map[bool]int{true: 1, false: 5} {
 		got, faults, err := entry.Read(entry.Places{
-			ProjectDir: dir, ClaudeJSON: filepath.Join(dir, "claude.json"), Settings: json.RawMessage(`{"set": {"command": "x"}}`),
+			ProjectDir: dir, ClaudeJSON: filepath.Join(dir, "claude.json"),
+			Settings: json.RawMessage(`{"set": {"command": "x"}}`),
 			Plugins: func() map[string]entry.PluginServer {
 				return map[string]entry.PluginServer{"plug": {Raw: json.RawMessage(`{"command": "x"}`)}}
 			},

@@ -32,7 +32,8 @@ func TestTheAdministratorsFileHasAllServers(t *testing.T) {
 	write(t, dir, ".mcp.json", `{"mcpServers": {"project": {"command": "p"}}}`)
 	places := entry.Places{
 		Managed: []string{filepath.Join(dir, "managed-mcp.json")}, ProjectDir: dir, Dir: dir,
-		Flags: []string{`{"mcpServers": {"flag": {"command": "f"}}}`}, Settings: json.RawMessage(`{"mine": {"command": "m"}}`),
+		Flags:    []string{`{"mcpServers": {"flag": {"command": "f"}}}`},
+		Settings: json.RawMessage(`{"mine": {"command": "m"}}`),
 	}
 	if got, _, err := entry.Read(places); err != nil || names(got) != "flag:flag project:project settings:mine" {
 		t.Errorf("without the file: %s %v", names(got), err)
@@ -85,7 +86,8 @@ func TestTheAdministratorsAddressesCannotBeImitated(t *testing.T) {
 		{"https://*.example.com/*", "https://mcp.example.com/v1", true, true},
 		{"https://*.example.com/*", "HTTPS://MCP.Example.com:443/v1", true, true},
 		{"https://*.Example.com:443/*", "https://mcp.example.com/v1", true, true},
-		{"https://*.example.com/*", "https://evil.test/a.example.com/v1", false, true}, // a list of what is denied is read as widely as it can be
+		// a list of what is denied is read as widely as it can be
+		{"https://*.example.com/*", "https://evil.test/a.example.com/v1", false, true},
 		{"https://*.example.com/*", "https://evil.test?a.example.com/v1", false, true},
 		{"https://*.example.com/*", "https://evil.test#a.example.com/v1", false, true},
 		{"https://*.example.com/*", "https://example.com/v1", false, false},
@@ -101,7 +103,10 @@ func TestTheAdministratorsAddressesCannotBeImitated(t *testing.T) {
 		{"http://b.test/x", "http://b.test:80/x", true, true},
 	} {
 		list, _ := json.Marshal([]map[string]string{{"serverUrl": c.pattern}})
-		flag, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]string{"type": "http", "url": c.url}}})
+		flag, _ := json.Marshal(map[string]any{"mcpServers": map[string]any{"s": map[string]string{
+			"type": "http",
+			"url":  c.url,
+		}}})
 		for policy, kept := range map[*entry.Policy]bool{{Allowed: list}: c.allowed, {Denied: list}: !c.denied} {
 			got, faults, err := entry.Read(entry.Places{Flags: []string{string(flag)}, Strict: true, Policy: *policy})
 			if err != nil || len(got) == 1 != kept {
@@ -119,7 +124,10 @@ func TestANameIsNotEnoughBesideCommandsAndAddresses(t *testing.T) {
 		`[{"serverName": "a"}, {"serverName": "c"}, {"serverName": "d"}, {"serverUrl": "https://c.test"}]`:      "flag:a flag:c",
 		`[{"serverName": "b"}, {"serverName": "d"}, {"serverCommand": ["x"]}, {"serverUrl": "https://c.test"}]`: "flag:c",
 	} {
-		got, _, err := entry.Read(entry.Places{Flags: []string{flags}, Strict: true, Policy: entry.Policy{Allowed: json.RawMessage(allowed)}})
+		got, _, err := entry.Read(entry.Places{
+			Flags: []string{flags}, Strict: true,
+			Policy: entry.Policy{Allowed: json.RawMessage(allowed)},
+		})
 		if err != nil || names(got) != want {
 			t.Errorf("%s: %s, want %s (%v)", allowed, names(got), want, err)
 		}

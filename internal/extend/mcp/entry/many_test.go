@@ -21,7 +21,8 @@ func TestAProjectDeclaresOnlySoManyServers(t *testing.T) {
 		t.Fatal(err)
 	}
 	entries, faults, err := entry.Read(entry.Places{ProjectDir: dir})
-	if err != nil || len(entries)+len(faults) > 101 || !strings.Contains(faults[0], "of its 10000 MCP servers the first 100 are read") {
+	if err != nil || len(entries)+len(faults) > 101 || !strings.Contains(faults[0],
+		"of its 10000 MCP servers the first 100 are read") {
 		t.Errorf("%d entries, %d faults: %.200q %v", len(entries), len(faults), faults, err)
 	}
 }

@@ -48,10 +48,12 @@ func patterns(raw json.RawMessage) (out []pattern, err error) {
 	return out, err
 }
 
-// allowed reports whether the list has the server. Whoever declares a server names it, so a name is not enough where the list has commands
-// (for servers with a command) or addresses (for those with an address).
+// allowed reports whether the list has the server. Whoever declares a server names it, so a name is not enough where
+// the list has commands (for servers with a command) or addresses (for those with an address).
 func (e *Entry) allowed(list []pattern) bool {
-	exact := slices.ContainsFunc(list, func(p pattern) bool { return len(p.Command) > 0 && e.Command != "" || p.URL != "" && e.URL != "" })
+	exact := slices.ContainsFunc(list, func(p pattern) bool {
+		return len(p.Command) > 0 && e.Command != "" || p.URL != "" && e.URL != ""
+	})
 	return slices.ContainsFunc(list, func(p pattern) bool {
 		return !exact && p.named(e) || p.runs(e) || p.URL != "" && e.URL != "" && within(p.URL, e.URL)
 	})
@@ -74,7 +76,8 @@ func (p *pattern) runs(e *Entry) bool {
 	return len(p.Command) > 0 && e.Type == Stdio && slices.Equal(p.Command, append([]string{e.Command}, e.Args...))
 }
 
-// within matches an address with a pattern part by part, so that a * for a part of the host stands for nothing of the path.
+// within matches an address with a pattern part by part, so that a * for a part of the host stands for nothing of the
+// path.
 func within(pattern, address string) bool {
 	address = plain(address)
 	scheme, host, below, ok := split(pattern)
@@ -85,7 +88,8 @@ func within(pattern, address string) bool {
 		below = "*"
 	}
 	s, h, rest, ok := split(address)
-	return ok && like(strings.ToLower(scheme), s) && like(withoutPort(scheme, strings.ToLower(host)), h) && like("/"+strings.TrimPrefix(below, "/"), "/"+strings.TrimPrefix(rest, "/"))
+	return ok && like(strings.ToLower(scheme), s) && like(withoutPort(scheme, strings.ToLower(host)), h) &&
+		like("/"+strings.TrimPrefix(below, "/"), "/"+strings.TrimPrefix(rest, "/"))
 }
 
 func split(address string) (scheme, host, below string, ok bool) {
@@ -97,7 +101,8 @@ func split(address string) (scheme, host, below string, ok bool) {
 	return scheme, rest[:end], rest[end:], ok
 }
 
-// plain is an address in its one form: scheme and host in small letters, without the usual port, a fragment and steps up in the path.
+// plain is an address in its one form: scheme and host in small letters, without the usual port, a fragment and steps
+// up in the path.
 func plain(address string) string {
 	u, err := url.Parse(address)
 	if err != nil {

@@ -48,7 +48,9 @@ func (c *challenge) set(name, value string) {
 
 // token cuts a name off.
 func token(s string) (name, rest string) {
-	end := strings.IndexFunc(s, func(r rune) bool { return r <= ' ' || r > '~' || strings.ContainsRune(`=,"()<>@;:\/[]?{}`, r) })
+	end := strings.IndexFunc(s, func(r rune) bool {
+		return r <= ' ' || r > '~' || strings.ContainsRune(`=,"()<>@;:\/[]?{}`, r)
+	})
 	if end < 0 {
 		end = len(s)
 	}

@@ -12,8 +12,8 @@ import (
 	"strings"
 )
 
-// Enterprise-managed authorization (SEP-990 of MCP): the organisation's identity provider exchanges the user's ID token (RFC 8693) for an assertion, with
-// which the authorization server of the MCP server gives a token (RFC 7523).
+// Enterprise-managed authorization (SEP-990 of MCP): the organisation's identity provider exchanges the user's ID token
+// (RFC 8693) for an assertion, with which the authorization server of the MCP server gives a token (RFC 7523).
 
 // Identity is the user at the organisation's identity provider.
 type Identity struct {
@@ -34,7 +34,8 @@ const (
 func (c *Client) vouched(ctx context.Context, l *login) (url.Values, error) {
 	who := c.o.Identity
 	if who.Endpoint == "" || who.Token == nil {
-		return nil, &NeedsLogin{Err: errors.New("the grant cross_app_access needs an identity in the entry, with its tokenEndpoint, and an ID token in MCP_ID_TOKEN or its tokenFile")}
+		return nil, &NeedsLogin{Err: errors.New("the grant cross_app_access needs an identity in the entry, with its " +
+			"tokenEndpoint, and an ID token in MCP_ID_TOKEN or its tokenFile")}
 	}
 	if u, err := url.Parse(who.Endpoint); err != nil || u.Scheme != "https" && !loopback(u.Hostname()) {
 		return nil, errors.New("the tokenEndpoint of the identity provider is no https address")
@@ -44,8 +45,9 @@ func (c *Client) vouched(ctx context.Context, l *login) (url.Values, error) {
 		return nil, &NeedsLogin{Err: errors.Join(errors.New("there is no ID token of the identity provider"), err)}
 	}
 	form := url.Values{
-		"grant_type": {tokenExchange}, "requested_token_type": {idAssertion}, "subject_token": {token}, "subject_token_type": {idToken},
-		"audience": {l.Issuer}, "resource": {l.Resource}, "client_id": {cmp.Or(who.ClientID, l.ClientID)},
+		"grant_type": {tokenExchange}, "requested_token_type": {idAssertion}, "subject_token": {token},
+		"subject_token_type": {idToken},
+		"audience":           {l.Issuer}, "resource": {l.Resource}, "client_id": {cmp.Or(who.ClientID, l.ClientID)},
 	}
 	if l.Scope != "" {
 		form.Set("scope", l.Scope)
@@ -61,7 +63,8 @@ func (c *Client) vouched(ctx context.Context, l *login) (url.Values, error) {
 		Token string `json:"access_token"`
 		Kind  string `json:"issued_token_type"`
 	}
-	if json.Unmarshal(body, &answer) != nil || answer.Token == "" || answer.Kind != idAssertion { // its error could quote a token
+	// its error could quote a token
+	if json.Unmarshal(body, &answer) != nil || answer.Token == "" || answer.Kind != idAssertion {
 		return nil, errors.New("the identity provider gave no assertion for the authorization server")
 	}
 	return url.Values{"grant_type": {jwtBearer}, "assertion": {answer.Token}, "resource": {l.Resource}}, nil

@@ -41,7 +41,8 @@ func (c *Client) discover(ctx context.Context) (resource, issuer, error) {
 	if c.o.Metadata != "" {
 		var is issuer
 		if ok, err := c.get(ctx, c.o.Metadata, &is); err != nil || !ok {
-			return res, is, errors.Join(fmt.Errorf("there is no metadata at %s, which authServerMetadataUrl names", c.o.Metadata), err)
+			return res, is, errors.Join(fmt.Errorf("there is no metadata at %s, which authServerMetadataUrl names",
+				c.o.Metadata), err)
 		}
 		return res, is, c.checkIssuer(&is)
 	}
@@ -66,7 +67,10 @@ func (c *Client) findResource(ctx context.Context) (res resource, found bool, er
 	places := []string{c.challenge.metadata}
 	if c.challenge.metadata == "" {
 		const wellKnown = "/.well-known/oauth-protected-resource"
-		places = []string{server.Scheme + "://" + server.Host + wellKnown + strings.TrimSuffix(server.EscapedPath(), "/"), server.Scheme + "://" + server.Host + wellKnown}
+		places = []string{
+			server.Scheme + "://" + server.Host + wellKnown + strings.TrimSuffix(server.EscapedPath(), "/"),
+			server.Scheme + "://" + server.Host + wellKnown,
+		}
 	}
 	for _, at := range slices.Compact(places) {
 		res = resource{}
@@ -77,7 +81,8 @@ func (c *Client) findResource(ctx context.Context) (res resource, found bool, er
 			continue
 		}
 		if !covers(res.Resource, server) {
-			return res, false, fmt.Errorf("the server's metadata is that of another one (%.200q); a login there could be used against you", res.Resource)
+			return res, false, fmt.Errorf("the server's metadata is that of another one (%.200q); a login there could be "+
+				"used against you", res.Resource)
 		}
 		if len(res.Issuers) == 0 {
 			return res, false, nil
@@ -90,7 +95,8 @@ func (c *Client) findResource(ctx context.Context) (res resource, found bool, er
 // covers reports whether a resource is the server, or a part of its origin that the server is in.
 func covers(text string, server *url.URL) bool {
 	u, err := url.Parse(text)
-	if err != nil || !strings.EqualFold(u.Scheme, server.Scheme) || !strings.EqualFold(u.Host, server.Host) || u.User != nil || u.Fragment != "" {
+	if err != nil || !strings.EqualFold(u.Scheme, server.Scheme) || !strings.EqualFold(u.Host, server.Host) ||
+		u.User != nil || u.Fragment != "" {
 		return false
 	}
 	path, whole := strings.TrimSuffix(u.EscapedPath(), "/"), strings.TrimSuffix(server.EscapedPath(), "/")
@@ -104,7 +110,8 @@ func (c *Client) findIssuer(ctx context.Context, name string) (issuer, error) {
 		return issuer{}, fmt.Errorf("the address of the authorization server cannot be read: %w", err)
 	}
 	origin, path := u.Scheme+"://"+u.Host, strings.TrimSuffix(u.EscapedPath(), "/")
-	places := []string{origin + "/.well-known/oauth-authorization-server" + path, origin + "/.well-known/openid-configuration" + path}
+	places := []string{origin + "/.well-known/oauth-authorization-server" + path, origin +
+		"/.well-known/openid-configuration" + path}
 	if path != "" {
 		places = append(places, origin+path+"/.well-known/openid-configuration")
 	}
@@ -125,7 +132,8 @@ func (c *Client) findIssuer(ctx context.Context, name string) (issuer, error) {
 	return issuer{}, fmt.Errorf("the authorization server %.200q has no metadata", name)
 }
 
-// legacyIssuer is the issuer of a server of the protocol's version 2025-03-26: its own origin, if need be without metadata.
+// legacyIssuer is the issuer of a server of the protocol's version 2025-03-26: its own origin, if need be without
+// metadata.
 func (c *Client) legacyIssuer(ctx context.Context) (issuer, error) {
 	u, err := url.Parse(c.o.Server)
 	if err != nil {
@@ -138,7 +146,8 @@ func (c *Client) legacyIssuer(ctx context.Context) (issuer, error) {
 		return is, err
 	}
 	if !found {
-		return issuer{Issuer: origin, Authorization: origin + "/authorize", Token: origin + "/token", Registration: origin + "/register", legacy: true}, nil
+		return issuer{Issuer: origin, Authorization: origin + "/authorize", Token: origin + "/token", Registration: origin +
+			"/register", legacy: true}, nil
 	}
 	if at, err := url.Parse(is.Issuer); err != nil || at.Scheme+"://"+at.Host != origin {
 		return is, fmt.Errorf("the server's own metadata is that of %.200q", is.Issuer)
@@ -152,7 +161,10 @@ func (c *Client) checkIssuer(is *issuer) error {
 	if u, err := url.Parse(c.o.Server); err == nil {
 		a.plain = u.Scheme == "http"
 	}
-	for what, text := range map[string]string{"token_endpoint": is.Token, "authorization_endpoint": is.Authorization, "registration_endpoint": is.Registration, "revocation_endpoint": is.Revocation} {
+	for what, text := range map[string]string{
+		"token_endpoint": is.Token, "authorization_endpoint": is.Authorization,
+		"registration_endpoint": is.Registration, "revocation_endpoint": is.Revocation,
+	} {
 		if text == "" && (what != "token_endpoint" && (what != "authorization_endpoint" || c.o.unattended())) {
 			continue
 		}
@@ -170,5 +182,6 @@ func (c *Client) checkIssuer(is *issuer) error {
 	if len(is.Challenges) == 0 && c.o.ClientID != "" {
 		return nil // some that support PKCE do not say so; the user chose this one
 	}
-	return errors.New("the authorization server does not support PKCE (S256), without which a login can be stolen; where it does and only fails to say so, register a client there and give its clientId")
+	return errors.New("the authorization server does not support PKCE (S256), without which a login can be stolen; " +
+		"where it does and only fails to say so, register a client there and give its clientId")
 }

@@ -23,14 +23,16 @@ func shows(v map[string]any) http.HandlerFunc {
 func (w world) metadata(issuer string) http.HandlerFunc {
 	at := w.Issuer.URL
 	return shows(map[string]any{
-		"issuer": issuer, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token", "registration_endpoint": at + "/register",
+		"issuer": issuer, "authorization_endpoint": at + "/authorize", "token_endpoint": at + "/token",
+		"registration_endpoint":            at + "/register",
 		"code_challenge_methods_supported": []string{"S256"},
 	})
 }
 
 // Each place where metadata may be is the only one that has it.
 func TestMetadataIsFoundAtEachOfItsPlaces(t *testing.T) {
-	const asResource, asIssuer, asOpenID = "/.well-known/oauth-protected-resource", "/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
+	const asResource, asIssuer, asOpenID = "/.well-known/oauth-protected-resource",
+		"/.well-known/oauth-authorization-server", "/.well-known/openid-configuration"
 	tenant := func(place string) func(w world) string {
 		return func(w world) string {
 			issuer := w.Issuer.URL + "/tenant"
@@ -47,7 +49,10 @@ func TestMetadataIsFoundAtEachOfItsPlaces(t *testing.T) {
 	for name, set := range map[string]func(w world) (issuer string){
 		"the server's path": func(w world) string { return w.Issuer.URL },
 		"the server's origin": func(w world) string {
-			ofServer(w, map[string]http.Handler{asResource: shows(map[string]any{"resource": w.Server.URL, "authorization_servers": []string{w.Issuer.URL}})})
+			ofServer(w, map[string]http.Handler{asResource: shows(map[string]any{
+				"resource":              w.Server.URL,
+				"authorization_servers": []string{w.Issuer.URL},
+			})})
 			return w.Issuer.URL
 		},
 		"OpenID Connect": func(w world) string {

@@ -38,7 +38,8 @@ func newHTTP(server string) *http.Client {
 	}
 	dialer := &net.Dialer{Timeout: patience, Control: a.control}
 	direct := http.DefaultTransport.(*http.Transport).Clone()
-	direct.Proxy, direct.DialContext, direct.MaxResponseHeaderBytes, direct.ResponseHeaderTimeout = nil, dialer.DialContext, 64<<10, patience
+	direct.Proxy, direct.DialContext, direct.MaxResponseHeaderBytes, direct.ResponseHeaderTimeout = nil,
+		dialer.DialContext, 64<<10, patience
 	proxied := http.DefaultTransport.(*http.Transport).Clone()
 	proxied.MaxResponseHeaderBytes, proxied.ResponseHeaderTimeout = 64<<10, patience
 	return &http.Client{Timeout: patience, Transport: &guarded{a, direct, proxied}, CheckRedirect: sameHost}
@@ -125,8 +126,9 @@ func isLocalName(host string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// isPrivateServer reports whether the user's own server is on this machine or a private network. A name is looked up for https only: there a
-// certificate proves where a connection leads, so that a server whose name changes its address gains nothing.
+// isPrivateServer reports whether the user's own server is on this machine or a private network. A name is looked up
+// for https only: there a certificate proves where a connection leads, so that a server whose name changes its address
+// gains nothing.
 func isPrivateServer(u *url.URL) bool {
 	host := u.Hostname()
 	if ip, err := netip.ParseAddr(host); err == nil {
@@ -164,7 +166,8 @@ func (c *Client) do(r *http.Request) (status int, body []byte, err error) {
 	if err == nil && len(body) > maxAnswer {
 		err = fmt.Errorf("%s answered with more than 1 MB", r.URL.Host)
 	}
-	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && resp.StatusCode < 300 && kind != "application/json" && len(body) > 0 {
+	if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); err == nil && resp.StatusCode < 300 &&
+		kind != "application/json" && len(body) > 0 {
 		err = fmt.Errorf("%s answered with content of the type %.60q, not with JSON", r.URL.Host, kind)
 	}
 	return resp.StatusCode, body, err
@@ -212,7 +215,8 @@ func (f *fault) Error() string {
 
 // final reports whether another attempt with the same token is of no use.
 func (f *fault) final() bool {
-	return f.Status >= 400 && f.Status < 500 && f.Status != http.StatusTooManyRequests && f.Status != http.StatusRequestTimeout
+	return f.Status >= 400 && f.Status < 500 && f.Status != http.StatusTooManyRequests &&
+		f.Status != http.StatusRequestTimeout
 }
 
 func asFault(status int, body []byte) error {

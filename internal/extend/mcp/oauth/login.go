@@ -22,11 +22,13 @@ import (
 
 // Browser is how the user gives the consent.
 type Browser struct {
-	Open   func(ctx context.Context, address string) error // shows the address, and may open it: foreign text
-	Pasted <-chan string                                   // addresses that the user copied out of a browser elsewhere; nil: none
+	Open func(ctx context.Context, address string) error // shows the address, and may open it: foreign text
+	// addresses that the user copied out of a browser elsewhere; nil: none
+	Pasted <-chan string
 }
 
-// Login logs in anew, also where there is a login, with the scopes that the server asked for meanwhile. It waits for the user until ctx ends.
+// Login logs in anew, also where there is a login, with the scopes that the server asked for meanwhile. It waits for
+// the user until ctx ends.
 func (c *Client) Login(ctx context.Context, b Browser) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -60,7 +62,8 @@ func (c *Client) Login(ctx context.Context, b Browser) error {
 		return err
 	}
 	t, err := c.exchange(ctx, &l, url.Values{
-		"grant_type": {AuthorizationCode}, "code": {code}, "redirect_uri": {l.Redirect}, "code_verifier": {verifier}, "resource": {l.Resource},
+		"grant_type": {AuthorizationCode}, "code": {code}, "redirect_uri": {l.Redirect}, "code_verifier": {verifier},
+		"resource": {l.Resource},
 	})
 	if err != nil {
 		return err
@@ -87,7 +90,8 @@ func (c *Client) probe(ctx context.Context) error {
 	return nil
 }
 
-// register returns a login without tokens: of the preset client, of a metadata document, of an earlier registration or of a new one.
+// register returns a login without tokens: of the preset client, of a metadata document, of an earlier registration or
+// of a new one.
 func (c *Client) register(ctx context.Context, is *issuer, redirect string) (login, error) {
 	l := login{Server: c.o.Server, Issuer: is.Issuer, Token: is.Token, Revoke: is.Revocation, Redirect: redirect}
 	var err error
@@ -105,7 +109,8 @@ func (c *Client) register(ctx context.Context, is *issuer, redirect string) (log
 	case is.Registration != "":
 		err = c.registerNew(ctx, is, &l)
 	default:
-		err = errors.New("the authorization server registers no clients by itself: register one there, and give its clientId in the entry's oauth")
+		err = errors.New("the authorization server registers no clients by itself: register one there, and give its " +
+			"clientId in the entry's oauth")
 	}
 	return l, err
 }
@@ -120,7 +125,10 @@ func (c *Client) registerNew(ctx context.Context, is *issuer, l *login) error {
 		}
 	}
 	body, err := json.Marshal(map[string]any{
-		"client_name": "lathe", "redirect_uris": []string{l.Redirect}, "grant_types": []string{AuthorizationCode, "refresh_token"},
+		"client_name": "lathe", "redirect_uris": []string{l.Redirect}, "grant_types": []string{
+			AuthorizationCode,
+			"refresh_token",
+		},
 		"response_types": []string{"code"}, "token_endpoint_auth_method": method, "application_type": "native",
 	})
 	if err != nil {
@@ -136,7 +144,8 @@ func (c *Client) registerNew(ctx context.Context, is *issuer, l *login) error {
 		return err
 	}
 	if status != http.StatusCreated && status != http.StatusOK {
-		return fmt.Errorf("lathe cannot be registered: %w; register a client there, and give its clientId in the entry's oauth", asFault(status, answer))
+		return fmt.Errorf("lathe cannot be registered: %w; register a client there, and give its clientId in the entry's "+
+			"oauth", asFault(status, answer))
 	}
 	var got struct {
 		ID     string `json:"client_id"`
@@ -154,7 +163,9 @@ func (c *Client) registerNew(ctx context.Context, is *issuer, l *login) error {
 }
 
 // consent sends the user to the issuer and returns the code that comes back.
-func (c *Client) consent(ctx context.Context, b Browser, at *callback, is *issuer, l *login) (code, verifier string, err error) {
+func (c *Client) consent(ctx context.Context, b Browser, at *callback, is *issuer, l *login) (code, verifier string,
+	err error,
+) {
 	state, verifier := rand.Text(), rand.Text()+rand.Text()
 	sum := sha256.Sum256([]byte(verifier))
 	to, err := url.Parse(is.Authorization)
@@ -163,7 +174,8 @@ func (c *Client) consent(ctx context.Context, b Browser, at *callback, is *issue
 	}
 	q := to.Query()
 	for name, value := range map[string]string{
-		"response_type": "code", "client_id": l.ClientID, "redirect_uri": l.Redirect, "state": state, "scope": l.Scope, "resource": l.Resource,
+		"response_type": "code", "client_id": l.ClientID, "redirect_uri": l.Redirect, "state": state, "scope": l.Scope,
+		"resource":       l.Resource,
 		"code_challenge": base64.RawURLEncoding.EncodeToString(sum[:]), "code_challenge_method": "S256",
 	} {
 		if value != "" {
@@ -197,7 +209,8 @@ func checkAnswer(q url.Values, state string, is *issuer) (string, error) {
 	case iss != "" && iss != is.Issuer:
 		return "", fmt.Errorf("the answer comes from %.200q, not from %.200q; the login was not used", iss, is.Issuer)
 	case iss == "" && is.NamesItself:
-		return "", fmt.Errorf("the answer does not say that it comes from %.200q, as it must; the login was not used", is.Issuer)
+		return "", fmt.Errorf("the answer does not say that it comes from %.200q, as it must; the login was not used",
+			is.Issuer)
 	case q.Get("error") != "":
 		return "", fmt.Errorf("the authorization server refuses: %.60q %.200q", q.Get("error"), q.Get("error_description"))
 	case q.Get("code") == "":
@@ -240,7 +253,10 @@ func listen(ctx context.Context, port int, before string) (*callback, error) {
 		at.listeners = append(at.listeners, six)
 	}
 	at.redirect = "http://localhost:" + number + "/callback"
-	at.server = &http.Server{Handler: http.HandlerFunc(at.handle), ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10}
+	at.server = &http.Server{
+		Handler: http.HandlerFunc(at.handle), ReadHeaderTimeout: 10 * time.Second,
+		MaxHeaderBytes: 64 << 10,
+	}
 	return at, nil
 }
 
@@ -262,7 +278,8 @@ func (at *callback) handle(w http.ResponseWriter, r *http.Request) {
 	h.Set("Content-Type", "text/plain; charset=utf-8")
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Cache-Control", "no-store")
-	_, _ = io.WriteString(w, "lathe has the answer. Go back to the terminal; this window can be closed.\n") // a browser that left misses nothing
+	// a browser that left misses nothing
+	_, _ = io.WriteString(w, "lathe has the answer. Go back to the terminal; this window can be closed.\n")
 	select {
 	case at.answer <- q:
 	default: // the first one counts
@@ -281,7 +298,8 @@ func (at *callback) wait(ctx context.Context, pasted <-chan string) (url.Values,
 			}
 			u, err := url.Parse(strings.TrimSpace(text))
 			if err != nil || !u.Query().Has("state") {
-				return nil, errors.New("paste the whole address that the browser shows after the login; it begins with " + at.redirect)
+				return nil, errors.New("paste the whole address that the browser shows after the login; it begins with " +
+					at.redirect)
 			}
 			return u.Query(), nil
 		case <-ctx.Done():

@@ -1,17 +1,20 @@
-// Package oauth logs in to MCP servers over HTTP, as the authorization chapter of the protocol describes: OAuth 2.1 with PKCE, discovery of the
-// authorization server (RFC 9728, RFC 8414, OpenID Connect), registration of the client (RFC 7591, or a client ID metadata document) and resource
-// indicators (RFC 8707).
+// Package oauth logs in to MCP servers over HTTP, as the authorization chapter of the protocol describes: OAuth 2.1
+// with PKCE, discovery of the authorization server (RFC 9728, RFC 8414, OpenID Connect), registration of the client
+// (RFC 7591, or a client ID metadata document) and resource indicators (RFC 8707).
 //
-// The words: a [Client] is lathe as the OAuth client of one MCP server; a login is the tokens and the registered client together, one secret of the
-// keyring; the issuer is the authorization server.
+// The words: a [Client] is lathe as the OAuth client of one MCP server; a login is the tokens and the registered client
+// together, one secret of the keyring; the issuer is the authorization server.
 //
 // Promises:
 //
-//   - A login belongs to the address of its MCP server and the preset of its entry, and is used for no other. A refresh token goes only to the
+//   - A login belongs to the address of its MCP server and the preset of its entry, and is used for no other. A refresh
+//     token goes only to the
 //     token endpoint that issued it.
-//   - A server names whatever addresses it likes: those on private networks are refused unless the server is on one itself, link-local ones always;
-//     a server over https cannot send lathe to http; redirects stay on their host. Answers are bounded.
-//   - A refresh happens once, also with several processes, and is not given up halfway: tokens that rotate are not lost.
+//   - A server names whatever addresses it likes: those on private networks are refused unless the server is on one
+//     itself, link-local ones always; a server over https cannot send lathe to http; redirects stay on their host.
+//     Answers are bounded.
+//   - A refresh happens once, also with several processes, and is not given up halfway: tokens that rotate are not
+//     lost.
 //   - No error, and nothing that is logged, has a token, a code or a secret in it.
 package oauth
 
@@ -184,8 +187,8 @@ func (c *Client) Token(ctx context.Context) (string, error) {
 	return c.login.Access, nil
 }
 
-// Refused takes a server's refusal of a request that had the token, with the status and the header WWW-Authenticate. Nil: try again, once. The
-// error is [NeedsLogin] where the user can help.
+// Refused takes a server's refusal of a request that had the token, with the status and the header WWW-Authenticate.
+// Nil: try again, once. The error is [NeedsLogin] where the user can help.
 func (c *Client) Refused(ctx context.Context, token string, status int, header string) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -279,7 +282,8 @@ func (c *Client) forget(why error) error {
 	return &NeedsLogin{Err: why}
 }
 
-// Logout revokes the tokens where the issuer offers that, and deletes the login. The error of a revocation is returned after the deletion.
+// Logout revokes the tokens where the issuer offers that, and deletes the login. The error of a revocation is returned
+// after the deletion.
 func (c *Client) Logout(ctx context.Context) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -312,7 +316,10 @@ func (c *Client) State() (State, error) {
 		return State{}, err
 	}
 	l := &c.login
-	return State{In: l.Access != "", Issuer: l.Issuer, Scope: l.Scope, Wanted: l.Wanted, Expiry: l.Expiry, Renews: l.Refresh != "" || l.Access != "" && c.o.unattended()}, nil
+	return State{
+		In: l.Access != "", Issuer: l.Issuer, Scope: l.Scope, Wanted: l.Wanted, Expiry: l.Expiry,
+		Renews: l.Refresh != "" || l.Access != "" && c.o.unattended(),
+	}, nil
 }
 
 // union joins lists of scopes.

@@ -129,7 +129,8 @@ func TestALoginIsOfOneAddressAndPresetOnly(t *testing.T) {
 	w, other, file := world{oauthtest.New(t, nil)}, world{oauthtest.New(t, nil)}, newFile(t)
 	login(t, w.client(file, oauth.Preset{}))
 	for name, c := range map[string]*oauth.Client{
-		"another server": other.client(file, oauth.Preset{}), "another client": w.client(file, oauth.Preset{ClientID: "mine"}), "another issuer": w.client(file, oauth.Preset{Metadata: other.Issuer.URL}),
+		"another server": other.client(file, oauth.Preset{}), "another client": w.client(file,
+			oauth.Preset{ClientID: "mine"}), "another issuer": w.client(file, oauth.Preset{Metadata: other.Issuer.URL}),
 	} {
 		if token, err := c.Token(t.Context()); token != "" || err != nil {
 			t.Errorf("%s gets the token: %v", name, err)
@@ -180,7 +181,8 @@ func TestSeveralProcessesRenewOnce(t *testing.T) {
 		wg.Go(func() { w.works(t, c) })
 	}
 	wg.Wait()
-	if n := w.Exchanges(); n != 2 { // the login and one renewal; a second one would have ended the login, since tokens rotate
+	// the login and one renewal; a second one would have ended the login, since tokens rotate
+	if n := w.Exchanges(); n != 2 {
 		t.Errorf("the token endpoint was asked %d times", n)
 	}
 }
@@ -262,7 +264,10 @@ func TestAForbiddenRequestIsNoQuestionOfScopes(t *testing.T) {
 
 func TestAPresetClientWithItsSecretIsUsed(t *testing.T) {
 	w, file := world{oauthtest.New(t, nil)}, newFile(t)
-	w.Metadata = map[string]any{"registration_endpoint": nil, "token_endpoint_auth_methods_supported": []string{"client_secret_basic"}, "code_challenge_methods_supported": nil}
+	w.Metadata = map[string]any{
+		"registration_endpoint":                 nil,
+		"token_endpoint_auth_methods_supported": []string{"client_secret_basic"}, "code_challenge_methods_supported": nil,
+	}
 	c := w.client(file, oauth.Preset{ClientID: "my client", ClientSecret: "p:ss", Scopes: "special"})
 	login(t, c)
 	if w.Basic != "my+client:p%3Ass" {
@@ -299,11 +304,17 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 	}
 	for name, preset := range map[string]oauth.Preset{
 		"a secret": {ClientID: "robot", ClientSecret: "s", Grant: oauth.ClientCredentials},
-		"a key":    {ClientID: "robot", PrivateKey: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})), Grant: oauth.ClientCredentials},
+		"a key": {
+			ClientID: "robot", PrivateKey: string(pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: der})),
+			Grant: oauth.ClientCredentials,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, file := world{oauthtest.New(t, nil)}, newFile(t)
-			w.Metadata = map[string]any{"token_endpoint_auth_methods_supported": []string{"client_secret_post", "private_key_jwt"}, "authorization_endpoint": nil}
+			w.Metadata = map[string]any{"token_endpoint_auth_methods_supported": []string{
+				"client_secret_post",
+				"private_key_jwt",
+			}, "authorization_endpoint": nil}
 			c := w.client(file, preset)
 			w.works(t, c)
 			got := w.Last(t)
@@ -351,7 +362,8 @@ func TestTheIdentityProviderVouchesForTheUser(t *testing.T) {
 	if got.Get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" || got.Get("assertion") != "the-assertion" {
 		t.Errorf("%v", got)
 	}
-	if asked.Get("subject_token") != "id-1" || asked.Get("audience") != w.Issuer.URL || asked.Get("resource") != w.URL() || asked.Get("client_id") != "at-provider" || asked.Get("client_secret") != "" {
+	if asked.Get("subject_token") != "id-1" || asked.Get("audience") != w.Issuer.URL ||
+		asked.Get("resource") != w.URL() || asked.Get("client_id") != "at-provider" || asked.Get("client_secret") != "" {
 		t.Errorf("%v", asked)
 	}
 	w.Expire() // a new ID token is read
@@ -395,7 +407,8 @@ func checkAssertion(t *testing.T, key *ecdsa.PublicKey, jwt, audience string) {
 		Iss, Sub, Aud string
 		Exp           int64
 	}
-	if err := json.Unmarshal(body, &claims); err != nil || claims.Iss != "robot" || claims.Sub != "robot" || claims.Aud != audience || time.Until(time.Unix(claims.Exp, 0)) > 2*time.Minute {
+	if err := json.Unmarshal(body, &claims); err != nil || claims.Iss != "robot" || claims.Sub != "robot" ||
+		claims.Aud != audience || time.Until(time.Unix(claims.Exp, 0)) > 2*time.Minute {
 		t.Errorf("%s, %v", body, err)
 	}
 }
@@ -409,7 +422,12 @@ func TestAnAddressThatIsPastedLogsInWithoutABrowserHere(t *testing.T) {
 		if err != nil {
 			return err
 		}
-		resp, err := (&http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}).Do(r) // elsewhere, localhost is another machine
+		// elsewhere, localhost is another machine
+		resp, err := (&http.Client{CheckRedirect: func(*http.Request,
+			[]*http.Request,
+		) error {
+			return http.ErrUseLastResponse
+		}}).Do(r)
 		if err != nil {
 			return err
 		}
@@ -474,7 +492,8 @@ func TestALogoutRevokesAndDeletes(t *testing.T) {
 	if len(w.Revoked) != 2 {
 		t.Errorf("%v", w.Revoked)
 	}
-	if data, _ := os.ReadFile(file); strings.Contains(string(data), "access-") || strings.Contains(string(data), "refresh-") {
+	if data, _ := os.ReadFile(file); strings.Contains(string(data), "access-") || strings.Contains(string(data),
+		"refresh-") {
 		t.Errorf("%s", data)
 	}
 	if token, err := c.Token(t.Context()); token != "" || err != nil {
@@ -485,7 +504,8 @@ func TestALogoutRevokesAndDeletes(t *testing.T) {
 func TestALoginThatNobodyGivesEnds(t *testing.T) {
 	w := world{oauthtest.New(t, nil)}
 	ctx, cancel := context.WithCancel(t.Context())
-	err := w.client(newFile(t), oauth.Preset{}).Login(ctx, oauth.Browser{Open: func(context.Context, string) error { cancel(); return nil }})
+	err := w.client(newFile(t), oauth.Preset{}).Login(ctx,
+		oauth.Browser{Open: func(context.Context, string) error { cancel(); return nil }})
 	if !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}

@@ -36,8 +36,13 @@ func TestLoginsThatCannotBeTrustedAreRefused(t *testing.T) {
 		change func(world)
 		want   string
 	}{
-		"metadata of another resource": {func(w world) { w.Resource = map[string]any{"resource": "https://other.example.com/mcp"} }, "that of another one"},
-		"metadata of a sibling":        {func(w world) { w.Resource = map[string]any{"resource": w.URL() + "2"} }, "that of another one"},
+		"metadata of another resource": {func(w world) {
+			w.Resource = map[string]any{"resource": "https://other.example.com/mcp"}
+		}, "that of another one"},
+		"metadata of a sibling": {
+			func(w world) { w.Resource = map[string]any{"resource": w.URL() + "2"} },
+			"that of another one",
+		},
 		"another issuer's metadata":    {metadata("issuer", "https://other.example.com"), "is that of"},
 		"no PKCE":                      {metadata("code_challenge_methods_supported", nil), "PKCE"},
 		"only plain PKCE":              {metadata("code_challenge_methods_supported", []string{"plain"}), "PKCE"},
@@ -85,7 +90,8 @@ func TestLoginsThatCannotBeTrustedAreRefused(t *testing.T) {
 		"huge headers": {page(wellKnown, func(w http.ResponseWriter, _ *http.Request) {
 			w.Header().Set("X-Big", strings.Repeat("x", 1<<20))
 		}), "header"},
-		"a page instead of metadata": {page(wellKnown, func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }), "not with JSON"},
+		"a page instead of metadata": {page(wellKnown,
+			func(w http.ResponseWriter, _ *http.Request) { fmt.Fprint(w, "<html>") }), "not with JSON"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w, file := world{oauthtest.New(t, nil)}, newFile(t)
@@ -107,14 +113,23 @@ func TestLoginsThatCannotBeTrustedAreRefused(t *testing.T) {
 	}
 }
 
-// The tests run on this machine, which is a private network. Whether a public server can send lathe here is shown with one that is public by its name.
+// The tests run on this machine, which is a private network. Whether a public server can send lathe here is shown with
+// one that is public by its name.
 func TestAPublicServerDoesNotSendLatheToPrivateAddresses(t *testing.T) {
 	w := world{oauthtest.New(t, nil)}
-	for _, at := range []string{w.Issuer.URL, strings.Replace(w.Issuer.URL, "127.0.0.1", "localhost", 1), "http://10.0.0.1", "http://[::1]:1", "http://192.168.1.1", "http://100.64.0.1", "http://0.0.0.0:1", "http://[fd00::1]"} {
-		c := oauth.New(oauth.Options{Server: "http://203.0.113.1/mcp", Preset: oauth.Preset{Metadata: at + "/.well-known/oauth-authorization-server"}, Store: w.store(newFile(t))})
+	for _, at := range []string{
+		w.Issuer.URL, strings.Replace(w.Issuer.URL, "127.0.0.1", "localhost", 1),
+		"http://10.0.0.1", "http://[::1]:1", "http://192.168.1.1", "http://100.64.0.1", "http://0.0.0.0:1",
+		"http://[fd00::1]",
+	} {
+		c := oauth.New(oauth.Options{
+			Server: "http://203.0.113.1/mcp",
+			Preset: oauth.Preset{Metadata: at + "/.well-known/oauth-authorization-server"}, Store: w.store(newFile(t)),
+		})
 		err := c.Refused(t.Context(), "", 401, `Bearer resource_metadata="`+at+`/x"`)
 		_ = needsLogin(t, err) // and notes the challenge
-		if err := c.Login(t.Context(), oauth.Browser{Open: browser}); err == nil || !strings.Contains(err.Error(), "private network") && !strings.Contains(err.Error(), "this machine") {
+		if err := c.Login(t.Context(), oauth.Browser{Open: browser}); err == nil || !strings.Contains(err.Error(),
+			"private network") && !strings.Contains(err.Error(), "this machine") {
 			t.Errorf("%s: %v", at, err)
 		}
 	}

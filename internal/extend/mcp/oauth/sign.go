@@ -24,7 +24,10 @@ func (c *Client) sign(l *login) (string, error) {
 		return "", err
 	}
 	now := time.Now()
-	claims := map[string]any{"iss": l.ClientID, "sub": l.ClientID, "aud": l.Issuer, "iat": now.Unix(), "exp": now.Add(time.Minute).Unix(), "jti": rand.Text()}
+	claims := map[string]any{
+		"iss": l.ClientID, "sub": l.ClientID, "aud": l.Issuer, "iat": now.Unix(),
+		"exp": now.Add(time.Minute).Unix(), "jti": rand.Text(),
+	}
 	return signJWT(key, claims)
 }
 
@@ -41,7 +44,8 @@ func parseKey(text string) (crypto.Signer, error) {
 		if old, oldErr := x509.ParsePKCS1PrivateKey(block.Bytes); oldErr == nil {
 			return old, nil
 		}
-		return nil, errors.New("the private key cannot be read; give one in the form PKCS #8") // the parser's error could quote it
+		// the parser's error could quote it
+		return nil, errors.New("the private key cannot be read; give one in the form PKCS #8")
 	}
 	signer, ok := key.(crypto.Signer)
 	if !ok {

@@ -113,7 +113,8 @@ func (c *Client) authMethod(is *issuer, secret string) (string, error) {
 	case slices.Contains(is.AuthMethods, authNone):
 		return authNone, nil // it gave a secret that it does not want to see
 	}
-	return "", fmt.Errorf("the authorization server knows only ways of proving the client's identity that lathe does not (%.200q)", is.AuthMethods)
+	return "", fmt.Errorf("the authorization server knows only ways of proving the client's identity that lathe does "+
+		"not (%.200q)", is.AuthMethods)
 }
 
 // asItself gets a token without the user: by client credentials, or with the identity provider's word.
@@ -122,12 +123,16 @@ func (c *Client) asItself(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	l := login{Server: c.o.Server, Resource: c.resourceOf(res), Issuer: is.Issuer, Token: is.Token, Revoke: is.Revocation, ClientID: c.o.ClientID, Secret: c.o.ClientSecret}
+	l := login{
+		Server: c.o.Server, Resource: c.resourceOf(res), Issuer: is.Issuer, Token: is.Token, Revoke: is.Revocation,
+		ClientID: c.o.ClientID, Secret: c.o.ClientSecret,
+	}
 	if l.Secret == "" && c.login.ClientID == l.ClientID && c.login.Issuer == l.Issuer {
 		l.Secret = c.login.Secret
 	}
 	if l.ClientID == "" || l.Secret == "" && c.o.PrivateKey == "" {
-		return &NeedsLogin{Err: errors.New("the grant " + c.o.Grant + " needs a clientId, and a secret in MCP_CLIENT_SECRET or a privateKeyFile")}
+		return &NeedsLogin{Err: errors.New("the grant " + c.o.Grant +
+			" needs a clientId, and a secret in MCP_CLIENT_SECRET or a privateKeyFile")}
 	}
 	if l.Auth, err = c.authMethod(&is, l.Secret); err != nil {
 		return err

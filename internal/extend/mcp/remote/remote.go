@@ -1,8 +1,9 @@
-// Package remote reaches MCP servers over HTTP: by the Streamable HTTP transport, and by the older one of server-sent events with two addresses.
+// Package remote reaches MCP servers over HTTP: by the Streamable HTTP transport, and by the older one of server-sent
+// events with two addresses.
 //
-// Promises: redirects are followed to the same origin only, so that credentials and requests go nowhere else; no connection leads to a link-local
-// address, where clouds have their metadata; messages are bounded as in package rpc; a stream that breaks is resumed where the server numbers
-// its events.
+// Promises: redirects are followed to the same origin only, so that credentials and requests go nowhere else; no
+// connection leads to a link-local address, where clouds have their metadata; messages are bounded as in package rpc; a
+// stream that breaks is resumed where the server numbers its events.
 package remote
 
 import (
@@ -27,7 +28,8 @@ import (
 // Options configure a transport.
 type Options struct {
 	URL string
-	// Headers returns the headers of a request; refused is how the server refused the ones before, nil at first. Nil: none.
+	// Headers returns the headers of a request; refused is how the server refused the ones before, nil at first. Nil:
+	// none.
 	Headers func(ctx context.Context, refused *AuthError) (http.Header, error)
 	Note    func(line string) // for a log; foreign text. Nil: none
 	Client  *http.Client      // nil: NewClient
@@ -49,7 +51,8 @@ func (e *AuthError) Error() string {
 	if e.Err != nil {
 		return e.Err.Error()
 	}
-	return fmt.Sprintf("the server refuses the credentials (HTTP status %d); give them in headers or headersHelper of its entry", e.Status)
+	return fmt.Sprintf("the server refuses the credentials (HTTP status %d); give them in headers or headersHelper of "+
+		"its entry", e.Status)
 }
 
 // NewClient makes a client that keeps the promises about addresses.
@@ -74,25 +77,28 @@ func NewClient() *http.Client {
 func refuseLinkLocal(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err == nil && IsMetadata(at.Addr()) {
-		return fmt.Errorf("%s is a link-local address or one where clouds have their metadata; no MCP server has such", at.Addr())
+		return fmt.Errorf("%s is a link-local address or one where clouds have their metadata; no MCP server has such",
+			at.Addr())
 	}
 	return nil
 }
 
-// IsMetadata reports whether clouds have their metadata at an address: all link-local ones, also behind a translation to IPv4 (RFC 6052), and the three
-// that others have: of Amazon for IPv6, of Alibaba and of Azure.
+// IsMetadata reports whether clouds have their metadata at an address: all link-local ones, also behind a translation
+// to IPv4 (RFC 6052), and the three that others have: of Amazon for IPv6, of Alibaba and of Azure.
 func IsMetadata(ip netip.Addr) bool {
 	ip = ip.Unmap().WithZone("")
 	if b := ip.As16(); ip.Is6() && bytes.HasPrefix(b[:], []byte{0, 0x64, 0xff, 0x9b, 0, 0, 0, 0, 0, 0, 0, 0}) {
 		ip = netip.AddrFrom4([4]byte(b[12:]))
 	}
-	return ip.IsLinkLocalUnicast() || slices.Contains([]string{"fd00:ec2::254", "100.100.100.200", "168.63.129.16"}, ip.String())
+	return ip.IsLinkLocalUnicast() || slices.Contains([]string{"fd00:ec2::254", "100.100.100.200", "168.63.129.16"},
+		ip.String())
 }
 
 // answersError reports whether a status of 400 and above comes with an error of JSON-RPC.
 func answersError(resp *http.Response) bool {
 	kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
-	return resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden && kind == "application/json"
+	return resp.StatusCode >= 400 && resp.StatusCode != http.StatusUnauthorized &&
+		resp.StatusCode != http.StatusForbidden && kind == "application/json"
 }
 
 // checked turns a refusal into an error.
@@ -106,7 +112,8 @@ func checked(resp *http.Response, err error) (*http.Response, error) {
 	case resp.StatusCode >= 300:
 		text, _ := io.ReadAll(io.LimitReader(resp.Body, 300)) // an excerpt for the error
 		resp.Body.Close()
-		return nil, fmt.Errorf("the server answered with HTTP status %d: %s", resp.StatusCode, strings.TrimSpace(string(text)))
+		return nil, fmt.Errorf("the server answered with HTTP status %d: %s", resp.StatusCode,
+			strings.TrimSpace(string(text)))
 	}
 	return resp, nil
 }
@@ -118,7 +125,9 @@ func refusal(resp *http.Response) *AuthError {
 }
 
 // send sends a request, and once more with renewed headers where the first are refused.
-func (o *Options) send(ctx context.Context, method, to string, body []byte, set func(http.Header)) (*http.Response, error) {
+func (o *Options) send(ctx context.Context, method, to string, body []byte, set func(http.Header)) (*http.Response,
+	error,
+) {
 	var refused *AuthError
 	for {
 		req, err := http.NewRequestWithContext(ctx, method, to, bytes.NewReader(body))
@@ -145,7 +154,8 @@ func (o *Options) send(ctx context.Context, method, to string, body []byte, set 
 			}
 			return nil, err
 		}
-		if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || refused != nil || o.Headers == nil {
+		if resp.StatusCode != http.StatusUnauthorized && resp.StatusCode != http.StatusForbidden || refused != nil ||
+			o.Headers == nil {
 			return resp, nil
 		}
 		refused = refusal(resp)

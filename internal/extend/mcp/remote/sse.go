@@ -110,7 +110,8 @@ func NewSSE(ctx context.Context, o Options) (*SSE, error) {
 }
 
 func (s *SSE) read(opened chan<- error) {
-	resp, err := checked(s.o.send(s.life, http.MethodGet, s.o.URL, nil, func(h http.Header) { h.Set("Accept", "text/event-stream") }))
+	resp, err := checked(s.o.send(s.life, http.MethodGet, s.o.URL, nil,
+		func(h http.Header) { h.Set("Accept", "text/event-stream") }))
 	if err == nil {
 		if kind, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type")); kind != "text/event-stream" {
 			resp.Body.Close()

@@ -24,8 +24,9 @@ type envelope struct {
 	} `json:"params"`
 }
 
-// Streamable is a transport of the Streamable HTTP kind. A request that is sent with headers of its own ([rpc.WithHeaders]) stands by itself: it has no
-// session, its stream is not resumed, and who cancels it leaves the stream.
+// Streamable is a transport of the Streamable HTTP kind. A request that is sent with headers of its own
+// ([rpc.WithHeaders]) stands by itself: it has no session, its stream is not resumed, and who cancels it leaves the
+// stream.
 type Streamable struct {
 	*queue
 	o Options
@@ -50,7 +51,8 @@ func NewStreamable(o Options) *Streamable {
 	return &Streamable{queue: newQueue(), o: o, streams: map[string]running{}}
 }
 
-// SetVersion sets the protocol's version of all further requests, and begins to listen to what the server says by itself.
+// SetVersion sets the protocol's version of all further requests, and begins to listen to what the server says by
+// itself.
 func (s *Streamable) SetVersion(v string) {
 	s.mu.Lock()
 	s.version = v
@@ -260,8 +262,11 @@ func (s *Streamable) listen() {
 	}
 }
 
-// do sends one HTTP request, with fresh headers where the server refuses the first ones. own are headers of a request that stands by itself.
-func (s *Streamable) do(ctx context.Context, method string, body []byte, last string, own map[string]string) (*http.Response, error) {
+// do sends one HTTP request, with fresh headers where the server refuses the first ones. own are headers of a request
+// that stands by itself.
+func (s *Streamable) do(ctx context.Context, method string, body []byte, last string, own map[string]string) (
+	*http.Response, error,
+) {
 	s.mu.Lock()
 	session, version := s.session, s.version
 	s.mu.Unlock()
@@ -273,7 +278,10 @@ func (s *Streamable) do(ctx context.Context, method string, body []byte, last st
 		if method == http.MethodGet {
 			h.Set("Accept", "text/event-stream")
 		}
-		for name, value := range map[string]string{"Mcp-Session-Id": session, "MCP-Protocol-Version": version, "Last-Event-ID": last} {
+		for name, value := range map[string]string{
+			"Mcp-Session-Id": session, "MCP-Protocol-Version": version,
+			"Last-Event-ID": last,
+		} {
 			if value != "" {
 				h.Set(name, value)
 			}

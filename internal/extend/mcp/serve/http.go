@@ -28,8 +28,8 @@ const (
 	idleSession = time.Hour
 )
 
-// HTTP is a server of Streamable HTTP. The answer to a request is a stream that begins with the reports and questions of its call; there is no other
-// stream, and a client that leaves a stream cancels its call.
+// HTTP is a server of Streamable HTTP. The answer to a request is a stream that begins with the reports and questions
+// of its call; there is no other stream, and a client that leaves a stream cancels its call.
 type HTTP struct {
 	o     Options
 	token string
@@ -83,7 +83,8 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse checks who asks: a page of a browser names its origin, and one that had a name of its own point to this machine names that as the host.
+// refuse checks who asks: a page of a browser names its origin, and one that had a name of its own point to this
+// machine names that as the host.
 func (h *HTTP) refuse(r *http.Request) (int, string) {
 	given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
 	switch origin := r.Header.Get("Origin"); {
@@ -339,14 +340,18 @@ func (x *stream) Call(ctx context.Context, method string, params, result any, _ 
 // Listen serves clients at an address of this machine until ctx ends. Ready gets the address.
 func (h *HTTP) Listen(ctx context.Context, address string, ready func(url string)) error {
 	if !onLoopback(address) {
-		return errors.New("lathe serves programs on this machine only: give an address of it, such as 127.0.0.1:8765; from elsewhere, use a tunnel (ssh -L)")
+		return errors.New("lathe serves programs on this machine only: give an address of it, such as 127.0.0.1:8765; " +
+			"from elsewhere, use a tunnel (ssh -L)")
 	}
 	var lc net.ListenConfig
 	l, err := lc.Listen(ctx, "tcp", address)
 	if err != nil {
 		return err
 	}
-	srv := &http.Server{Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10, BaseContext: func(net.Listener) context.Context { return ctx }}
+	srv := &http.Server{
+		Handler: h, ReadHeaderTimeout: 10 * time.Second, MaxHeaderBytes: 64 << 10,
+		BaseContext: func(net.Listener) context.Context { return ctx },
+	}
 	stop := context.AfterFunc(ctx, func() { _ = srv.Close() })
 	defer stop()
 	ready("http://" + l.Addr().String() + "/mcp")

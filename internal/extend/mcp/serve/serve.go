@@ -1,9 +1,10 @@
-// Package serve offers tools to clients of the Model Context Protocol, over standard input and output or Streamable HTTP.
+// Package serve offers tools to clients of the Model Context Protocol, over standard input and output or Streamable
+// HTTP.
 //
 // The words: a peer is the way back to the client while a call runs; a session is one client's connection over HTTP.
 //
-// Promises: a call ends with its result, an error text or its cancellation; progress and questions reach the client that made the call; over HTTP only
-// this machine connects, with a token, and no web page does.
+// Promises: a call ends with its result, an error text or its cancellation; progress and questions reach the client
+// that made the call; over HTTP only this machine connects, with a token, and no web page does.
 package serve
 
 import (
@@ -73,13 +74,18 @@ func (c *Call) Progress(ctx context.Context, message string) {
 	if len(c.token) == 0 {
 		return
 	}
-	_ = c.peer.Notify(ctx, "notifications/progress", map[string]any{"progressToken": c.token, "progress": c.progress.Add(1), "message": message}) // a client that is gone misses nothing
+	// a client that is gone misses nothing
+	_ = c.peer.Notify(ctx, "notifications/progress", map[string]any{
+		"progressToken": c.token,
+		"progress":      c.progress.Add(1), "message": message,
+	})
 }
 
 // ErrNobody says that the client has nobody to ask.
 var ErrNobody = errors.New("the client does not ask its user")
 
-// Ask has the client ask its user for the fields of a schema, an object of plain values. Accepted is false where the user declined.
+// Ask has the client ask its user for the fields of a schema, an object of plain values. Accepted is false where the
+// user declined.
 func (c *Call) Ask(ctx context.Context, message string, schema any) (content map[string]any, accepted bool, err error) {
 	if !c.from.elicits.Load() {
 		return nil, false, ErrNobody
@@ -88,7 +94,8 @@ func (c *Call) Ask(ctx context.Context, message string, schema any) (content map
 		Action  string         `json:"action"`
 		Content map[string]any `json:"content"`
 	}
-	err = c.peer.Call(ctx, "elicitation/create", map[string]any{"message": message, "requestedSchema": schema}, &answer, nil)
+	err = c.peer.Call(ctx, "elicitation/create", map[string]any{"message": message, "requestedSchema": schema}, &answer,
+		nil)
 	return answer.Content, err == nil && answer.Action == "accept", err
 }
 
@@ -100,10 +107,13 @@ func Stdio(ctx context.Context, o Options, in io.Reader, out io.Writer, closeBot
 	c := &caller{o: &o}
 	ready := make(chan struct{})
 	var conn *jsonrpc.Conn
-	conn = jsonrpc.New(jsonrpc.NewLines(in, out, closeBoth), jsonrpc.Handler{Odd: o.Note, Request: func(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error) {
-		<-ready
-		return c.request(ctx, conn, method, params)
-	}})
+	conn = jsonrpc.New(jsonrpc.NewLines(in, out, closeBoth),
+		jsonrpc.Handler{Odd: o.Note, Request: func(ctx context.Context, method string, params json.RawMessage) (any,
+			*jsonrpc.Error,
+		) {
+			<-ready
+			return c.request(ctx, conn, method, params)
+		}})
 	close(ready)
 	select {
 	case <-conn.Done():
@@ -155,7 +165,10 @@ func (c *caller) initialize(params json.RawMessage) (any, *jsonrpc.Error) {
 	if slices.Contains(client.Handshakes(), in.Version) {
 		version = in.Version
 	}
-	out := map[string]any{"protocolVersion": version, "capabilities": map[string]any{"tools": map[string]any{}}, "serverInfo": c.o.Info}
+	out := map[string]any{
+		"protocolVersion": version, "capabilities": map[string]any{"tools": map[string]any{}},
+		"serverInfo": c.o.Info,
+	}
 	if c.o.Instructions != "" {
 		out["instructions"] = c.o.Instructions
 	}

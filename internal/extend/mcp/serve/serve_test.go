@@ -25,13 +25,21 @@ func text(t string) client.Result {
 func offered(cancelled chan error) serve.Options {
 	object := json.RawMessage(`{"type":"object"}`)
 	return serve.Options{Info: client.Info{Name: "test", Version: "1"}, Instructions: "Be brief.", Tools: []serve.Tool{
-		{Name: "echo", Description: "Echoes.", Input: object, Hints: &serve.Hints{ReadOnly: true}, Call: func(_ context.Context, c *serve.Call) (client.Result, error) { return text(string(c.Arguments)), nil }},
+		{
+			Name: "echo", Description: "Echoes.", Input: object, Hints: &serve.Hints{ReadOnly: true},
+			Call: func(_ context.Context, c *serve.Call) (client.Result, error) { return text(string(c.Arguments)), nil },
+		},
 		{Name: "fail", Description: "Fails.", Input: object, Call: func(context.Context, *serve.Call) (client.Result, error) {
 			return client.Result{}, errors.New("no luck")
 		}},
-		{Name: "ask", Description: "Asks.", Input: object, Call: func(ctx context.Context, c *serve.Call) (client.Result, error) {
+		{Name: "ask", Description: "Asks.", Input: object, Call: func(ctx context.Context, c *serve.Call) (client.Result,
+			error,
+		) {
 			c.Progress(ctx, "asking")
-			content, ok, err := c.Ask(ctx, "Really?", map[string]any{"type": "object", "properties": map[string]any{"choice": map[string]any{"type": "string", "enum": []string{"yes", "no"}}}})
+			content, ok, err := c.Ask(ctx, "Really?", map[string]any{
+				"type":       "object",
+				"properties": map[string]any{"choice": map[string]any{"type": "string", "enum": []string{"yes", "no"}}},
+			})
 			if err != nil {
 				return client.Result{}, err
 			}
@@ -41,7 +49,9 @@ func offered(cancelled chan error) serve.Options {
 			}
 			return text(answer), nil
 		}},
-		{Name: "wait", Description: "Waits.", Input: object, Call: func(ctx context.Context, c *serve.Call) (client.Result, error) {
+		{Name: "wait", Description: "Waits.", Input: object, Call: func(ctx context.Context, c *serve.Call) (client.Result,
+			error,
+		) {
 			c.Progress(ctx, "waiting")
 			<-ctx.Done()
 			cancelled <- ctx.Err()
@@ -70,7 +80,10 @@ var peers = map[string]func(t *testing.T, o serve.Options) sdk.Transport{
 	"http": func(t *testing.T, o serve.Options) sdk.Transport {
 		srv := httptest.NewServer(serve.NewHTTP(o, "s3cret"))
 		t.Cleanup(func() { srv.CloseClientConnections(); srv.Close() })
-		return &sdk.StreamableClientTransport{Endpoint: srv.URL + "/mcp", HTTPClient: &http.Client{Transport: bearer("s3cret")}, DisableStandaloneSSE: true}
+		return &sdk.StreamableClientTransport{
+			Endpoint:   srv.URL + "/mcp",
+			HTTPClient: &http.Client{Transport: bearer("s3cret")}, DisableStandaloneSSE: true,
+		}
 	},
 }
 
@@ -102,7 +115,11 @@ func TestTheOfficialClientUsesAll(t *testing.T) {
 					}
 					return answer, nil
 				},
-				ProgressNotificationHandler: func(_ context.Context, r *sdk.ProgressNotificationClientRequest) { progress <- r.Params.Message },
+				ProgressNotificationHandler: func(_ context.Context,
+					r *sdk.ProgressNotificationClientRequest,
+				) {
+					progress <- r.Params.Message
+				},
 			})
 			s, err := c.Connect(t.Context(), connect(t, offered(cancelled)), nil)
 			if err != nil {
@@ -157,7 +174,8 @@ func TestTheOfficialClientUsesAll(t *testing.T) {
 			if err := <-cancelled; !errors.Is(err, context.Canceled) {
 				t.Error(err)
 			}
-			if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "none"}); err == nil || !strings.Contains(err.Error(), "no tool") {
+			if _, err := s.CallTool(t.Context(), &sdk.CallToolParams{Name: "none"}); err == nil ||
+				!strings.Contains(err.Error(), "no tool") {
 				t.Error(err)
 			}
 		})
@@ -167,7 +185,8 @@ func TestTheOfficialClientUsesAll(t *testing.T) {
 func TestAClientThatCannotAskIsNotAsked(t *testing.T) {
 	for name, connect := range peers {
 		t.Run(name, func(t *testing.T) {
-			s, err := sdk.NewClient(&sdk.Implementation{Name: "official", Version: "1"}, nil).Connect(t.Context(), connect(t, offered(nil)), nil)
+			s, err := sdk.NewClient(&sdk.Implementation{Name: "official", Version: "1"}, nil).Connect(t.Context(),
+				connect(t, offered(nil)), nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -207,7 +226,10 @@ func TestOverHTTPOnlyProgramsHereWithTheTokenConnect(t *testing.T) {
 		"no JSON":                  {body: "{", want: 400},
 		"a list of messages":       {body: "[" + hello + "]", want: 400},
 		"no session":               {body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, want: 400},
-		"a session that has ended": {change: map[string]string{"Mcp-Session-Id": "x"}, body: `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, want: 404},
+		"a session that has ended": {
+			change: map[string]string{"Mcp-Session-Id": "x"},
+			body:   `{"jsonrpc":"2.0","id":1,"method":"tools/list"}`, want: 404,
+		},
 		"a message without an end": {body: `{"jsonrpc":"2.0","x":"` + strings.Repeat("x", 9<<20), want: 413},
 		"a stream of what comes":   {method: http.MethodGet, want: 405},
 		"another address":          {path: "/", want: 404},
@@ -250,7 +272,8 @@ func TestOverHTTPOnlyProgramsHereWithTheTokenConnect(t *testing.T) {
 
 func TestOtherMachinesAreNotListenedTo(t *testing.T) {
 	for _, address := range []string{":8765", "0.0.0.0:0", "[::]:0", "192.0.2.1:80", "example.com:80"} {
-		err := serve.NewHTTP(offered(nil), "x").Listen(t.Context(), address, func(string) { t.Errorf("%s is listened to", address) })
+		err := serve.NewHTTP(offered(nil), "x").Listen(t.Context(), address,
+			func(string) { t.Errorf("%s is listened to", address) })
 		if err == nil || !strings.Contains(err.Error(), "this machine") {
 			t.Errorf("%s: %v", address, err)
 		}
@@ -261,7 +284,8 @@ func TestVersionsAreNegotiated(t *testing.T) {
 	srv := httptest.NewServer(serve.NewHTTP(offered(nil), "x"))
 	t.Cleanup(srv.Close)
 	for _, asked := range append(slices.Clone(client.Handshakes()), "2099-01-01", "") {
-		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/mcp", strings.NewReader(strings.Replace(hello, "2025-06-18", asked, 1)))
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, srv.URL+"/mcp",
+			strings.NewReader(strings.Replace(hello, "2025-06-18", asked, 1)))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -32,11 +32,17 @@ func TestAServerOfAPluginWritesToItsDataOnly(t *testing.T) {
 	if err := os.WriteFile(filepath.Join(root, "own"), []byte("own file\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	b, err := boundary.Open(boundary.Options{Flag: "workspace", Dir: project, Home: home, Config: at("config"), State: at("state"), Cache: at("cache")})
+	b, err := boundary.Open(boundary.Options{
+		Flag: "workspace", Dir: project, Home: home, Config: at("config"),
+		State: at("state"), Cache: at("cache"),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, done, err := Options{Dir: project, Boundary: b}.confine(&entry.Entry{Name: "s", Scope: entry.Plugin, Plugin: &entry.PluginServer{Root: root, Data: data}})
+	c, done, err := Options{Dir: project, Boundary: b}.confine(&entry.Entry{
+		Name: "s", Scope: entry.Plugin,
+		Plugin: &entry.PluginServer{Root: root, Data: data},
+	})
 	if err != nil || c == nil {
 		t.Fatal(c, err)
 	}
@@ -44,8 +50,12 @@ func TestAServerOfAPluginWritesToItsDataOnly(t *testing.T) {
 	runner := sandbox.New()
 	defer runner.Close()
 	var out bytes.Buffer
-	script := `cat ` + root + `/own; for d in project root data state; do touch ` + home + `/$d/new 2>/dev/null; done; true`
-	if _, err := runner.Run(t.Context(), sandbox.Spec{Argv: []string{"/bin/sh", "-c", script}, Dir: project, Env: os.Environ(), Stdout: &out, Stderr: &out, Confine: c}); err != nil {
+	script := `cat ` + root + `/own; for d in project root data state; do touch ` + home +
+		`/$d/new 2>/dev/null; done; true`
+	if _, err := runner.Run(t.Context(), sandbox.Spec{
+		Argv: []string{"/bin/sh", "-c", script}, Dir: project,
+		Env: os.Environ(), Stdout: &out, Stderr: &out, Confine: c,
+	}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := os.Stat(filepath.Join(data, "new")); err != nil || !bytes.HasPrefix(out.Bytes(), []byte("own file\n")) {

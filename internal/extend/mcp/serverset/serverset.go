@@ -1,4 +1,5 @@
-// Package serverset makes the set of MCP servers of a folder from its settings and the command line. Nothing is read before the set is used.
+// Package serverset makes the set of MCP servers of a folder from its settings and the command line. Nothing is read
+// before the set is used.
 package serverset
 
 import (
@@ -117,14 +118,17 @@ func ClaudeJSON(p config.Paths) string {
 	return filepath.Join(p.Home, ".claude.json")
 }
 
-// confine is the boundary of a server that the project or a plugin declares. The user installed a plugin after its report, so its servers have the
-// network as an allowed command has it, and write to the plugin's folder of data.
+// confine is the boundary of a server that the project or a plugin declares. The user installed a plugin after its
+// report, so its servers have the network as an allowed command has it, and write to the plugin's folder of data.
 func (o Options) confine(e *entry.Entry) (*sandbox.Confinement, func(), error) {
 	if !o.Boundary.Confined() {
 		return nil, nil, nil
 	}
 	installed := e.Scope == entry.Plugin
-	run, err := o.Boundary.ForServer([]string{cmp.Or(e.Base, o.Dir)}, boundary.Network{Unattended: installed, Approved: installed})
+	run, err := o.Boundary.ForServer([]string{cmp.Or(e.Base, o.Dir)}, boundary.Network{
+		Unattended: installed,
+		Approved:   installed,
+	})
 	if err != nil {
 		return nil, nil, err
 	}

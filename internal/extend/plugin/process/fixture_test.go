@@ -40,7 +40,8 @@ func notify(method string, params any) {
 	say(map[string]any{"jsonrpc": "2.0", "method": method, "params": params})
 }
 
-// behave is the program: it answers initialize with the JSON of the variable LATHE_TEST_ABOUT, then acts as its kind says.
+// behave is the program: it answers initialize with the JSON of the variable LATHE_TEST_ABOUT, then acts as its kind
+// says.
 func behave(kind string) {
 	if kind == "silent" {
 		select {}
@@ -86,7 +87,10 @@ func began(kind string) {
 		}
 	case "asks":
 		for i := range 50_000 {
-			say(map[string]any{"jsonrpc": "2.0", "id": i, "method": "fs/read", "params": map[string]string{"path": "/etc/passwd"}})
+			say(map[string]any{
+				"jsonrpc": "2.0", "id": i, "method": "fs/read",
+				"params": map[string]string{"path": "/etc/passwd"},
+			})
 		}
 	case "long":
 		fmt.Println(strings.Repeat("x", 5<<20))
@@ -173,7 +177,8 @@ func start(t testing.TB, kind, about, answer string, more ...process.Spec) *fixt
 	f := &fixture{catalogue: call.NewCatalogue(), runner: sandbox.New(), now: time.Now()}
 	f.Set = process.New(process.Options{
 		Specs: func() ([]process.Spec, []string) { return specs, nil }, Version: func() uint64 { return 1 }, Runner: f.runner,
-		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Tools: f.catalogue, Dir: t.TempDir(), Lathe: "test", Clock: f.clock, Every: 5 * time.Millisecond,
+		Environ: func(bool) []string { return []string{"PATH=" + os.Getenv("PATH")} }, Tools: f.catalogue, Dir: t.TempDir(),
+		Lathe: "test", Clock: f.clock, Every: 5 * time.Millisecond,
 	})
 	t.Cleanup(func() {
 		if err := f.Close(); err != nil {

@@ -187,7 +187,8 @@ func (p *Process) watch(l *live) {
 	p.set.version.Add(1)
 	p.set.statusChanged()
 	if !ended {
-		p.set.note(fmt.Sprintf("the process %s ended (%v); its features are off, and it is started again in %v at the earliest", p.spec.Name, l.Err(), pause.Round(time.Second)))
+		p.set.note(fmt.Sprintf("the process %s ended (%v); its features are off, and it is started again in %v at the "+
+			"earliest", p.spec.Name, l.Err(), pause.Round(time.Second)))
 	}
 }
 
@@ -214,10 +215,14 @@ func (p *Process) launch() (*live, error) {
 		Cancel: func(n int64) (string, any) { return NotifyCancel, CancelParams{ID: n} },
 	})
 	limit := cmp.Or(time.Duration(p.spec.Start)*time.Millisecond, startLimit)
-	ctx, cancel := context.WithTimeoutCause(context.Background(), limit, fmt.Errorf("it did not answer initialize within %v", limit))
+	ctx, cancel := context.WithTimeoutCause(context.Background(), limit,
+		fmt.Errorf("it did not answer initialize within %v", limit))
 	defer cancel()
 	var res InitializeResult
-	if err := l.Call(ctx, MethodInitialize, InitializeParams{Protocol: Version, Lathe: o.Lathe, Cwd: o.Dir, Data: p.spec.Data}, &res, nil); err != nil {
+	if err := l.Call(ctx, MethodInitialize, InitializeParams{
+		Protocol: Version, Lathe: o.Lathe, Cwd: o.Dir,
+		Data: p.spec.Data,
+	}, &res, nil); err != nil {
 		_ = l.Close()
 		err = short{err}
 		if text := strings.TrimSpace(spec.Stderr.(*tail).text()); text != "" {

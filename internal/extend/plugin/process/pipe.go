@@ -32,7 +32,10 @@ type pipe struct {
 }
 
 func newPipe(in io.Reader, out io.Writer, stop func()) *pipe {
-	p := &pipe{queue: make(chan []byte, mostQueued), in: bufio.NewReaderSize(in, 16<<10), stop: stop, closed: make(chan struct{}), wrote: make(chan struct{})}
+	p := &pipe{
+		queue: make(chan []byte, mostQueued), in: bufio.NewReaderSize(in, 16<<10), stop: stop,
+		closed: make(chan struct{}), wrote: make(chan struct{}),
+	}
 	go p.write(out)
 	return p
 }

@@ -1,16 +1,19 @@
-// Package process runs plugin processes: long-lived programs that speak JSON-RPC 2.0 over their standard input and output, one message
-// a line, and bring tools, judge calls, add to messages, change the parameters of requests, and get events.
+// Package process runs plugin processes: long-lived programs that speak JSON-RPC 2.0 over their standard input and
+// output, one message a line, and bring tools, judge calls, add to messages, change the parameters of requests, and get
+// events.
 //
-// The words: a declaration is the entry of a plugin's manifest or of the setting pluginProcesses; a process is up when it has
-// answered initialize; the methods and their types are in protocol.go, which [Schema] publishes.
+// The words: a declaration is the entry of a plugin's manifest or of the setting pluginProcesses; a process is up when
+// it has answered initialize; the methods and their types are in protocol.go, which [Schema] publishes.
 //
 // Promises:
 //
 //   - A start of lathe starts none. They begin with the first prompt, or with the first question which tools there are.
-//   - Every call ends within its time. A process that is slow, dead or talks nonsense costs its own features and nothing else.
+//   - Every call ends within its time. A process that is slow, dead or talks nonsense costs its own features and
+//     nothing else.
 //   - It is started again at its next use, after a wait that doubles from one second to one minute.
 //   - What waits to be written to it is bounded: an event that finds no room is dropped and counted.
-//   - Nothing that a process answers allows a call: it can refuse it, have it asked, or change its input, which the rules then judge.
+//   - Nothing that a process answers allows a call: it can refuse it, have it asked, or change its input, which the
+//     rules then judge.
 package process
 
 import (
@@ -35,8 +38,9 @@ type Declaration struct {
 	Env     map[string]string `json:"env"`
 	Timeout int               `json:"timeoutMs"`      // of a call that is not a tool's, at most 60,000; 0: 5,000
 	Start   int               `json:"startTimeoutMs"` // until it has answered initialize, at most 60,000; 0: 10,000
-	Memory  *int              `json:"maxMemoryMB"`    // with its children; it is ended beyond that. 0: no limit; nil: 1,024
-	CPU     *int              `json:"maxCPUMinutes"`  // that it may keep a processor busy without a pause. 0: no limit; nil: 10
+	// with its children; it is ended beyond that. 0: no limit; nil: 1,024
+	Memory *int `json:"maxMemoryMB"`
+	CPU    *int `json:"maxCPUMinutes"` // that it may keep a processor busy without a pause. 0: no limit; nil: 10
 }
 
 // mostTime is the longest time that a declaration may set, in milliseconds: calls and prompts wait for it.
@@ -155,14 +159,16 @@ func (s *Set) All() []*Process {
 }
 
 func (s Spec) same(o Spec) bool {
-	return s.Command == o.Command && slices.Equal(s.Args, o.Args) && maps.Equal(s.Env, o.Env) && s.Dir == o.Dir && s.Foreign == o.Foreign && s.Timeout == o.Timeout && s.Start == o.Start && orElse(s.Memory, mostMemory) == orElse(o.Memory, mostMemory) && orElse(s.CPU, mostBusy) == orElse(o.CPU, mostBusy)
+	return s.Command == o.Command && slices.Equal(s.Args, o.Args) && maps.Equal(s.Env, o.Env) && s.Dir == o.Dir &&
+		s.Foreign == o.Foreign && s.Timeout == o.Timeout && s.Start == o.Start && orElse(s.Memory, mostMemory) == orElse(
+		o.Memory, mostMemory) && orElse(s.CPU, mostBusy) == orElse(o.CPU, mostBusy)
 }
 
 // firstWait is how long the first use waits for all processes.
 const firstWait = 2 * time.Second
 
-// Up starts the processes that are not up and may be started again, waits a moment for those that were never up before, and lists
-// those that are.
+// Up starts the processes that are not up and may be started again, waits a moment for those that were never up before,
+// and lists those that are.
 func (s *Set) Up(ctx context.Context) (out []*Process) {
 	all := s.All()
 	if len(all) == 0 {

@@ -27,9 +27,12 @@ const everything = `{"tools":[{"name":"Greet","description":"greets","input_sche
 
 func seat(f *fixture) customtool.Seat {
 	return customtool.Seat{Session: "s1", Place: func() call.Place {
-		return call.Place{World: &permission.HypotheticalMachine{HomeDir: "/home/u", RootDirs: []string{"/work"}}, Dir: "/work", Resolve: func(name string) (string, permission.Node) {
-			return "/work/" + name, permission.Node{Real: "/work/" + name}
-		}}
+		return call.Place{
+			World: &permission.HypotheticalMachine{HomeDir: "/home/u", RootDirs: []string{"/work"}},
+			Dir:   "/work", Resolve: func(name string) (string, permission.Node) {
+				return "/work/" + name, permission.Node{Real: "/work/" + name}
+			},
+		}
 	}}
 }
 
@@ -50,7 +53,10 @@ func TestAToolOfAProcessRunsAndStreams(t *testing.T) {
 	if len(tools) != 1 || tools[0].Spec().Name != "Greet" {
 		t.Fatalf("the tools are %v; notes %q", tools, f.Notes())
 	}
-	plan, err := tools[0].Prepare(t.Context(), llm.ToolCall{ID: "c1", Name: "Greet", Input: json.RawMessage(`{"who":"notes.txt"}`)})
+	plan, err := tools[0].Prepare(t.Context(), llm.ToolCall{
+		ID: "c1", Name: "Greet",
+		Input: json.RawMessage(`{"who":"notes.txt"}`),
+	})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -75,7 +81,11 @@ func TestAToolOfAProcessRunsAndStreams(t *testing.T) {
 
 func installed(t *testing.T, f *fixture) *agent.Config {
 	t.Helper()
-	cfg := &agent.Config{System: func(context.Context) ([]llm.Part, error) { return []llm.Part{llm.Text{Text: "base"}}, nil }}
+	cfg := &agent.Config{System: func(context.Context) ([]llm.Part,
+		error,
+	) {
+		return []llm.Part{llm.Text{Text: "base"}}, nil
+	}}
 	joined := f.Install(process.Seat{Session: "s1", Messages: func() []llm.Message { return nil }}, cfg)
 	t.Cleanup(func() { _ = joined.Close() })
 	f.Up(t.Context())
@@ -100,7 +110,8 @@ func TestAProcessRefusesAndChangesCallsAndNeverAllowsOne(t *testing.T) {
 	} {
 		cfg := installed(t, start(t, "good", everything, answer))
 		got, err := cfg.BeforeTool[0].Run(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(`{}`)})
-		if err != nil || got.Effect != want.Effect || got.Reason != want.Reason || string(got.Input) != string(want.Input) || got.Context != want.Context {
+		if err != nil || got.Effect != want.Effect || got.Reason != want.Reason || string(got.Input) != string(want.Input) ||
+			got.Context != want.Context {
 			t.Errorf("%s: %+v, %v; want %+v", answer, got, err, want)
 		}
 	}
@@ -109,7 +120,8 @@ func TestAProcessRefusesAndChangesCallsAndNeverAllowsOne(t *testing.T) {
 func TestAProcessIsAskedAboutTheToolsThatItNamesOnly(t *testing.T) {
 	cfg := installed(t, start(t, "good", `{"calls":["tool/before"],"match":["Write"]}`, `{"decision":"deny"}`))
 	for tool, want := range map[string]permission.Effect{"Write": permission.Deny, "Read": ""} {
-		if v, _ := cfg.BeforeTool[0].Run(t.Context(), llm.ToolCall{Name: tool, Input: json.RawMessage(`{}`)}); v.Effect != want {
+		if v, _ := cfg.BeforeTool[0].Run(t.Context(),
+			llm.ToolCall{Name: tool, Input: json.RawMessage(`{}`)}); v.Effect != want {
 			t.Errorf("%s: %q", tool, v.Effect)
 		}
 	}
@@ -130,11 +142,13 @@ func TestAMessageGrowsAtItsEndAndIsRefused(t *testing.T) {
 	if err != nil || len(m.Parts) != 2 || m.Parts[0].(llm.Text).Text != "hello" {
 		t.Fatalf("%v %v", m, err)
 	}
-	if text := m.Parts[1].(llm.Text); text.Origin != llm.OriginHook || strings.Count(text.Text, "</system-reminder>") != 1 || !strings.Contains(text.Text, "Plugin test: it rains") {
+	if text := m.Parts[1].(llm.Text); text.Origin != llm.OriginHook || strings.Count(text.Text,
+		"</system-reminder>") != 1 || !strings.Contains(text.Text, "Plugin test: it rains") {
 		t.Errorf("the added part is %+v", text)
 	}
 	cfg = installed(t, start(t, "good", `{"calls":["message/before"]}`, `{"block":"not today"}`))
-	if _, err := cfg.Admit(t.Context(), llm.UserText("hello"), false); err == nil || !strings.Contains(err.Error(), "not today") {
+	if _, err := cfg.Admit(t.Context(), llm.UserText("hello"), false); err == nil || !strings.Contains(err.Error(),
+		"not today") {
 		t.Errorf("the error is %v", err)
 	}
 }
@@ -156,7 +170,8 @@ func TestAStepGetsAMessage(t *testing.T) {
 }
 
 func TestParametersOfARequestAreChangedWithinTheirBounds(t *testing.T) {
-	cfg := installed(t, start(t, "good", everything, `{"temperature":0.5,"max_tokens":100,"effort":"low","headers":{"X-Team":"a"}}`))
+	cfg := installed(t, start(t, "good", everything,
+		`{"temperature":0.5,"max_tokens":100,"effort":"low","headers":{"X-Team":"a"}}`))
 	req := &llm.Request{MaxTokens: 50, Effort: "high"}
 	cfg.Adjust(t.Context(), llm.ModelInfo{ID: "m", Efforts: []llm.Effort{"low", "high"}}, req)
 	if *req.Temperature != 0.5 || req.MaxTokens != 50 || req.Effort != "low" {
@@ -236,7 +251,8 @@ func TestAProcessMayTalkALotInSomeSeconds(t *testing.T) {
 	f.Up(t.Context())
 	p := f.All()[0]
 	for range 3 { // 6,000 messages in each second
-		if err := p.Call(t.Context(), "tool/before", map[string]any{}, nil, time.Minute); err != nil || p.State() != "running" {
+		if err := p.Call(t.Context(), "tool/before", map[string]any{}, nil, time.Minute); err != nil ||
+			p.State() != "running" {
 			t.Fatalf("the process is %s: %v", p.State(), err)
 		}
 		f.pass(time.Second)
@@ -336,7 +352,8 @@ func TestChildrenOfAProcessEndWithIt(t *testing.T) {
 }
 
 func TestToolsThatLieAreLeftOut(t *testing.T) {
-	f := start(t, "good", `{"tools":[{"name":"Bad","description":"x","input_schema":{"type":"string"}},{"name":"no name","description":"x"},
+	f := start(t, "good",
+		`{"tools":[{"name":"Bad","description":"x","input_schema":{"type":"string"}},{"name":"no name","description":"x"},
 		{"name":"mcp__a__b","description":"x"},{"name":"Taken","description":"x"},{"name":"Twice","description":"x"},{"name":"Fine","description":"x"}],
 		"calls":["fs/read"],"commands":[{"name":"a b"}]}`, "")
 	if err := f.catalogue.Add(call.Declaration{Name: "Taken"}); err != nil {
@@ -350,7 +367,10 @@ func TestToolsThatLieAreLeftOut(t *testing.T) {
 		t.Errorf("the tools are %s", got)
 	}
 	notes := strings.Join(f.Notes(), "\n")
-	for _, want := range []string{`not of the type "object"`, `"no name"`, "imitates", "Taken", `no method "fs/read"`, `"a b"`} {
+	for _, want := range []string{
+		`not of the type "object"`, `"no name"`, "imitates", "Taken", `no method "fs/read"`,
+		`"a b"`,
+	} {
 		if !strings.Contains(notes, want) {
 			t.Errorf("no note about %s in %q", want, notes)
 		}
@@ -424,14 +444,17 @@ func TestWhatAProcessDeclaresIsBounded(t *testing.T) {
 	if long, n := strings.Count(text, "z"), strings.Count(text, "=part="); long < 3900 || long > 4000 || n != 31 {
 		t.Errorf("of its parts of the system prompt one has %d letters, and there are %d others", long, n)
 	}
-	if notes := strings.Join(f.Notes(), "\n"); !strings.Contains(notes, "it declares 101 parts of a kind; the first 32 count") {
+	if notes := strings.Join(f.Notes(), "\n"); !strings.Contains(notes,
+		"it declares 101 parts of a kind; the first 32 count") {
 		t.Errorf("the notes are %q", notes)
 	}
 }
 
 func TestErrorsOfAProcessAreShort(t *testing.T) {
 	const most = 5000 // bytes
-	f := start(t, "moans", `{"tools":[{"name":"Greet","description":"Greets","input_schema":{"type":"object"}}],"calls":["tool/before","`+strings.Repeat("y", 100<<10)+`"]}`, "")
+	f := start(t, "moans",
+		`{"tools":[{"name":"Greet","description":"Greets","input_schema":{"type":"object"}}],"calls":["tool/before","`+
+			strings.Repeat("y", 100<<10)+`"]}`, "")
 	cfg := installed(t, f)
 	tools := f.Tools(t.Context(), seat(f))
 	plan, err := tools[0].Prepare(t.Context(), llm.ToolCall{ID: "c", Name: "Greet", Input: json.RawMessage(`{}`)})
@@ -441,7 +464,10 @@ func TestErrorsOfAProcessAreShort(t *testing.T) {
 	if _, err := plan.Run(t.Context()); err == nil || len(err.Error()) > most {
 		t.Errorf("the error of the tool has %d bytes", len(fmt.Sprint(err)))
 	}
-	if _, err := cfg.BeforeTool[0].Run(t.Context(), llm.ToolCall{ID: "c", Name: "Bash", Input: json.RawMessage(`{}`)}); err != nil {
+	if _, err := cfg.BeforeTool[0].Run(t.Context(), llm.ToolCall{
+		ID: "c", Name: "Bash",
+		Input: json.RawMessage(`{}`),
+	}); err != nil {
 		t.Error(err)
 	}
 	bad := start(t, "refuses", `{}`, "")
@@ -466,7 +492,8 @@ func TestTheTimesOfADeclarationAreBounded(t *testing.T) {
 		`{"args":["x"]}`:                              "this one has none",
 		`"x"`:                                         "an object with a command",
 	} {
-		if _, err := process.Read(json.RawMessage(raw)); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+		if _, err := process.Read(json.RawMessage(raw)); (err == nil) != (want == "") || err != nil && !strings.Contains(
+			err.Error(), want) {
 			t.Errorf("%s: %v", raw, err)
 		}
 	}

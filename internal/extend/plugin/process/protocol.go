@@ -123,7 +123,8 @@ type StepParams struct {
 	Messages int `json:"messages" jsonschema:"how many messages the conversation has"`
 }
 
-// AppendResult adds a text at the end of the conversation. Earlier messages never change, so that the provider's cache holds.
+// AppendResult adds a text at the end of the conversation. Earlier messages never change, so that the provider's cache
+// holds.
 type AppendResult struct {
 	Append string `json:"append,omitempty" jsonschema:"the text, at most 16,000 bytes"`
 	Block  string `json:"block,omitempty" jsonschema:"of message/before: refuses the message, and says why"`

@@ -18,15 +18,24 @@ type message struct {
 func messages() []message {
 	t := func(v any) reflect.Type { return reflect.TypeOf(v) }
 	return []message{
-		{MethodInitialize, "lathe", t(InitializeParams{}), t(InitializeResult{}), "The first request. The answer says what the process does."},
+		{
+			MethodInitialize, "lathe", t(InitializeParams{}), t(InitializeResult{}),
+			"The first request. The answer says what the process does.",
+		},
 		{MethodTool, "lathe", t(ToolParams{}), t(ToolResult{}), "Runs a tool of the process."},
 		{MethodBefore, "lathe", t(BeforeParams{}), t(BeforeResult{}), "Judges a call of any tool before the rules do."},
 		{MethodAfter, "lathe", t(AfterParams{}), t(AfterResult{}), "Sees the result of a call."},
 		{MethodMessage, "lathe", t(MessageParams{}), t(AppendResult{}), "Adds to a message of the user, or refuses it."},
 		{MethodStep, "lathe", t(StepParams{}), t(AppendResult{}), "Adds a message before a request to the model."},
-		{MethodRequest, "lathe", t(RequestParams{}), t(RequestResult{}), "Changes the parameters and headers of a request to the model."},
+		{
+			MethodRequest, "lathe", t(RequestParams{}), t(RequestResult{}),
+			"Changes the parameters and headers of a request to the model.",
+		},
 		{MethodCommand, "lathe", t(CommandParams{}), t(CommandResult{}), "Runs a slash command of the process."},
-		{MethodContext, "lathe", t(ContextParams{}), t(ContextResult{}), "Gives a section of a conversation's first message."},
+		{
+			MethodContext, "lathe", t(ContextParams{}), t(ContextResult{}),
+			"Gives a section of a conversation's first message.",
+		},
 		{NotifyEvent, "lathe", t(EventParams{}), nil, "An event of a conversation."},
 		{NotifyCancel, "lathe", t(CancelParams{}), nil, "Nobody waits for an answer any more."},
 		{NotifyStatus, "process", t(StatusParams{}), nil, "Sets the process's segment of the status line."},
@@ -35,13 +44,17 @@ func messages() []message {
 	}
 }
 
-// Schema is the protocol as JSON: a JSON Schema whose $defs has the params and results of every method, made from the Go types.
+// Schema is the protocol as JSON: a JSON Schema whose $defs has the params and results of every method, made from the
+// Go types.
 func Schema() (json.RawMessage, error) {
 	defs := map[string]*jsonschema.Schema{}
 	methods := map[string]any{}
-	opts := &jsonschema.ForOptions{TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}}}
+	opts := &jsonschema.ForOptions{
+		TypeSchemas: map[reflect.Type]*jsonschema.Schema{reflect.TypeFor[json.RawMessage](): {}},
+	}
 	for _, m := range messages() {
-		entry := map[string]any{"from": m.from, "description": m.says, "params": map[string]string{"$ref": "#/$defs/" + m.params.Name()}}
+		entry := map[string]any{"from": m.from, "description": m.says, "params": map[string]string{"$ref": "#/$defs/" +
+			m.params.Name()}}
 		for _, t := range []reflect.Type{m.params, m.result} {
 			if t == nil {
 				continue
@@ -60,8 +73,9 @@ func Schema() (json.RawMessage, error) {
 	}
 	return json.MarshalIndent(map[string]any{
 		"$schema": "https://json-schema.org/draft/2020-12/schema", "title": "Plugin processes of lathe", "version": Version,
-		"description": "JSON-RPC 2.0 over standard input and output, one message a line. Unknown fields are ignored on both sides.",
-		"methods":     methods, "$defs": defs,
+		"description": "JSON-RPC 2.0 over standard input and output, one message a line. Unknown fields are ignored on " +
+			"both sides.",
+		"methods": methods, "$defs": defs,
 	}, "", "  ")
 }
 

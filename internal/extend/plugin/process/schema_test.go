@@ -45,12 +45,21 @@ func TestTheSchemaFitsTheMessages(t *testing.T) {
 	half := 0.5
 	who := process.Session{SessionID: "s"}
 	for name, v := range map[string]any{
-		"InitializeParams": process.InitializeParams{Protocol: 1}, "ToolParams": process.ToolParams{Session: who, Input: json.RawMessage(`{}`)},
+		"InitializeParams": process.InitializeParams{Protocol: 1}, "ToolParams": process.ToolParams{
+			Session: who,
+			Input:   json.RawMessage(`{}`),
+		},
 		"InitializeResult": process.InitializeResult{
-			Tools: []customtool.Description{{Name: "A", Description: "b", InputSchema: json.RawMessage(`{"type":"object"}`), Accesses: []customtool.Access{{Kind: "net", Value: "h"}}}},
+			Tools: []customtool.Description{{
+				Name: "A", Description: "b", InputSchema: json.RawMessage(`{"type":"object"}`),
+				Accesses: []customtool.Access{{Kind: "net", Value: "h"}},
+			}},
 			Calls: []string{"tool/before"}, Commands: []process.Command{{Name: "a", Description: "b"}},
 		},
-		"BeforeResult": process.BeforeResult{Decision: "deny"}, "RequestResult": process.RequestResult{Temperature: &half, Headers: map[string]string{"a": "b"}},
+		"BeforeResult": process.BeforeResult{Decision: "deny"}, "RequestResult": process.RequestResult{
+			Temperature: &half,
+			Headers:     map[string]string{"a": "b"},
+		},
 		"EventParams": process.EventParams{Session: who, Kind: "notice", Body: json.RawMessage(`{}`)},
 	} {
 		resolved, err := all.Defs[name].Resolve(nil)

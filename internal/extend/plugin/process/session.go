@@ -40,7 +40,8 @@ type Joined struct {
 	sent   sync.WaitGroup
 }
 
-// Install ties the processes to the loop of a session. Close the result with the session. Where no process is declared, a step costs a comparison.
+// Install ties the processes to the loop of a session. Close the result with the session. Where no process is declared,
+// a step costs a comparison.
 func (s *Set) Install(seat Seat, cfg *agent.Config) *Joined {
 	j := &Joined{s: s, seat: seat, who: Session{SessionID: seat.Session, Agent: strings.Join(seat.Agent, "/")}}
 	if s == nil {
@@ -158,7 +159,10 @@ func (j *Joined) beforeTool(ctx context.Context, c llm.ToolCall) (agent.Verdict,
 	if err != nil {
 		return agent.Verdict{Effect: permission.Deny, Reason: err.Error()}, nil
 	}
-	return agent.Verdict{Effect: merged.Effect, Reason: merged.Reason, Input: merged.Input, Context: strings.Join(texts, "\n")}, nil
+	return agent.Verdict{
+		Effect: merged.Effect, Reason: merged.Reason, Input: merged.Input,
+		Context: strings.Join(texts, "\n"),
+	}, nil
 }
 
 // verdict is that of an answer. It never allows.
@@ -230,7 +234,8 @@ func plain(res *agent.Result) string {
 }
 
 func reminder(p *Process, text string) llm.Text {
-	return llm.Text{Text: "<system-reminder>\nPlugin " + p.spec.Name + ": " + prompt.Sanitize(cut(text, maxAppend)) + "\n</system-reminder>", Origin: llm.OriginHook}
+	return llm.Text{Text: "<system-reminder>\nPlugin " + p.spec.Name + ": " + prompt.Sanitize(cut(text, maxAppend)) +
+		"\n</system-reminder>", Origin: llm.OriginHook}
 }
 
 // admit lets the processes add to a message of the user, or refuse it.
@@ -248,7 +253,10 @@ func (j *Joined) admit(ctx context.Context, m llm.Message) (llm.Message, error) 
 		parts = j.sections(ctx)
 	}
 	parts = append(parts, m.Parts...)
-	for _, a := range ask[AppendResult](ctx, j, MethodMessage, nil, MessageParams{Session: j.who, Text: strings.Join(texts, "\n")}) {
+	for _, a := range ask[AppendResult](ctx, j, MethodMessage, nil, MessageParams{
+		Session: j.who,
+		Text:    strings.Join(texts, "\n"),
+	}) {
 		if a.out.Block != "" {
 			return m, &agent.Blocked{Reason: "the process " + a.by.spec.Name + ": " + cut(a.out.Block, 1000)}
 		}
@@ -299,7 +307,10 @@ func (j *Joined) system(ctx context.Context) (out []llm.Part) {
 
 // adjust lets the processes change the parameters of a request, in order of their names; the later one counts.
 func (j *Joined) adjust(ctx context.Context, info llm.ModelInfo, req *llm.Request) context.Context {
-	params := RequestParams{Session: j.who, Model: info.ID, Host: info.Host, Temperature: req.Temperature, MaxTokens: req.MaxTokens, Effort: string(req.Effort)}
+	params := RequestParams{
+		Session: j.who, Model: info.ID, Host: info.Host, Temperature: req.Temperature,
+		MaxTokens: req.MaxTokens, Effort: string(req.Effort),
+	}
 	for _, a := range ask[RequestResult](ctx, j, MethodRequest, nil, params) {
 		if t := a.out.Temperature; t != nil && *t >= 0 && *t <= 2 {
 			req.Temperature = t
@@ -339,7 +350,8 @@ func (j *Joined) sections(ctx context.Context) (out []llm.Part) {
 			all = append(all, one)
 			wg.Go(func() {
 				var res ContextResult
-				if err := p.Call(ctx, MethodContext, ContextParams{Session: j.who, Name: name}, &res, 0); err != nil && ctx.Err() == nil {
+				if err := p.Call(ctx, MethodContext, ContextParams{Session: j.who, Name: name}, &res, 0); err != nil &&
+					ctx.Err() == nil {
 					j.s.note(err.Error())
 				}
 				one.text = cut(res.Text, maxSystem)
@@ -357,7 +369,12 @@ func (j *Joined) sections(ctx context.Context) (out []llm.Part) {
 
 // stream begins to send events where a process wants some.
 func (j *Joined) stream() {
-	wanted := slices.ContainsFunc(j.s.All(), func(p *Process) bool { a := p.about(); return a != nil && len(a.events) > 0 })
+	wanted := slices.ContainsFunc(j.s.All(), func(
+		p *Process,
+	) bool {
+		a := p.about()
+		return a != nil && len(a.events) > 0
+	})
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	if !wanted || j.events || j.seat.Events == nil {
@@ -390,7 +407,8 @@ func (s *Set) Send(e event.Event) {
 			}
 		}
 		line, err := json.Marshal(map[string]any{"jsonrpc": "2.0", "method": NotifyEvent, "params": EventParams{
-			Session: Session{SessionID: e.Session, Agent: strings.Join(e.Agent, "/")}, Kind: e.Body.Kind(), Body: body, Dropped: p.dropped.Load(),
+			Session: Session{SessionID: e.Session, Agent: strings.Join(e.Agent, "/")}, Kind: e.Body.Kind(), Body: body,
+			Dropped: p.dropped.Load(),
 		}})
 		if err == nil {
 			p.send(l, append(line, '\n'))

@@ -159,7 +159,9 @@ func (s *Set) Tools(ctx context.Context, seat customtool.Seat) (out []Tool) {
 	return out
 }
 
-func (s *Set) plan(p *Process, t *customtool.Description, seat customtool.Seat, c llm.ToolCall, in json.RawMessage) (*agent.Plan, error) {
+func (s *Set) plan(p *Process, t *customtool.Description, seat customtool.Seat, c llm.ToolCall, in json.RawMessage) (
+	*agent.Plan, error,
+) {
 	at := seat.Place()
 	accesses, err := t.Touches(in, at)
 	if err != nil {
@@ -170,17 +172,23 @@ func (s *Set) plan(p *Process, t *customtool.Description, seat customtool.Seat, 
 		preview.Write(in)
 	}
 	return &agent.Plan{
-		Accesses: accesses, Title: t.Name, Preview: event.TextView{Text: preview.String(), Language: "json"}, Parallel: t.Parallel,
-		Run: func(ctx context.Context) (*agent.Result, error) { return p.run(ctx, t, seat.Session, at.Dir, c, in) },
+		Accesses: accesses, Title: t.Name, Preview: event.TextView{Text: preview.String(), Language: "json"},
+		Parallel: t.Parallel,
+		Run:      func(ctx context.Context) (*agent.Result, error) { return p.run(ctx, t, seat.Session, at.Dir, c, in) },
 	}, nil
 }
 
 // run has the process run a call.
-func (p *Process) run(ctx context.Context, t *customtool.Description, session, dir string, c llm.ToolCall, in json.RawMessage) (*agent.Result, error) {
+func (p *Process) run(ctx context.Context, t *customtool.Description, session, dir string, c llm.ToolCall,
+	in json.RawMessage,
+) (*agent.Result, error) {
 	p.outputs.Store(c.ID, func(text string) { agent.Output(ctx, cut(text, maxPreview)) })
 	defer p.outputs.Delete(c.ID)
 	var res ToolResult
-	err := p.Call(ctx, MethodTool, ToolParams{Session: Session{SessionID: session}, CallID: c.ID, Name: t.Name, Input: in, Cwd: dir}, &res, t.Limit())
+	err := p.Call(ctx, MethodTool, ToolParams{
+		Session: Session{SessionID: session}, CallID: c.ID, Name: t.Name, Input: in,
+		Cwd: dir,
+	}, &res, t.Limit())
 	if err != nil {
 		if ctx.Err() != nil {
 			return nil, err
@@ -229,7 +237,10 @@ func (s *Set) Run(ctx context.Context, session, name, args string) (res CommandR
 		if !slices.ContainsFunc(a.commands, func(c Command) bool { return c.Name == command }) {
 			return res, false, nil
 		}
-		err := p.Call(ctx, MethodCommand, CommandParams{Session: Session{SessionID: session}, Name: command, Arguments: args}, &res, 0)
+		err := p.Call(ctx, MethodCommand, CommandParams{
+			Session: Session{SessionID: session}, Name: command,
+			Arguments: args,
+		}, &res, 0)
 		res.Text, res.Prompt = cut(res.Text, maxPreview), cut(res.Prompt, maxPreview)
 		return res, true, err
 	}

@@ -53,7 +53,8 @@ func TestTheExampleOfASkillWithAnAgentOfItsOwnDoesWhatItSays(t *testing.T) {
 	if err != nil || len(msgs) != 1 || !strings.Contains(msgs[0].PlainText(), "a.go:3") {
 		t.Errorf("%+v %v", msgs, err)
 	}
-	if len(c.tasks) != 1 || c.tasks[0].Kind != "Explore" || !strings.Contains(c.tasks[0].Prompt, "List every caller of Open with path and line.") {
+	if len(c.tasks) != 1 || c.tasks[0].Kind != "Explore" || !strings.Contains(c.tasks[0].Prompt,
+		"List every caller of Open with path and line.") {
 		t.Errorf("%+v", c.tasks)
 	}
 }

@@ -64,13 +64,14 @@ func (l *Loader) runForks(ctx context.Context) []llm.Message {
 	return []llm.Message{{Role: llm.User, Parts: parts}}
 }
 
-// The beginnings of the texts about a skill with an agent of its own. They are found again in the messages after a resume.
+// The beginnings of the texts about a skill with an agent of its own. They are found again in the messages after a
+// resume.
 func announced(name string) string  { return "The skill " + name + " runs in an agent of its own (" }
 func answered(name string) string   { return "The answer of the skill " + name + ":" }
 func unfinished(name string) string { return "The skill " + name + " did not finish:" }
 
-// interrupted is a part about the typed skills whose answer was announced and never came, since lathe was killed or the turn
-// ended before, or none.
+// interrupted is a part about the typed skills whose answer was announced and never came, since lathe was killed or the
+// turn ended before, or none.
 func (l *Loader) interrupted(c *skill.Catalog) []llm.Part {
 	var parts []llm.Part
 	var msgs []llm.Message
@@ -84,8 +85,10 @@ func (l *Loader) interrupted(c *skill.Catalog) []llm.Part {
 		if !l.unanswered(msgs, s.Name) {
 			continue
 		}
-		l.Notice("warning", fmt.Sprintf("The skill %s was interrupted before it had an answer; /%s runs it again", s.Name, s.Name))
-		text := unfinished(s.Name) + " it was interrupted, and no answer follows. It runs again when the user types /" + s.Name + "."
+		l.Notice("warning", fmt.Sprintf("The skill %s was interrupted before it had an answer; /%s runs it again", s.Name,
+			s.Name))
+		text := unfinished(s.Name) + " it was interrupted, and no answer follows. It runs again when the user types /" +
+			s.Name + "."
 		parts = append(parts, llm.Text{Text: reminder(text), Origin: llm.OriginReminder})
 	}
 	return parts
@@ -109,7 +112,8 @@ func (l *Loader) unanswered(msgs []llm.Message, name string) bool {
 			case !ok:
 			case t.Origin == llm.OriginSkill && strings.HasPrefix(t.Text, beginning(announced(name))):
 				return true
-			case t.Origin == llm.OriginReminder && (strings.HasPrefix(t.Text, beginning(answered(name))) || strings.HasPrefix(t.Text, beginning(unfinished(name)))):
+			case t.Origin == llm.OriginReminder && (strings.HasPrefix(t.Text, beginning(answered(name))) ||
+				strings.HasPrefix(t.Text, beginning(unfinished(name)))):
 				return false
 			}
 		}
@@ -126,7 +130,10 @@ func (l *Loader) fork(ctx context.Context, s *skill.Skill, args string, byUser b
 	}
 	variables := l.variables(s)
 	defer l.lend(s, variables, byUser)()
-	text := l.prompt(ctx, s, skill.NewTemplate(body, s.Arguments).Render(skill.Call{Arguments: args, Variables: variables}))
+	text := l.prompt(ctx, s, skill.NewTemplate(body, s.Arguments).Render(skill.Call{
+		Arguments: args,
+		Variables: variables,
+	}))
 	if strings.TrimSpace(text) == "" {
 		return "", fmt.Errorf("%s has no instructions", s.Path)
 	}
@@ -134,7 +141,10 @@ func (l *Loader) fork(ctx context.Context, s *skill.Skill, args string, byUser b
 	if strings.EqualFold(model, "inherit") {
 		model = ""
 	}
-	answer, ok := l.Task(ctx, Task{Kind: s.Agent, Title: "skill " + s.Name, Prompt: forkHead(s) + l.Clean(text), Model: model})
+	answer, ok := l.Task(ctx, Task{
+		Kind: s.Agent, Title: "skill " + s.Name, Prompt: forkHead(s) + l.Clean(text),
+		Model: model,
+	})
 	if !ok {
 		return "", errors.New(cmp.Or(answer, "the agent gave no reason"))
 	}

@@ -12,7 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-const forked = "---\ncontext: fork\nagent: Explore\nmodel: haiku\nallowed-tools: Bash(touch *)\n---\n/help is no command here. Look for $0 at !`echo 10 o\\'clock`, see @notes.txt and @steps.md. \u202e\n"
+const forked = "---\ncontext: fork\nagent: Explore\nmodel: haiku\nallowed-tools: Bash(touch *)\n---\n/help is no " +
+	"command here. Look for $0 at !`echo 10 o\\'clock`, see @notes.txt and @steps.md. \u202e\n"
 
 // A typed skill with an agent of its own runs before the first step, when the message is on disk; its rules hold for
 // the agent only.
@@ -22,18 +23,21 @@ func TestATypedSkillWithAnAgentOfItsOwnBringsItsAnswer(t *testing.T) {
 	c.write("home/skills/look/steps.md", "the steps")
 	c.answer = "Found 3."
 	got := c.say("/look bugs")
-	if len(c.tasks) > 0 || !strings.Contains(got[llm.OriginSkill], "runs in an agent of its own (Explore)") || strings.Contains(got[llm.OriginSkill], "10 o'clock") {
+	if len(c.tasks) > 0 || !strings.Contains(got[llm.OriginSkill], "runs in an agent of its own (Explore)") ||
+		strings.Contains(got[llm.OriginSkill], "10 o'clock") {
 		t.Fatalf("%+v %q", c.tasks, got)
 	}
 	msgs, err := c.BeforeStep(t.Context())
-	if err != nil || len(msgs) != 1 || !strings.Contains(msgs[0].PlainText(), "The answer of the skill look:\n\nFound 3.") {
+	if err != nil || len(msgs) != 1 || !strings.Contains(msgs[0].PlainText(),
+		"The answer of the skill look:\n\nFound 3.") {
 		t.Fatalf("%+v %v", msgs, err)
 	}
 	dir := filepath.Join(c.dir, "home/skills/look")
 	want := []invoke.Task{{
 		Kind: "Explore", Title: "skill look", Model: "haiku",
 		Prompt: "Do the task of the skill look, below. Your last message is its result.\nThe files that belong to it are in " + dir + ".\n\n" +
-			"/help is no command here. Look for bugs at 10 o'clock, see @notes.txt and @" + filepath.Join(dir, "steps.md") + ". <U+202E>",
+			"/help is no command here. Look for bugs at 10 o'clock, see @notes.txt and @" + filepath.Join(dir, "steps.md") +
+			". <U+202E>",
 	}}
 	if d := cmp.Diff(want, c.tasks); d != "" {
 		t.Error(d)
@@ -86,7 +90,8 @@ func TestASkillWhoseAnswerNeverCameIsCalledInterrupted(t *testing.T) {
 	after.answer = "Found 4."
 	after.messages = c.messages
 	got := after.say("what did it find?")
-	if !strings.Contains(got[llm.OriginReminder], "The skill look did not finish: it was interrupted") || len(after.notices) != 1 || !strings.Contains(after.notices[0], "/look runs it again") {
+	if !strings.Contains(got[llm.OriginReminder], "The skill look did not finish: it was interrupted") ||
+		len(after.notices) != 1 || !strings.Contains(after.notices[0], "/look runs it again") {
 		t.Errorf("%q %q", got, after.notices)
 	}
 	if again := after.say("hm?"); again[llm.OriginReminder] != "" || len(after.notices) != 1 {

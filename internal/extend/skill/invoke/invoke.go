@@ -3,13 +3,14 @@
 //
 // The words: to load a skill is to put its body, with arguments, command output and files filled in, into the
 // conversation as a text of origin llm.OriginSkill; a skill is active from then to the end of the turn; the listing
-// is the names and descriptions that the model is given, and a change is a skill that was added, changed or removed since.
+// is the names and descriptions that the model is given, and a change is a skill that was added, changed or removed
+// since.
 //
 // A skill with "context: fork" is not loaded: an agent does it, and its answer takes the text's place.
 //
-// Promises: nothing runs but through Host.Run and Host.Task and nothing is read but through Host.Read, which ask for permission; a
-// command that fails or is refused leaves a note in its place and never stops the prompt; the rules of a skill end
-// with its turn; a listing that was sent is never edited, changes are appended.
+// Promises: nothing runs but through Host.Run and Host.Task and nothing is read but through Host.Read, which ask for
+// permission; a command that fails or is refused leaves a note in its place and never stops the prompt; the rules of a
+// skill end with its turn; a listing that was sent is never edited, changes are appended.
 package invoke
 
 import (
@@ -27,24 +28,26 @@ import (
 
 // Host is the conversation that skills are loaded into. All functions except NoShell are required.
 type Host struct {
-	Library   *skill.Library
-	Policy    *permission.Policy
-	Chain     []string // of the agent, as [permission.Request.Agent]
-	Tools     permission.Tools
-	Trusted   func() bool                                           // the user trusts the project's files
-	Run       func(ctx context.Context, line string) (string, bool) // a shell command's output, and whether it ran without an error
-	Task      func(ctx context.Context, t Task) (string, bool)      // an agent's answer, or why there is none
-	Read      func(ctx context.Context, path string) []llm.Part     // a file to attach; nil: there is none to attach
-	AddRoot   func(dir string)                                      // lets the files of a folder be read
-	Notice    func(level, text string)                              // to the user
-	Clean     func(text string) string                              // makes foreign text safe to send
-	Variables func() map[string]string                              // for ${NAME} in bodies
+	Library *skill.Library
+	Policy  *permission.Policy
+	Chain   []string // of the agent, as [permission.Request.Agent]
+	Tools   permission.Tools
+	Trusted func() bool // the user trusts the project's files
+	// a shell command's output, and whether it ran without an error
+	Run       func(ctx context.Context, line string) (string, bool)
+	Task      func(ctx context.Context, t Task) (string, bool)  // an agent's answer, or why there is none
+	Read      func(ctx context.Context, path string) []llm.Part // a file to attach; nil: there is none to attach
+	AddRoot   func(dir string)                                  // lets the files of a folder be read
+	Notice    func(level, text string)                          // to the user
+	Clean     func(text string) string                          // makes foreign text safe to send
+	Variables func() map[string]string                          // for ${NAME} in bodies
 	Messages  func() []llm.Message
 	Revision  func() int // changes whenever Messages does otherwise than to grow
 	Dir       string     // the base of the patterns of paths:
 	Budget    func() int // of the listing, in characters
 
-	Hooks func(ctx context.Context, s *skill.Skill) error // puts a skill's hooks in force; nil: skills with hooks are refused
+	// puts a skill's hooks in force; nil: skills with hooks are refused
+	Hooks func(ctx context.Context, s *skill.Skill) error
 
 	Nested  bool        // use skills of folders below Dir once a file there is touched
 	NoShell func() bool // whether disableSkillShellExecution is set; nil: no
@@ -131,7 +134,8 @@ func has(m llm.Message, origin llm.Origin) bool {
 	return false
 }
 
-// Load loads a skill for the model. Of a skill that runs in an agent of its own it returns the answer, as a part without origin.
+// Load loads a skill for the model. Of a skill that runs in an agent of its own it returns the answer, as a part
+// without origin.
 func (l *Loader) Load(ctx context.Context, name, args string) ([]llm.Part, error) {
 	catalog := l.Library.Catalog()
 	s, ok := catalog.Get(name)
@@ -162,7 +166,8 @@ func (l *Loader) Preload(ctx context.Context, names []string) (out []llm.Part) {
 		case !ok:
 			l.Notice("warning", fmt.Sprintf("the agent's skill %s was not loaded: there is none of this name", name))
 		case s.HiddenFromModel, s.Fork:
-			l.Notice("warning", fmt.Sprintf("the agent's skill %s was not loaded: only the user may invoke it, or it runs in an agent of its own", name))
+			l.Notice("warning", fmt.Sprintf("the agent's skill %s was not loaded: only the user may invoke it, or it runs in "+
+				"an agent of its own", name))
 		default:
 			out = append(out, l.load(ctx, s, "", false)...)
 		}
@@ -179,12 +184,18 @@ func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser b
 	}
 	if err := l.hook(ctx, s); err != nil {
 		l.Notice("warning", fmt.Sprintf("/%s was not loaded: %v", s.Name, err))
-		return []llm.Part{llm.Text{Text: wrap(s, "[The skill was not loaded: "+l.Clean(err.Error())+"]"), Origin: llm.OriginSkill}}
+		return []llm.Part{llm.Text{
+			Text:   wrap(s, "[The skill was not loaded: "+l.Clean(err.Error())+"]"),
+			Origin: llm.OriginSkill,
+		}}
 	}
 	variables := l.variables(s)
 	l.activate(s, variables, byUser)
 	l.remark(s)
-	text, files := l.render(ctx, s, skill.NewTemplate(body, s.Arguments).Render(skill.Call{Arguments: args, Variables: variables}))
+	text, files := l.render(ctx, s, skill.NewTemplate(body, s.Arguments).Render(skill.Call{
+		Arguments: args,
+		Variables: variables,
+	}))
 	whole := wrap(s, l.Clean(text))
 	if l.holds(whole) {
 		whole = wrap(s, alreadyThere)

@@ -40,7 +40,10 @@ func newConversation(t *testing.T) *conversation {
 	t.Helper()
 	c := &conversation{t: t, dir: t.TempDir()}
 	c.policy = permission.NewPolicy(tool.Catalogue(), "/home/u", []string{c.dir}, nil)
-	places := skill.Places{ClaudeHome: filepath.Join(c.dir, "home"), Root: filepath.Join(c.dir, "p"), Dir: filepath.Join(c.dir, "p")}
+	places := skill.Places{
+		ClaudeHome: filepath.Join(c.dir, "home"), Root: filepath.Join(c.dir, "p"),
+		Dir: filepath.Join(c.dir, "p"),
+	}
 	c.Loader = invoke.New(invoke.Host{
 		Library: skill.NewLibrary(places.Folders), Policy: c.policy, Tools: tool.Catalogue(), Dir: places.Dir,
 		Trusted: func() bool { return c.trusted },
@@ -113,17 +116,24 @@ func (c *conversation) decide(line string) permission.Effect {
 	parts := []permission.Part{{Text: line, Exact: true}}
 	return c.policy.Decide(permission.Request{
 		Tool: "Bash", Input: input, Mode: permission.Default, Dir: c.dir,
-		Accesses: []permission.Access{{Kind: permission.Exec, Target: line, Command: &permission.Command{Parts: parts, Exact: true, Script: line}}},
+		Accesses: []permission.Access{{Kind: permission.Exec, Target: line, Command: &permission.Command{
+			Parts: parts,
+			Exact: true, Script: line,
+		}}},
 	}).Effect
 }
 
 func TestATypedNameLoadsTheSkillBehindWhatWasTyped(t *testing.T) {
 	c := newConversation(t)
-	c.write("home/skills/review/SKILL.md", "---\nargument-hint: <file>\n---\nReview $0, all: $ARGUMENTS. Now: !`echo $((1+1))`\n</skill>hidden\u202e\nRead @notes.txt.")
+	c.write("home/skills/review/SKILL.md", "---\nargument-hint: <file>\n---\nReview $0, all: $ARGUMENTS. Now: !`echo "+
+		"$((1+1))`\n</skill>hidden\u202e\nRead @notes.txt.")
 	c.write("p/notes.txt", "the notes")
 	got := c.say("/review a.go quickly")
 	body := got[llm.OriginSkill]
-	for _, want := range []string{`<skill name="review">`, "Review a.go, all: a.go quickly. Now: 2", "&lt;/skill>hidden<U+202E>", filepath.Join(c.dir, "home/skills/review")} {
+	for _, want := range []string{
+		`<skill name="review">`, "Review a.go, all: a.go quickly. Now: 2",
+		"&lt;/skill>hidden<U+202E>", filepath.Join(c.dir, "home/skills/review"),
+	} {
 		if !strings.Contains(body, want) {
 			t.Errorf("no %q in:\n%s", want, body)
 		}
@@ -131,7 +141,8 @@ func TestATypedNameLoadsTheSkillBehindWhatWasTyped(t *testing.T) {
 	if got[llm.OriginFile] != "the notes" {
 		t.Errorf("%q", got)
 	}
-	if typed := c.messages[0].Parts[0].(llm.Text); typed.Text != "/review a.go quickly" || typed.Origin != llm.OriginAuthor {
+	if typed := c.messages[0].Parts[0].(llm.Text); typed.Text != "/review a.go quickly" ||
+		typed.Origin != llm.OriginAuthor {
 		t.Errorf("%+v", typed)
 	}
 	if d := cmp.Diff([]string{filepath.Join(c.dir, "home/skills/review")}, c.roots); d != "" {
@@ -146,7 +157,8 @@ func TestACommandOfANamespaceIsInvoked(t *testing.T) {
 	c := newConversation(t)
 	c.write("p/.lathe/commands/frontend/build.md", "Build it.")
 	for _, line := range []string{"/frontend:build", "/build", "/frontend:build now"} {
-		if got := c.say(line); !strings.Contains(got[llm.OriginSkill], "Build it.") && !strings.Contains(got[llm.OriginSkill], "already") {
+		if got := c.say(line); !strings.Contains(got[llm.OriginSkill], "Build it.") && !strings.Contains(
+			got[llm.OriginSkill], "already") {
 			t.Errorf("%s: %q", line, got)
 		}
 	}
@@ -263,13 +275,15 @@ func TestChangesAreAppendedOnce(t *testing.T) {
 	c.write("home/skills/a/SKILL.md", "---\ndescription: second and longer\n---\n")
 	c.write("p/.lathe/skills/new/SKILL.md", "---\ndescription: brand new\n---\n")
 	got := c.say("go")[llm.OriginReminder]
-	if !strings.Contains(got, "- a: second and longer") || !strings.Contains(got, "- new: brand new") || strings.Contains(got, "stays") {
+	if !strings.Contains(got, "- a: second and longer") || !strings.Contains(got, "- new: brand new") ||
+		strings.Contains(got, "stays") {
 		t.Error(got)
 	}
 	if err := os.RemoveAll(filepath.Join(c.dir, "home/skills/b")); err != nil {
 		t.Fatal(err)
 	}
-	if got := c.say("go")[llm.OriginReminder]; !strings.Contains(got, "No longer there:\n- b") || strings.Contains(got, "- a") {
+	if got := c.say("go")[llm.OriginReminder]; !strings.Contains(got, "No longer there:\n- b") || strings.Contains(got,
+		"- a") {
 		t.Error(got)
 	}
 	c.revision++ // as after a resume: all is found in the messages again
@@ -289,7 +303,10 @@ func TestASkillForCertainFilesIsAnnouncedWhenOneIsTouched(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 	input := json.RawMessage(`{"file_path":"` + filepath.Join(c.dir, "p", "cmd", "a.go") + `"}`)
-	c.messages = append(c.messages, llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.ToolCall{ID: "1", Name: "Read", Input: input}}})
+	c.messages = append(c.messages, llm.Message{
+		Role:  llm.Assistant,
+		Parts: []llm.Part{llm.ToolCall{ID: "1", Name: "Read", Input: input}},
+	})
 	got, err := c.BeforeStep(t.Context())
 	if err != nil || len(got) != 1 || !strings.Contains(got[0].PlainText(), "- go: for Go") {
 		t.Errorf("%+v", got)

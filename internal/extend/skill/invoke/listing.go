@@ -16,7 +16,8 @@ import (
 
 // The texts around the lists that the model is given. They are parsed again after a resume, so old ones stay known.
 const (
-	listHead   = "Skills: instructions written down for certain tasks. When one fits the task, load it with the Skill tool before you begin, and follow it. The user can invoke each as /name.\n"
+	listHead = "Skills: instructions written down for certain tasks. When one fits the task, load it with the Skill " +
+		"tool before you begin, and follow it. The user can invoke each as /name.\n"
 	changeHead = "The skills that the Skill tool loads have changed. New or changed:\n"
 	goneHead   = "No longer there:\n"
 )
@@ -153,7 +154,8 @@ func apply(told map[string]string, text string) {
 	if at := strings.Index(text, listHead); at >= 0 {
 		clear(told)
 		text = text[at:]
-	} else if text = strings.TrimPrefix(text, "<system-reminder>\n"); !strings.HasPrefix(text, changeHead) && !strings.HasPrefix(text, goneHead) {
+	} else if text = strings.TrimPrefix(text, "<system-reminder>\n"); !strings.HasPrefix(text, changeHead) &&
+		!strings.HasPrefix(text, goneHead) {
 		return
 	}
 	gone := false
@@ -173,8 +175,8 @@ func apply(told map[string]string, text string) {
 	}
 }
 
-// BeforeStep runs the typed skills that have an agent of their own, and announces skills whose files were just touched and
-// those of nested folders that were just entered. It reads only the newest messages.
+// BeforeStep runs the typed skills that have an agent of their own, and announces skills whose files were just touched
+// and those of nested folders that were just entered. It reads only the newest messages.
 func (l *Loader) BeforeStep(ctx context.Context) ([]llm.Message, error) {
 	return append(l.runForks(ctx), l.news()...), nil
 }

@@ -31,8 +31,9 @@ func (l *Loader) lend(s *skill.Skill, variables map[string]string, byUser bool) 
 		if why := l.withheld(s, byUser); why == "" {
 			rules = append(rules, l.parse(s, s.AllowedTools, permission.Allow, variables)...)
 		} else if byUser {
-			l.Notice("info", fmt.Sprintf("/%s: its allowed-tools (%s) do not count, because %s; the rule %s(%s) makes them count",
-				s.Name, strings.Join(s.AllowedTools, ", "), why, ToolName, s.Name))
+			l.Notice("info",
+				fmt.Sprintf("/%s: its allowed-tools (%s) do not count, because %s; the rule %s(%s) makes them count",
+					s.Name, strings.Join(s.AllowedTools, ", "), why, ToolName, s.Name))
 		}
 	}
 	if len(rules) == 0 {
@@ -41,7 +42,8 @@ func (l *Loader) lend(s *skill.Skill, variables map[string]string, byUser bool) 
 	return l.Policy.Lend(rules, l.Chain...)
 }
 
-// EndTurn takes back the rules of all skills, and drops typed skills that never ran. It is to be called when a turn is over.
+// EndTurn takes back the rules of all skills, and drops typed skills that never ran. It is to be called when a turn is
+// over.
 func (l *Loader) EndTurn() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -71,14 +73,19 @@ func (l *Loader) ruled(s *skill.Skill) bool {
 	if err != nil {
 		return false
 	}
-	req := permission.Request{Tool: ToolName, Input: input, Accesses: []permission.Access{{Kind: permission.Tool, Target: ToolName}}}
+	req := permission.Request{
+		Tool: ToolName, Input: input,
+		Accesses: []permission.Access{{Kind: permission.Tool, Target: ToolName}},
+	}
 	return slices.ContainsFunc(l.Policy.Rules(), func(r permission.Rule) bool {
 		return r.Effect == permission.Allow && r.Tool == ToolName && l.Policy.Matches(r, req)
 	})
 }
 
 // parse reads the rules of a skill; those that cannot be read are dropped and reported.
-func (l *Loader) parse(s *skill.Skill, texts []string, e permission.Effect, variables map[string]string) []permission.Rule {
+func (l *Loader) parse(s *skill.Skill, texts []string, e permission.Effect,
+	variables map[string]string,
+) []permission.Rule {
 	texts = slices.Clone(texts)
 	for i := range texts {
 		for name, value := range variables {

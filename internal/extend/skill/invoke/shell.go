@@ -22,8 +22,8 @@ func Shell(calls func(context.Context, []llm.ToolCall) []llm.ToolResult) func(co
 	}
 }
 
-// Agents makes a Host.Task that has agents do tasks by way of the tool Task: rules on agents, limits and the journal are
-// those of any call. The agent's Invoke is meant.
+// Agents makes a Host.Task that has agents do tasks by way of the tool Task: rules on agents, limits and the journal
+// are those of any call. The agent's Invoke is meant.
 func Agents(calls func(context.Context, []llm.ToolCall) []llm.ToolResult) func(context.Context, Task) (string, bool) {
 	return func(ctx context.Context, t Task) (string, bool) {
 		fields := map[string]string{"description": t.Title, "prompt": t.Prompt, "subagent_type": t.Kind}

@@ -1,5 +1,5 @@
-// Package locate finds out, from the settings, in which folders skills, commands and output styles are to be looked for.
-// It reads none of them.
+// Package locate finds out, from the settings, in which folders skills, commands and output styles are to be looked
+// for. It reads none of them.
 package locate
 
 import (
@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/prompt"
 )
 
-// Places are the places of the skills for work in a folder of a project, which has no links in it. Root is the project's
-// topmost folder.
+// Places are the places of the skills for work in a folder of a project, which has no links in it. Root is the
+// project's topmost folder.
 func Places(conf *config.Config, dir, root string) skill.Places {
 	paths := conf.Paths()
 	p := skill.Places{

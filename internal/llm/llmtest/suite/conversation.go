@@ -42,7 +42,8 @@ func (c *test) conversation(t *testing.T) {
 		t.Fatalf("%d requests", len(rs))
 	}
 	for i, r := range rs {
-		if c.traits.Socket && (r.Socket != i+1 || i > 0 && (bytes.Contains(r.Message, []byte("go on")) || !bytes.Contains(r.Message, []byte(`"previous_response_id"`)))) {
+		if c.traits.Socket && (r.Socket != i+1 || i > 0 && (bytes.Contains(r.Message, []byte("go on")) ||
+			!bytes.Contains(r.Message, []byte(`"previous_response_id"`)))) {
 			t.Errorf("step %d, message %d on its WebSocket, has more than what is new:\n%s", i, r.Socket, r.Message)
 		}
 		if r.Conn != rs[0].Conn {

@@ -111,7 +111,8 @@ func (c *test) lasting(t *testing.T) {
 
 func (c *test) refusals(t *testing.T) {
 	for status, kind := range map[int]llm.ErrorKind{
-		400: llm.KindInvalid, 401: llm.KindAuth, 402: llm.KindBilling, 403: llm.KindPermission, 404: llm.KindNotFound, 413: llm.KindTooLarge,
+		400: llm.KindInvalid, 401: llm.KindAuth, 402: llm.KindBilling, 403: llm.KindPermission, 404: llm.KindNotFound,
+		413: llm.KindTooLarge,
 	} {
 		r := story()
 		r.Faults = []llmtest.Fault{{Kind: "status", Status: status, Times: -1}}
@@ -187,7 +188,8 @@ func (c *test) committed(t *testing.T) {
 			f.At = "after part 0" // the second call may come in one event
 		}
 		t.Run(f.Kind, func(t *testing.T) {
-			r := llmtest.Say(read("/a"), llmtest.Part{Tool: "Bash", Input: []byte(`{"command":"` + strings.Repeat("x", 100) + `"}`)})
+			r := llmtest.Say(read("/a"), llmtest.Part{Tool: "Bash", Input: []byte(`{"command":"` + strings.Repeat("x", 100) +
+				`"}`)})
 			r.Chunk = 5
 			f.Times = -1
 			r.Faults = []llmtest.Fault{f}
@@ -215,7 +217,10 @@ func (c *test) refused(t *testing.T) {
 
 func (c *test) noKeys(t *testing.T) {
 	r := story()
-	r.Faults = []llmtest.Fault{{Kind: "status", Status: http.StatusUnauthorized, Body: `{"error":{"type":"authentication_error","message":"bad key ` + key + `"}}`}}
+	r.Faults = []llmtest.Fault{{
+		Kind: "status", Status: http.StatusUnauthorized,
+		Body: `{"error":{"type":"authentication_error","message":"bad key ` + key + `"}}`,
+	}}
 	e := c.scene(t, never, r).failed(c.request())
 	if strings.Contains(e.Error(), key) {
 		t.Errorf("the error shows the key: %v", e)

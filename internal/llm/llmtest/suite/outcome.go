@@ -228,7 +228,10 @@ func (p *receivedPart) compare(t testing.TB, i int, part llm.Part) {
 	case llm.Text:
 		want = llm.Text{Text: p.text.String(), Opaque: part.Opaque}
 	case llm.Reasoning:
-		want = llm.Reasoning{Text: p.reasoning.String(), Signature: p.signature.String(), Data: part.Data, Provider: part.Provider, Opaque: part.Opaque}
+		want = llm.Reasoning{
+			Text: p.reasoning.String(), Signature: p.signature.String(), Data: part.Data,
+			Provider: part.Provider, Opaque: part.Opaque,
+		}
 	case llm.ToolCall:
 		want = p.call(part)
 	default:

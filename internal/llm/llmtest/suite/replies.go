@@ -121,7 +121,8 @@ func (c *test) readyWhileStreaming(t *testing.T) {
 }
 
 func (c *test) emptyCall(t *testing.T) {
-	o := c.scene(t, never, llmtest.Say(llmtest.Part{Tool: "Read", Raw: ""}, llmtest.Part{Tool: "Bash", Raw: " {} "})).done(c.request())
+	o := c.scene(t, never, llmtest.Say(llmtest.Part{Tool: "Read", Raw: ""},
+		llmtest.Part{Tool: "Bash", Raw: " {} "})).done(c.request())
 	c.wantInputs(t, o.message, "Read {}", "Bash {}")
 }
 
@@ -152,7 +153,8 @@ func (c *test) reasoningReply(t *testing.T) {
 	}
 	s = c.scene(t, never, llmtest.Say(llmtest.Part{Redacted: "b64=="}, llmtest.Text("Done.")))
 	o = s.done(c.request())
-	if d := diff([]llm.Part{llm.Reasoning{Data: "b64==", Provider: s.model.Info().Host}, llm.Text{Text: "Done."}}, o.message.Parts); d != "" {
+	if d := diff([]llm.Part{llm.Reasoning{Data: "b64==", Provider: s.model.Info().Host}, llm.Text{Text: "Done."}},
+		o.message.Parts); d != "" {
 		t.Error(d)
 	}
 }
@@ -175,7 +177,8 @@ func (c *test) stopReasons(t *testing.T) {
 func (c *test) brokenInputs(t *testing.T) {
 	broken := llmtest.Part{Tool: "Read", Raw: `{"file_path": "/a`}
 	o := c.scene(t, never, llmtest.Say(broken, read("/b"))).done(c.request())
-	if got := o.message.Calls(); len(got) != 2 || got[0].Raw != broken.Raw || string(got[0].Input) != "{}" || got[1].Raw != "" {
+	if got := o.message.Calls(); len(got) != 2 || got[0].Raw != broken.Raw || string(got[0].Input) != "{}" ||
+		got[1].Raw != "" {
 		t.Errorf("calls: %+v", got)
 	}
 	r := llmtest.Say(read("/a"), broken)
@@ -243,7 +246,8 @@ func (c *test) shapes(t *testing.T) {
 					t.Errorf("text %q, stop %s", o.text(), o.message.Stop)
 				}
 				c.wantInputs(t, o.message, `Read {"file_path":"/a"}`, `Bash {"command":"true"}`, `Read {"file_path":"/b"}`)
-				if p, ok := o.message.Parts[0].(llm.Reasoning); strings.HasPrefix(shape, "reasoning") && (!ok || p.Text != "Hm, hm.") {
+				if p, ok := o.message.Parts[0].(llm.Reasoning); strings.HasPrefix(shape, "reasoning") &&
+					(!ok || p.Text != "Hm, hm.") {
 					t.Errorf("reasoning: %+v", o.message.Parts[0])
 				}
 			})
@@ -272,7 +276,8 @@ func (c *test) wholeReply(t *testing.T) {
 func (c *test) concurrent(t *testing.T) {
 	s := c.scene(t, never, llmtest.Say(llmtest.Text("one"), read("/a")), llmtest.Say(llmtest.Text("two")))
 	first := s.done(c.request())
-	second := c.request(append([]llm.Message{llm.UserText("Please fix the failing test."), *first.message}, results(first.message, "x")...)...)
+	second := c.request(append([]llm.Message{llm.UserText("Please fix the failing test."), *first.message},
+		results(first.message, "x")...)...)
 	var wg sync.WaitGroup
 	for i := range 8 {
 		wg.Go(func() {

@@ -12,7 +12,8 @@ import (
 )
 
 // png is an image of one pixel.
-var png, _ = base64.StdEncoding.DecodeString("iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
+var png, _ = base64.StdEncoding.DecodeString(
+	"iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAQAAAC1HAwCAAAAC0lEQVR42mNk+A8AAQUBAScY42YAAAAASUVORK5CYII=")
 
 // requests tests request bodies. The server is strict: an accepted request has the right form.
 func (c *test) requests(t *testing.T) {
@@ -53,11 +54,18 @@ func (s *scene) wantInOrder(parts ...string) {
 func (c *test) images(t *testing.T) {
 	data := base64.StdEncoding.EncodeToString(png)
 	s := c.scene(t, never, llmtest.Say(llmtest.Text("ok")), llmtest.Say(llmtest.Text("ok")))
-	s.done(c.request(llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "look"}, llm.Media{MIME: "image/png", Data: png}, llm.Text{Text: "well?"}}}))
+	s.done(c.request(llm.Message{Role: llm.User, Parts: []llm.Part{
+		llm.Text{Text: "look"},
+		llm.Media{MIME: "image/png", Data: png},
+		llm.Text{Text: "well?"},
+	}}))
 	s.wantInOrder("look", data, "well?")
 	call := llm.ToolCall{ID: "call_1", Name: "Read", Input: json.RawMessage(`{"file_path":"/a.png"}`)}
 	s.done(c.request(llm.UserText("look"), llm.Message{Role: llm.Assistant, Parts: []llm.Part{call}}, llm.Message{
-		Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "call_1", Name: "Read", Parts: []llm.Part{llm.Media{MIME: "image/png", Data: png}}}},
+		Role: llm.User, Parts: []llm.Part{llm.ToolResult{
+			CallID: "call_1", Name: "Read",
+			Parts: []llm.Part{llm.Media{MIME: "image/png", Data: png}},
+		}},
 	}))
 	s.wantInOrder("look", "call_1", "/a.png", "call_1", data)
 }
@@ -72,14 +80,18 @@ func history() []llm.Message {
 		{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: "Both at once."}, a, b}},
 		{Role: llm.User, Parts: []llm.Part{llm.TextResult(a, "package a", false), llm.TextResult(b, "it broke", true)}},
 		{Role: llm.Assistant, Parts: []llm.Part{d}},
-		{Role: llm.User, Parts: []llm.Part{llm.ToolResult{CallID: "call_d", Name: "Bash"}, llm.Text{Text: "also look at b.go"}}},
+		{Role: llm.User, Parts: []llm.Part{
+			llm.ToolResult{CallID: "call_d", Name: "Bash"},
+			llm.Text{Text: "also look at b.go"},
+		}},
 	}
 }
 
 func (c *test) resultsOut(t *testing.T) {
 	s := c.scene(t, never, llmtest.Say(), llmtest.Say(), llmtest.Say(llmtest.Text("ok")))
 	s.done(c.request(history()...))
-	s.wantInOrder("fix it", "Both at once.", "call_a", "call_b", "call_a", "package a", "call_b", "it broke", "call_d", "call_d", "also look at b.go")
+	s.wantInOrder("fix it", "Both at once.", "call_a", "call_b", "call_a", "package a", "call_b", "it broke", "call_d",
+		"call_d", "also look at b.go")
 	if !strings.Contains(s.body(), "error") {
 		t.Error("the failed result is not marked as an error")
 	}
@@ -119,7 +131,11 @@ func (c *test) exactText(t *testing.T) {
 func (c *test) exactSchemas(t *testing.T) {
 	s := c.scene(t, never, llmtest.Say(llmtest.Text("ok")))
 	req := c.request()
-	req.Tools = []llm.ToolSpec{{Name: "Odd", Description: "", Schema: json.RawMessage(`{"type" : "object","properties":{"z":{"type":"string"},"a":{"type":"number","minimum":1.0}} }`)}}
+	req.Tools = []llm.ToolSpec{{
+		Name: "Odd", Description: "",
+		Schema: json.RawMessage(
+			`{"type" : "object","properties":{"z":{"type":"string"},"a":{"type":"number","minimum":1.0}} }`),
+	}}
 	s.done(req)
 	s.wantInOrder(`"Odd"`, string(req.Tools[0].Schema))
 }
@@ -171,7 +187,10 @@ func (c *test) untouched(t *testing.T) {
 
 func (c *test) withoutTools(t *testing.T) {
 	s := c.scene(t, never, llmtest.Say(llmtest.Text("A title")))
-	if o := s.done(&llm.Request{Messages: []llm.Message{llm.UserText("name this")}, MaxTokens: 50, ToolChoice: "none"}); o.text() != "A title" {
+	if o := s.done(&llm.Request{
+		Messages: []llm.Message{llm.UserText("name this")}, MaxTokens: 50,
+		ToolChoice: "none",
+	}); o.text() != "A title" {
 		t.Errorf("got %q", o.text())
 	}
 }
@@ -182,7 +201,8 @@ func (c *test) toolChoice(t *testing.T) {
 		req := c.request()
 		req.ToolChoice, req.Effort = choice, ""
 		s.done(req)
-		if has := strings.Contains(s.body(), `"`+cmp.Or(c.traits.Choice, "tool_choice")+`"`); has != (choice == "none" && !c.traits.NoForbid || choice == "any" || choice == "Read") {
+		if has := strings.Contains(s.body(), `"`+cmp.Or(c.traits.Choice, "tool_choice")+`"`); has != (choice == "none" &&
+			!c.traits.NoForbid || choice == "any" || choice == "Read") {
 			t.Errorf("tool_choice for %q: %s", choice, s.body())
 		}
 	}

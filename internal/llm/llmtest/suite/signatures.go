@@ -53,7 +53,8 @@ func (c *test) signaturesBack(t *testing.T, shape string) {
 		t.Errorf("no signature came back:\n%s", s.body())
 	}
 	resumed := stored(t, &reply)
-	if again := s.done(c.request(append([]llm.Message{said, resumed}, results(&resumed, "x")...)...)).sent(); again != live {
+	if again := s.done(c.request(append([]llm.Message{said, resumed},
+		results(&resumed, "x")...)...)).sent(); again != live {
 		t.Errorf("after a resume the request differs:\n%s\n%s", live, again)
 	}
 }
@@ -61,7 +62,8 @@ func (c *test) signaturesBack(t *testing.T, shape string) {
 func (c *test) signaturesKept(t *testing.T, shape string) {
 	reply := *c.scene(t, never, c.signed(shape)).done(c.request()).message
 	other := c.scene(t, never, llmtest.Say(), llmtest.Say(llmtest.Text("Done.")))
-	req := c.request(append([]llm.Message{llm.UserText("Please fix the failing test."), reply}, results(&reply, "x")...)...)
+	req := c.request(append([]llm.Message{llm.UserText("Please fix the failing test."), reply},
+		results(&reply, "x")...)...)
 	other.done(req)
 	if strings.Contains(other.body(), signaturePrefix) {
 		t.Errorf("another host was sent signatures:\n%s", other.body())

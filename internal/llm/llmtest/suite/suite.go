@@ -139,8 +139,14 @@ func (c *test) sceneWith(t *testing.T, o Options, replies ...llmtest.Reply) *sce
 }
 
 var tools = []llm.ToolSpec{
-	{Name: "Read", Description: "Reads a file.", Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}},"required":["file_path"]}`)},
-	{Name: "Bash", Description: "Runs a <command> & more.", Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`)},
+	{
+		Name: "Read", Description: "Reads a file.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"file_path":{"type":"string"}},"required":["file_path"]}`),
+	},
+	{
+		Name: "Bash", Description: "Runs a <command> & more.",
+		Schema: json.RawMessage(`{"type":"object","properties":{"command":{"type":"string"}},"required":["command"]}`),
+	},
 }
 
 // request is a conversation that begins with one user message.

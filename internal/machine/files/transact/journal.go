@@ -36,7 +36,10 @@ func begin(dir string, list []Change) error {
 		if c.Target.Temp == "" {
 			c.Target.Temp = files.TempName()
 		}
-		entries[i] = entry{Path: c.Target.Path.Real, There: c.Info != nil, Before: c.Before, After: c.After, Remove: c.Remove, Mode: c.Mode, Temp: c.Target.Temp}
+		entries[i] = entry{
+			Path: c.Target.Path.Real, There: c.Info != nil, Before: c.Before, After: c.After,
+			Remove: c.Remove, Mode: c.Mode, Temp: c.Target.Temp,
+		}
 		if c.Info != nil {
 			entries[i].Old = c.Info.Mode().Perm()
 		}
@@ -62,8 +65,9 @@ func begin(dir string, list []Change) error {
 	return syncFolder(dir)
 }
 
-// Recover finishes a transaction that was cut off, removes the temporary files that it left, and returns a note for the user; empty when there was none. It costs one look at a
-// file name then. A transaction that another process is at is left alone.
+// Recover finishes a transaction that was cut off, removes the temporary files that it left, and returns a note for the
+// user; empty when there was none. It costs one look at a file name then. A transaction that another process is at is
+// left alone.
 func Recover(dir string) (note string, err error) {
 	if _, err := os.Lstat(filepath.Join(dir, journalName)); err != nil {
 		return "", nil
@@ -191,11 +195,13 @@ func bring(roots *files.Roots, e entry, from, to state) (done bool, err error) {
 	return true, err
 }
 
-// torn reports whether a content is the new one up to some byte and the old one from there on, as a write in place leaves it.
+// torn reports whether a content is the new one up to some byte and the old one from there on, as a write in place
+// leaves it.
 func torn(now, from, to []byte) bool {
 	n := 0
 	for n < len(now) && n < len(to) && now[n] == to[n] {
 		n++
 	}
-	return n > 0 && len(now) <= max(len(from), len(to)) && len(from) >= len(now) && bytes.Equal(now[n:], from[n:len(now)]) && (len(now) == len(from) || n == len(to))
+	return n > 0 && len(now) <= max(len(from), len(to)) && len(from) >= len(now) && bytes.Equal(now[n:],
+		from[n:len(now)]) && (len(now) == len(from) || n == len(to))
 }

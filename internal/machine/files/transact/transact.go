@@ -1,12 +1,12 @@
 // Package transact changes several files together: all of them or none, also when the process is killed in between.
 //
 // The words: a transaction is the list of changes; its journal is a file with the contents before and after, synced
-// before the first file changes and removed after the last. A process that finds a journal ([Recover]) finishes the transaction:
-// forward, or back where it had failed midway and was being taken back.
+// before the first file changes and removed after the last. A process that finds a journal ([Recover]) finishes the
+// transaction: forward, or back where it had failed midway and was being taken back.
 //
-// The promises: each file is at any moment either the old or the new one, whole; a file that somebody else changed in the meantime is
-// left as it is; a transaction that fails leaves all files as they were. One process at a time has a transaction in one folder of
-// journals.
+// The promises: each file is at any moment either the old or the new one, whole; a file that somebody else changed in
+// the meantime is left as it is; a transaction that fails leaves all files as they were. One process at a time has a
+// transaction in one folder of journals.
 package transact
 
 import (
@@ -47,8 +47,8 @@ const lockWait = 10 * time.Second
 // phase is called at each step; tests kill the process there.
 var phase = func(string) {}
 
-// Apply makes all changes or none, and returns how each was written. dir is the folder of journals; empty: there is no journal, so that a
-// kill may leave a part. An error names the file; then no file is changed, unless the error says so.
+// Apply makes all changes or none, and returns how each was written. dir is the folder of journals; empty: there is no
+// journal, so that a kill may leave a part. An error names the file; then no file is changed, unless the error says so.
 func Apply(ctx context.Context, dir string, list []Change) ([]files.Replaced, error) {
 	if dir == "" || len(list) == 1 {
 		return perform(list, "")
@@ -60,7 +60,8 @@ func Apply(ctx context.Context, dir string, list []Change) ([]files.Replaced, er
 	ctx, cancel := context.WithTimeout(ctx, lockWait)
 	defer cancel()
 	if ok, err := lock.TryLockContext(ctx, 5*time.Millisecond); !ok || err != nil {
-		return nil, fmt.Errorf("another process is changing files of this project (%w); try again", errors.Join(err, ctx.Err()))
+		return nil, fmt.Errorf("another process is changing files of this project (%w); try again",
+			errors.Join(err, ctx.Err()))
 	}
 	defer func() { _ = lock.Unlock() }()
 	if _, err := recoverLocked(dir); err != nil {

@@ -15,7 +15,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/files/transact"
 )
 
-// The child works below the folder of one variable; the other has it kill itself at a phase: "changed 2" is the third time.
+// The child works below the folder of one variable; the other has it kill itself at a phase: "changed 2" is the third
+// time.
 const (
 	childVar = "LATHE_TEST_TRANSACT_CHILD"
 	phaseVar = "LATHE_TEST_TRANSACT_PHASE"
@@ -199,7 +200,8 @@ func TestAKillAtAnyStepLeavesAllFilesOrNone(t *testing.T) {
 			if want := after; phase != "written" && !same(got, want) || phase == "written" && !same(got, before) {
 				t.Errorf("killed at %s %d: %v (%s)", phase, n, got, note)
 			}
-			if info, err := os.Stat(filepath.Join(base, "project", "d/b.sh")); err != nil || runtime.GOOS != "windows" && info.Mode().Perm() != 0o755 {
+			if info, err := os.Stat(filepath.Join(base, "project", "d/b.sh")); err != nil || runtime.GOOS != "windows" &&
+				info.Mode().Perm() != 0o755 {
 				t.Errorf("killed at %s %d: the mode of d/b.sh is lost: %v %v", phase, n, info, err)
 			}
 			if note, err := transact.Recover(filepath.Join(base, "journals")); note != "" || err != nil {

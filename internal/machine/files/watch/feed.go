@@ -9,13 +9,13 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// Feed brings the system's own reports on some folders, as they come. All feeds of the process share one connection to the system, and
-// one watch for each folder, since the system allows few of both. It is safe for concurrent use.
+// Feed brings the system's own reports on some folders, as they come. All feeds of the process share one connection to
+// the system, and one watch for each folder, since the system allows few of both. It is safe for concurrent use.
 type Feed struct {
 	// Events are the reports on the folders and on what lies directly in them.
 	Events <-chan fsnotify.Event
-	// Lost says that reports were lost: whatever was not asked about since may have changed, and folders that Watches does not have any
-	// more are not reported on.
+	// Lost says that reports were lost: whatever was not asked about since may have changed, and folders that Watches does
+	// not have any more are not reported on.
 	Lost <-chan struct{}
 	// Needed are the folders of this feed also beyond the limit. It is set before the first of them.
 	Needed bool
@@ -31,7 +31,8 @@ const feedBuffer = 1024
 
 // source is the connection to the system.
 type source struct {
-	changing sync.Mutex // held while feeds and folders come and go; never by the goroutine that passes reports on, or it could wait for itself
+	// held while feeds and folders come and go; never by the goroutine that passes reports on, or it could wait for itself
+	changing sync.Mutex
 
 	mu    sync.Mutex // of what follows, held for moments only
 	fs    *fsnotify.Watcher

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// means is how a kind of system reports changes, and what that takes. The reports themselves come through fsnotify: inotify on Linux,
-// kqueue on macOS and the BSDs, ReadDirectoryChangesW on Windows.
+// means is how a kind of system reports changes, and what that takes. The reports themselves come through fsnotify:
+// inotify on Linux, kqueue on macOS and the BSDs, ReadDirectoryChangesW on Windows.
 type means struct {
 	limit  int                  // of what all watches take together
 	takes  func(dir string) int // what the watch of a folder takes of it
@@ -43,9 +43,15 @@ func meansOf(goos string) means {
 			full: "The limit of open files (ulimit -n) is reached, of which a watched folder takes one for each file in it",
 		}
 	case "windows":
-		return means{limit: maxHandles, takes: one, holds: true, misses: true, full: "The limit of watched folders is reached"}
+		return means{
+			limit: maxHandles, takes: one, holds: true, misses: true,
+			full: "The limit of watched folders is reached",
+		}
 	}
-	return means{limit: maxHandles, takes: one, misses: true, full: "This system reports no changes of files, or of no more folders"}
+	return means{
+		limit: maxHandles, takes: one, misses: true,
+		full: "This system reports no changes of files, or of no more folders",
+	}
 }
 
 // one is what a folder takes where it is watched as a whole.

@@ -27,7 +27,8 @@ func TestEachSystemHasMeans(t *testing.T) {
 		{"plan9", false, false, true, "reports no changes"},
 	} {
 		m := meansOf(c.goos)
-		if m.grows != c.grows || m.holds != c.holds || m.misses != c.misses || m.limit <= 0 || !strings.Contains(m.full, c.full) {
+		if m.grows != c.grows || m.holds != c.holds || m.misses != c.misses || m.limit <= 0 || !strings.Contains(m.full,
+			c.full) {
 			t.Errorf("%s: %+v", c.goos, m)
 		}
 		dir := t.TempDir()

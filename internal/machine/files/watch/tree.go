@@ -90,7 +90,8 @@ func (l *loop) visit(v visit) {
 	}
 }
 
-// left forgets a folder that is gone from its place, and after a move those below it, whose watches would report under the old names.
+// left forgets a folder that is gone from its place, and after a move those below it, whose watches would report under
+// the old names.
 func (l *loop) left(dir string, f *folder, moved bool) {
 	if len(f.files) == 0 {
 		l.forget(dir, f)
@@ -124,7 +125,8 @@ func (l *loop) forget(dir string, f *folder) {
 	}
 }
 
-// sweep compares folders of trees that are not watched, as many as fit into a small part of the time, and goes on there the next time.
+// sweep compares folders of trees that are not watched, as many as fit into a small part of the time, and goes on there
+// the next time.
 func (l *loop) sweep() {
 	began := time.Now()
 	for range len(l.polled) {
@@ -147,8 +149,8 @@ func (l *loop) sweep() {
 	}
 }
 
-// compareFolder compares the entries of a folder with those of the last time; the first time they are noted, and reported if it is fresh.
-// False: the folder is gone.
+// compareFolder compares the entries of a folder with those of the last time; the first time they are noted, and
+// reported if it is fresh. False: the folder is gone.
 func (l *loop) compareFolder(dir string, f *folder, fresh bool) bool {
 	list, err := os.ReadDir(dir)
 	if err != nil && len(list) == 0 {

@@ -1,10 +1,13 @@
-// Package watch reports changes of files. It is the only package that asks the system for them, through one connection of the process.
+// Package watch reports changes of files. It is the only package that asks the system for them, through one connection
+// of the process.
 //
-// The words: a file is followed; a folder is watched because a followed file is in it, or because it belongs to a tree that is followed; a batch
-// is the changes of a burst; a [Feed] brings the system's own reports to those who need no batches.
+// The words: a file is followed; a folder is watched because a followed file is in it, or because it belongs to a tree
+// that is followed; a batch is the changes of a burst; a [Feed] brings the system's own reports to those who need no
+// batches.
 //
-// Promises: nothing is read or started before the first file is followed, which only takes a note; the folders of a tree are found in the
-// background with a small part of the time, and of their files nothing is read; where the system cannot watch a folder, or should not, its files are compared every few seconds.
+// Promises: nothing is read or started before the first file is followed, which only takes a note; the folders of a
+// tree are found in the background with a small part of the time, and of their files nothing is read; where the system
+// cannot watch a folder, or should not, its files are compared every few seconds.
 package watch
 
 import (
@@ -45,7 +48,8 @@ type Options struct {
 	Quiet  time.Duration // how long a burst must pause before its batch is passed on; 100 ms
 	Every  time.Duration // how often files are compared where folders cannot be watched; 2 s
 	Limit  int           // of watched folders; 50,000, and what the system allows at most
-	// Folders calls fn for the folders of a tree, dir first and each before it reads it, until fn returns false. fresh: dir was made just now, or moved there. Nil: trees are not followed.
+	// Folders calls fn for the folders of a tree, dir first and each before it reads it, until fn returns false. fresh:
+	// dir was made just now, or moved there. Nil: trees are not followed.
 	Folders func(dir string, fresh bool, fn func(dir string) bool)
 	Poll    bool // watch no folder
 
@@ -100,17 +104,21 @@ func New(o Options) *Watcher {
 	if o.Every <= 0 {
 		o.Every = 2 * time.Second
 	}
-	return &Watcher{o: o, wake: make(chan struct{}, 1), known: map[string]bool{}, stop: make(chan struct{}), done: make(chan struct{})}
+	return &Watcher{
+		o: o, wake: make(chan struct{}, 1), known: map[string]bool{}, stop: make(chan struct{}),
+		done: make(chan struct{}),
+	}
 }
 
-// Follow reports changes of a file from now on, which need not be there, and those of its neighbours in the same folder. The path is
-// absolute, without links. It takes a note and returns at once.
+// Follow reports changes of a file from now on, which need not be there, and those of its neighbours in the same
+// folder. The path is absolute, without links. It takes a note and returns at once.
 func (w *Watcher) Follow(path string) { w.ask(request{path: path}) }
 
 // FollowAlone is Follow without the neighbours.
 func (w *Watcher) FollowAlone(path string) { w.ask(request{path: path, alone: true}) }
 
-// FollowTree reports changes of the files in a folder and in all below it, as far as Options.Folders names them. It takes a note and returns at once.
+// FollowTree reports changes of the files in a folder and in all below it, as far as Options.Folders names them. It
+// takes a note and returns at once.
 func (w *Watcher) FollowTree(dir string) {
 	if w.o.Folders != nil {
 		w.ask(request{path: dir, tree: true})
@@ -195,7 +203,10 @@ type loop struct {
 func (w *Watcher) run() {
 	defer close(w.done)
 	defer w.walkers.Wait()
-	l := &loop{Watcher: w, folders: map[string]*folder{}, batch: map[string]Op{}, limit: w.o.Limit, found: make(chan visit), visited: make(chan struct{}, 1)}
+	l := &loop{
+		Watcher: w, folders: map[string]*folder{}, batch: map[string]Op{}, limit: w.o.Limit,
+		found: make(chan visit), visited: make(chan struct{}, 1),
+	}
 	if l.limit <= 0 {
 		l.limit = maxWatch
 	}
@@ -310,14 +321,15 @@ func (l *loop) add(dir string, f *folder) {
 	l.watches++
 }
 
-// harmless reports whether the watch of a folder hinders nobody. Where it holds the folders above, these are those of a tree itself and
-// right in it, and those of a repository's data.
+// harmless reports whether the watch of a folder hinders nobody. Where it holds the folders above, these are those of a
+// tree itself and right in it, and those of a repository's data.
 func (l *loop) harmless(dir string) bool {
 	if !l.how.holds {
 		return true
 	}
 	const sep = string(filepath.Separator)
-	return slices.Contains(l.trees, dir) || slices.Contains(l.trees, filepath.Dir(dir)) || strings.Contains(dir+sep, sep+".git"+sep)
+	return slices.Contains(l.trees, dir) || slices.Contains(l.trees, filepath.Dir(dir)) || strings.Contains(dir+sep,
+		sep+".git"+sep)
 }
 
 // refused tells the user, once, that a limit is reached.
@@ -377,7 +389,8 @@ func (l *loop) isFolder(path string) bool {
 
 // passing reports names of files that editors and lathe make for a moment.
 func passing(name string) bool {
-	return name == "4913" || strings.HasPrefix(name, ".lathe-tmp-") || strings.HasPrefix(name, ".#") || strings.HasSuffix(name, "~") ||
+	return name == "4913" || strings.HasPrefix(name, ".lathe-tmp-") || strings.HasPrefix(name, ".#") ||
+		strings.HasSuffix(name, "~") ||
 		strings.HasSuffix(name, ".swp") || strings.HasSuffix(name, ".swx") || strings.HasSuffix(name, ".tmp")
 }
 

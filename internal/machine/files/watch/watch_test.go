@@ -313,8 +313,8 @@ func largeTree(b *testing.B) (dir string, name func(i int) string) {
 	return dir, name
 }
 
-// BenchmarkFollowInALargeTree follows a tree and 500 files of it until a change of the last one is reported, and then until the last folder
-// of the tree is watched. It measures the time of both, the processor time and the memory.
+// BenchmarkFollowInALargeTree follows a tree and 500 files of it until a change of the last one is reported, and then
+// until the last folder of the tree is watched. It measures the time of both, the processor time and the memory.
 func BenchmarkFollowInALargeTree(b *testing.B) {
 	dir, name := largeTree(b)
 	var first, all, used, memory float64

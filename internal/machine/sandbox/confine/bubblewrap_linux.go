@@ -17,19 +17,22 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine/inside"
 )
 
-// Bubblewrap returns the path of the system's bubblewrap, "" if there is none: a program that may make namespaces for ordinary users where
-// they may not, because it is setuid or has a profile of AppArmor. Only root may have put it there.
+// Bubblewrap returns the path of the system's bubblewrap, "" if there is none: a program that may make namespaces for
+// ordinary users where they may not, because it is setuid or has a profile of AppArmor. Only root may have put it
+// there.
 func Bubblewrap() string {
 	for _, path := range []string{"/usr/bin/bwrap", "/usr/local/bin/bwrap", "/run/wrappers/bin/bwrap"} {
 		var st unix.Stat_t
-		if unix.Stat(path, &st) == nil && st.Uid == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o022 == 0 && st.Mode&0o111 != 0 {
+		if unix.Stat(path, &st) == nil && st.Uid == 0 && st.Mode&unix.S_IFMT == unix.S_IFREG && st.Mode&0o022 == 0 &&
+			st.Mode&0o111 != 0 {
 			return path
 		}
 	}
 	return ""
 }
 
-// startCarried starts the command by bubblewrap, which makes the namespaces and mounts, and lathe inside, which does the rest.
+// startCarried starts the command by bubblewrap, which makes the namespaces and mounts, and lathe inside, which does
+// the rest.
 func (c *Child) startCarried(cmd *exec.Cmd, command *inside.Command) error {
 	program, err := inside.InitFile()
 	if err != nil {
@@ -115,7 +118,10 @@ func (c *Child) complaintOf(err error) error {
 
 // carrierArgs are bubblewrap's arguments for a plan. Null returns the number of a new descriptor of the null device.
 func carrierArgs(p *inside.Plan, null func() int) []string {
-	args := []string{"--as-pid-1", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try", "--cap-drop", "ALL"}
+	args := []string{
+		"--as-pid-1", "--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try",
+		"--cap-drop", "ALL",
+	}
 	add := func(a ...string) { args = append(args, a...) }
 	if !p.Leave {
 		add("--die-with-parent")
@@ -137,7 +143,8 @@ func carrierArgs(p *inside.Plan, null func() int) []string {
 		add("--tmpfs", dir)
 	}
 	seen := func(path string) bool { // in a private folder only the plan's own mounts are there
-		return len(enclosing(append([]string{"/tmp", "/dev", "/proc"}, p.Empty...), path)) <= len(enclosing(slices.Concat(p.Write, p.Show), path))
+		return len(enclosing(append([]string{"/tmp", "/dev", "/proc"}, p.Empty...), path)) <= len(
+			enclosing(slices.Concat(p.Write, p.Show), path))
 	}
 	for _, path := range p.Write {
 		add("--bind", path, path)
@@ -173,7 +180,8 @@ func carrierArgs(p *inside.Plan, null func() int) []string {
 	return append(args, "--", inside.CarriedPath, inside.CarriedName)
 }
 
-// Top returns the process at the top of the command's tree: with a carrier, which stays outside, the child of the leader.
+// Top returns the process at the top of the command's tree: with a carrier, which stays outside, the child of the
+// leader.
 func (c *Child) Top(leader int) int {
 	if c.carrier == "" || c.tier != Full {
 		return leader

@@ -1,19 +1,20 @@
 // Package confine limits a child process by means of the operating system. It makes no decisions: the permission system
 // decides whether a command runs; this boundary holds if that decision was wrong.
 //
-// The words: a [Policy] is the boundary as data; a [Tier] is the part of it that a machine can enforce; [Detect] finds the
-// best tier by starting a real child; [Wrap] makes a command start inside.
+// The words: a [Policy] is the boundary as data; a [Tier] is the part of it that a machine can enforce; [Detect] finds
+// the best tier by starting a real child; [Wrap] makes a command start inside.
 //
 // On Linux a child in new namespaces carries out a list of system calls (package inside): it makes every mount
 // read-only but the writable roots, replaces /tmp, /proc and /dev, gives up all capabilities, locks itself with
-// Landlock and seccomp, and becomes a small init program, which starts the command as its only child. It is the first process of a PID
-// namespace: when the command ends, it ends, and the kernel kills whatever is left.
+// Landlock and seccomp, and becomes a small init program, which starts the command as its only child. It is the first
+// process of a PID namespace: when the command ends, it ends, and the kernel kills whatever is left.
 //
 // Promises:
 //
 //   - A command starts in the requested tier or not at all: a failed step is a start error.
 //   - The Policy holds for all descendants of the command, and cannot be lifted from inside.
-//   - A path in a Policy that does not exist is skipped. If the command may create it, the caller must check afterwards.
+//   - A path in a Policy that does not exist is skipped. If the command may create it, the caller must check
+//     afterwards.
 package confine
 
 // Mode is the write access of a confined command.
@@ -31,11 +32,14 @@ type Tier int
 
 // The tiers, weakest first.
 const (
-	None       Tier = iota
-	Restricted      // Windows: a token that writes only where the policy allows, and a job object; reading and the network are as outside
-	Landlock        // Landlock and seccomp: writes outside and all sockets but Unix ones are refused; protected and masked paths are not enforced
-	Seatbelt        // macOS: a profile for writes, secrets, protected paths and the network but loopback
-	Full            // namespaces too: own mounts, network, processes
+	None Tier = iota
+	// Windows: a token that writes only where the policy allows, and a job object; reading and the network are as outside
+	Restricted
+	// Landlock and seccomp: writes outside and all sockets but Unix ones are refused; protected and masked paths are not
+	// enforced
+	Landlock
+	Seatbelt // macOS: a profile for writes, secrets, protected paths and the network but loopback
+	Full     // namespaces too: own mounts, network, processes
 )
 
 func (t Tier) String() string {
@@ -52,30 +56,32 @@ type Policy struct {
 	Copies  []Copy
 	Overlay []Overlay
 	Temp    string // the folder that is /tmp inside; "" means a new one for this command
-	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an empty folder on
-	// Temp's file system. Where the kernel cannot do that, the machine's /tmp does not show.
+	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an
+	// empty folder on Temp's file system. Where the kernel cannot do that, the machine's /tmp does not show.
 	TempWork string
-	// Private is a folder for files that only lathe and this command share, with the commands of the same Temp shut out: it is PrivateDir
-	// inside, in the tier Full, and has its own path in the others. "" means none.
+	// Private is a folder for files that only lathe and this command share, with the commands of the same Temp shut out:
+	// it is PrivateDir inside, in the tier Full, and has its own path in the others. "" means none.
 	Private string
-	// HostNetwork gives the command lathe's own network, with no Proxy. Landlock then keeps it from abstract sockets of other programs.
+	// HostNetwork gives the command lathe's own network, with no Proxy. Landlock then keeps it from abstract sockets of
+	// other programs.
 	HostNetwork bool
 	Processes   int  // the most processes and threads inside; 0: no limit
 	Proxy       bool // listen at ProxyAddr inside, and pass the listener to the caller
 	Leave       bool // processes may outlive the command, and lathe
 	Local       bool // pass sockets of the inner network to the caller, which reaches servers inside with them (Linux)
 	Sockets     bool // allow Unix sockets; otherwise only socketpair works
-	// Empty are folders that are empty inside, but for what Show and Write have in them: with Sockets, those of daemons' sockets.
+	// Empty are folders that are empty inside, but for what Show and Write have in them: with Sockets, those of daemons'
+	// sockets.
 	Empty []string
 }
 
-// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Work is an empty folder on the same file
-// system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
+// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Work is an empty folder on the
+// same file system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
 type Overlay struct{ Dir, Upper, Work string }
 
-// Copy makes Path, one of Policy.Protect, a link to the file Name in Private, also for programs that replace it: they rename a new file
-// over the target of the link, while a mount on the file itself would refuse that. Path stays read-only where the kernel cannot do that, in
-// tiers below Full, and with a Carrier.
+// Copy makes Path, one of Policy.Protect, a link to the file Name in Private, also for programs that replace it: they
+// rename a new file over the target of the link, while a mount on the file itself would refuse that. Path stays
+// read-only where the kernel cannot do that, in tiers below Full, and with a Carrier.
 type Copy struct{ Path, Name string }
 
 // PrivateDir is the place of Policy.Private inside.
@@ -93,8 +99,8 @@ type Support struct {
 	Why  string // why the tier is not Full; "" for Full
 	ABI  int    // Landlock's ABI version; 0: no Landlock
 	User bool   // Full uses a user namespace: lathe may not make the other namespaces without one
-	// Carrier is the path of bubblewrap, which makes the namespaces of Full where lathe may make none; "": lathe makes them. With it /tmp
-	// and overlays are the folders of the changes alone, and Policy.Processes has no effect.
+	// Carrier is the path of bubblewrap, which makes the namespaces of Full where lathe may make none; "": lathe makes
+	// them. With it /tmp and overlays are the folders of the changes alone, and Policy.Processes has no effect.
 	Carrier string
 }
 

@@ -10,8 +10,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine/inside"
 )
 
-// Cover makes protected paths read-only, and masked ones unreadable, once more in the running sandbox: the kernel drops the mount over a
-// path that is replaced from outside. The tiers below Full have no such mounts.
+// Cover makes protected paths read-only, and masked ones unreadable, once more in the running sandbox: the kernel drops
+// the mount over a path that is replaced from outside. The tiers below Full have no such mounts.
 func (c *Child) Cover(cmd *exec.Cmd, protect, mask []string) (err error) {
 	if c.tier != Full {
 		return nil

@@ -13,7 +13,11 @@ import (
 
 // newPlan resolves a policy to a plan, without the paths that do not exist.
 func newPlan(p *Policy, s Support, dir string) *inside.Plan {
-	out := &inside.Plan{Namespaces: s.Tier == Full, User: s.User, ABI: s.ABI, Dir: dir, Temp: p.Temp, TempWork: p.TempWork, Private: p.Private, HostNet: p.HostNetwork, Processes: p.Processes, Proxy: p.Proxy && !p.HostNetwork, Local: p.Local && !p.HostNetwork, Sockets: p.Sockets, Leave: p.Leave}
+	out := &inside.Plan{
+		Namespaces: s.Tier == Full, User: s.User, ABI: s.ABI, Dir: dir, Temp: p.Temp,
+		TempWork: p.TempWork, Private: p.Private, HostNet: p.HostNetwork, Processes: p.Processes,
+		Proxy: p.Proxy && !p.HostNetwork, Local: p.Local && !p.HostNetwork, Sockets: p.Sockets, Leave: p.Leave,
+	}
 	for _, o := range p.Overlay {
 		out.Overlay = append(out.Overlay, inside.Overlay(o))
 	}

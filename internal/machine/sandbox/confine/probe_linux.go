@@ -25,7 +25,8 @@ var Detect = sync.OnceValue(detect)
 func detect() Support {
 	s := Support{ABI: inside.LandlockABI()}
 	if s.ABI < inside.LeastABI {
-		s.Why = fmt.Sprintf("the kernel's Landlock is version %d, and version %d is needed (Linux 6.2, with \"landlock\" among the active security modules)", s.ABI, inside.LeastABI)
+		s.Why = fmt.Sprintf("the kernel's Landlock is version %d, and version %d is needed (Linux 6.2, with \"landlock\" "+
+			"among the active security modules)", s.ABI, inside.LeastABI)
 		return s
 	}
 	var why error
@@ -59,7 +60,8 @@ func detect() Support {
 
 // hint returns the user's next move for an error that has one, else "".
 func hint(err error) string {
-	if b, ferr := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); ferr == nil && bytes.HasPrefix(b, []byte("1")) {
+	if b, ferr := os.ReadFile("/proc/sys/kernel/apparmor_restrict_unprivileged_userns"); ferr == nil && bytes.HasPrefix(b,
+		[]byte("1")) {
 		return " (AppArmor forbids user namespaces to programs without a profile: give lathe one with the rule \"userns,\")"
 	}
 	if errors.Is(err, unix.EPERM) || errors.Is(err, unix.ENOSPC) {
@@ -68,7 +70,8 @@ func hint(err error) string {
 	return ""
 }
 
-// HoleError says what a probe could do that its boundary forbids. Other errors say that the machine lacks what the boundary is made of.
+// HoleError says what a probe could do that its boundary forbids. Other errors say that the machine lacks what the
+// boundary is made of.
 type HoleError struct{ Found string }
 
 func (e *HoleError) Error() string { return "the probe's boundary does not hold: " + e.Found }

@@ -14,16 +14,17 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Remembered is Detect for a start that must not wait for the probe: the tier Full, once found, is kept in file until the machine
-// is started again or something changes on which it depends. No other result is kept. A wrong memory confines
-// nothing less: a command whose boundary cannot be set up does not start.
+// Remembered is Detect for a start that must not wait for the probe: the tier Full, once found, is kept in file until
+// the machine is started again or something changes on which it depends. No other result is kept. A wrong memory
+// confines nothing less: a command whose boundary cannot be set up does not start.
 func Remembered(file string) Support {
 	key := circumstances()
 	var kept struct {
 		Key     string
 		Support Support
 	}
-	if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &kept) == nil && key != "" && kept.Key == key && kept.Support.Tier == Full {
+	if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &kept) == nil && key != "" && kept.Key == key &&
+		kept.Support.Tier == Full {
 		return kept.Support
 	}
 	s := Detect()
@@ -55,8 +56,8 @@ func keep(file string, b []byte) {
 	}
 }
 
-// circumstances is a hash of all that the tier Full depends on: the run of the kernel, this program, its user, rights and
-// namespaces, and the switches of the system for namespaces. "" if they are not known.
+// circumstances is a hash of all that the tier Full depends on: the run of the kernel, this program, its user, rights
+// and namespaces, and the switches of the system for namespaces. "" if they are not known.
 func circumstances() string {
 	var exe unix.Stat_t
 	boot, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
@@ -64,8 +65,12 @@ func circumstances() string {
 		return ""
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s %d %d %d %s %d %d\n", boot, exe.Dev, exe.Ino, exe.Size, time.Unix(exe.Mtim.Unix()), os.Getuid(), os.Geteuid())
-	for _, name := range []string{"user/max_user_namespaces", "user/max_net_namespaces", "kernel/unprivileged_userns_clone", "kernel/apparmor_restrict_unprivileged_userns"} {
+	fmt.Fprintf(&out, "%s %d %d %d %s %d %d\n", boot, exe.Dev, exe.Ino, exe.Size, time.Unix(exe.Mtim.Unix()), os.Getuid(),
+		os.Geteuid())
+	for _, name := range []string{
+		"user/max_user_namespaces", "user/max_net_namespaces",
+		"kernel/unprivileged_userns_clone", "kernel/apparmor_restrict_unprivileged_userns",
+	} {
 		b, _ := os.ReadFile("/proc/sys/" + name) // not every kernel has all
 		fmt.Fprintf(&out, "%s %s\n", name, b)
 	}

@@ -19,7 +19,8 @@ var Detect = sync.OnceValue(func() Support {
 	if err := probeRestricted(); err != nil {
 		return Support{Why: fmt.Sprintf("a restricted token does not confine here: %v", err)}
 	}
-	return Support{Tier: Restricted, Why: "Windows restricts the writing of files only: commands read all files of the user and have the machine's network"}
+	return Support{Tier: Restricted, Why: "Windows restricts the writing of files only: commands read all files of the " +
+		"user and have the machine's network"}
 })
 
 // probeRestricted has a child write where it may and where it may not.
@@ -43,7 +44,8 @@ func probeRestricted() error {
 	}
 	try := func(name string) error {
 		cmd := exec.Command(filepath.Join(system, "cmd.exe"), "/d", "/c", "copy", "/y", "nul", name)
-		c, err := Wrap(cmd, &Policy{Mode: Workspace, Write: []string{open}, Protect: []string{shut}}, Support{Tier: Restricted})
+		c, err := Wrap(cmd, &Policy{Mode: Workspace, Write: []string{open}, Protect: []string{shut}},
+			Support{Tier: Restricted})
 		if err != nil {
 			return err
 		}
@@ -97,7 +99,8 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 		}
 		sid, err := writerOf(path)
 		if err == nil {
-			err = permit(path, sid, windows.GRANT_ACCESS, windows.GENERIC_READ|windows.GENERIC_WRITE|windows.GENERIC_EXECUTE|windows.DELETE)
+			err = permit(path, sid, windows.GRANT_ACCESS,
+				windows.GENERIC_READ|windows.GENERIC_WRITE|windows.GENERIC_EXECUTE|windows.DELETE)
 		}
 		if err != nil {
 			return nil, fmt.Errorf("%s cannot be made writable for the sandbox: %w", path, err)
@@ -166,7 +169,8 @@ func (*Child) Top(leader int) int { return leader }
 func (*Child) Ended() (stays bool) { return false }
 
 // writing are the rights that change a file, or who may do so.
-const writing = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | windows.FILE_WRITE_EA | windows.FILE_WRITE_ATTRIBUTES | fileDeleteChild |
+const writing = windows.FILE_WRITE_DATA | windows.FILE_APPEND_DATA | windows.FILE_WRITE_EA |
+	windows.FILE_WRITE_ATTRIBUTES | fileDeleteChild |
 	windows.DELETE | windows.WRITE_DAC | windows.WRITE_OWNER
 
 const fileDeleteChild = 0x40 // FILE_DELETE_CHILD
@@ -174,7 +178,8 @@ const fileDeleteChild = 0x40 // FILE_DELETE_CHILD
 // permitted are the entries for writing that this process made: setting one goes through all files below a folder.
 var permitted sync.Map
 
-// permit adds an entry for a SID to the access list of a path, which what is below inherits. It stays: no account has the SID.
+// permit adds an entry for a SID to the access list of a path, which what is below inherits. It stays: no account has
+// the SID.
 func permit(path string, sid *windows.SID, mode windows.ACCESS_MODE, rights windows.ACCESS_MASK) error {
 	key := fmt.Sprint(path, sid, mode)
 	if _, done := permitted.Load(key); done && mode == windows.GRANT_ACCESS {
@@ -190,10 +195,14 @@ func permit(path string, sid *windows.SID, mode windows.ACCESS_MODE, rights wind
 	}
 	list, err = windows.ACLFromEntries([]windows.EXPLICIT_ACCESS{{
 		AccessPermissions: rights, AccessMode: mode, Inheritance: windows.SUB_CONTAINERS_AND_OBJECTS_INHERIT,
-		Trustee: windows.TRUSTEE{TrusteeForm: windows.TRUSTEE_IS_SID, TrusteeType: windows.TRUSTEE_IS_UNKNOWN, TrusteeValue: windows.TrusteeValueFromSID(sid)},
+		Trustee: windows.TRUSTEE{
+			TrusteeForm: windows.TRUSTEE_IS_SID, TrusteeType: windows.TRUSTEE_IS_UNKNOWN,
+			TrusteeValue: windows.TrusteeValueFromSID(sid),
+		},
 	}}, list)
 	if err == nil {
-		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, list, nil)
+		err = windows.SetNamedSecurityInfo(path, windows.SE_FILE_OBJECT, windows.DACL_SECURITY_INFORMATION, nil, nil, list,
+			nil)
 	}
 	if err == nil {
 		permitted.Store(key, true)
@@ -201,10 +210,12 @@ func permit(path string, sid *windows.SID, mode windows.ACCESS_MODE, rights wind
 	return err
 }
 
-// restrict returns lathe's token without its privileges. It writes only files that one of the SIDs may write, or everybody.
+// restrict returns lathe's token without its privileges. It writes only files that one of the SIDs may write, or
+// everybody.
 func restrict(writers []*windows.SID) (windows.Token, error) {
 	var own, out windows.Token
-	const rights = windows.TOKEN_DUPLICATE | windows.TOKEN_QUERY | windows.TOKEN_ASSIGN_PRIMARY | windows.TOKEN_ADJUST_DEFAULT
+	const rights = windows.TOKEN_DUPLICATE | windows.TOKEN_QUERY | windows.TOKEN_ASSIGN_PRIMARY |
+		windows.TOKEN_ADJUST_DEFAULT
 	if err := windows.OpenProcessToken(windows.CurrentProcess(), rights, &own); err != nil {
 		return 0, err
 	}
@@ -262,7 +273,10 @@ func defaultAccess(t windows.Token, sids []*windows.SID) error {
 	for _, sid := range append([]*windows.SID{user.User.Sid}, sids[1:]...) { // not everybody
 		entries = append(entries, windows.EXPLICIT_ACCESS{
 			AccessPermissions: windows.GENERIC_ALL, AccessMode: windows.GRANT_ACCESS,
-			Trustee: windows.TRUSTEE{TrusteeForm: windows.TRUSTEE_IS_SID, TrusteeType: windows.TRUSTEE_IS_UNKNOWN, TrusteeValue: windows.TrusteeValueFromSID(sid)},
+			Trustee: windows.TRUSTEE{
+				TrusteeForm: windows.TRUSTEE_IS_SID, TrusteeType: windows.TRUSTEE_IS_UNKNOWN,
+				TrusteeValue: windows.TrusteeValueFromSID(sid),
+			},
 		})
 	}
 	list, err := windows.ACLFromEntries(entries, nil)
@@ -270,7 +284,8 @@ func defaultAccess(t windows.Token, sids []*windows.SID) error {
 		return err
 	}
 	info := struct{ dacl *windows.ACL }{list} // TOKEN_DEFAULT_DACL
-	return windows.SetTokenInformation(t, windows.TokenDefaultDacl, (*byte)(unsafe.Pointer(&info)), uint32(unsafe.Sizeof(info)))
+	return windows.SetTokenInformation(t, windows.TokenDefaultDacl, (*byte)(unsafe.Pointer(&info)),
+		uint32(unsafe.Sizeof(info)))
 }
 
 // writerOf is the SID that stands for writing a folder.

@@ -34,10 +34,10 @@ const seatbeltBase = `(version 1)
 (allow network-outbound (remote ip "localhost:*"))
 `
 
-// SeatbeltProfile returns the policy as a profile of macOS's sandbox-exec. Paths are real ones. The last rule that matches counts,
-// so what is protected comes after what is open. Unlike Linux's, this boundary has no /tmp of its own, no processes of its
-// own, and shares the machine's loopback; Apple events, which steer other programs, are refused with all services that are
-// not listed.
+// SeatbeltProfile returns the policy as a profile of macOS's sandbox-exec. Paths are real ones. The last rule that
+// matches counts, so what is protected comes after what is open. Unlike Linux's, this boundary has no /tmp of its own,
+// no processes of its own, and shares the machine's loopback; Apple events, which steer other programs, are refused
+// with all services that are not listed.
 func SeatbeltProfile(p *Policy) string {
 	var b strings.Builder
 	b.WriteString(seatbeltBase)

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// sandboxExec is macOS's program that starts another one under a profile. It is deprecated, and there is no other for programs
-// that are not signed with entitlements.
+// sandboxExec is macOS's program that starts another one under a profile. It is deprecated, and there is no other for
+// programs that are not signed with entitlements.
 const sandboxExec = "/usr/bin/sandbox-exec"
 
 // Detect returns the tier Seatbelt if a real child is held by a profile. It runs once per process.
@@ -38,7 +38,8 @@ func probeSeatbelt() error {
 	}
 	try := func(name string) error {
 		cmd := exec.Command("/usr/bin/touch", name)
-		if _, err := Wrap(cmd, &Policy{Mode: Workspace, Write: []string{open}, Protect: []string{shut}}, Support{Tier: Seatbelt}); err != nil {
+		if _, err := Wrap(cmd, &Policy{Mode: Workspace, Write: []string{open}, Protect: []string{shut}},
+			Support{Tier: Seatbelt}); err != nil {
 			return err
 		}
 		return cmd.Run()

@@ -24,16 +24,21 @@ func TestTheSeatbeltProfileHasThePolicy(t *testing.T) {
 		"(allow file-read* file-test-existence)",
 		"(allow file-write*\n  (subpath \"/private/tmp/lathe-1\"))",
 		"(allow file-write*\n  (subpath \"/Users/me/project\"))",
-		"(deny file-write*\n  (subpath \"/Users/me/project/sub/.git/hooks\")\n  (subpath \"/Users/me/project/odd\\\" (allow default) \\\"\"))",
+		"(deny file-write*\n  (subpath \"/Users/me/project/sub/.git/hooks\")\n  (subpath \"/Users/me/project/odd\\\" " +
+			"(allow default) \\\"\"))",
 		"(deny file-read* file-write*\n  (subpath \"/Users/me/.ssh\"))",
-		"(deny file-write-unlink file-write-create\n  (literal \"/Users/me/project\")\n  (literal \"/Users/me/project/sub\")\n  (literal \"/Users/me/project/sub/.git\"))",
+		"(deny file-write-unlink file-write-create\n  (literal \"/Users/me/project\")\n  (literal " +
+			"\"/Users/me/project/sub\")\n  (literal \"/Users/me/project/sub/.git\"))",
 	}
 	for i := 1; i < len(order); i++ {
 		if at(order[i-1]) >= at(order[i]) {
 			t.Errorf("%q is not before %q", order[i-1], order[i])
 		}
 	}
-	for _, bad := range []string{"appleevent", "mach-lookup)", "(allow default", "unix-socket", "(allow network*)", "network-outbound)", "(allow mach*"} {
+	for _, bad := range []string{
+		"appleevent", "mach-lookup)", "(allow default", "unix-socket", "(allow network*)",
+		"network-outbound)", "(allow mach*",
+	} {
 		if strings.Contains(strings.ReplaceAll(text, `\" (allow default) \"`, ""), bad) {
 			t.Errorf("%q is in\n%s", bad, text)
 		}
@@ -63,7 +68,10 @@ func balance(text string) (open, shut int) {
 }
 
 func TestAReadOnlySeatbeltProfileOpensItsTemporaryFolderOnly(t *testing.T) {
-	text := SeatbeltProfile(&Policy{Mode: ReadOnly, Temp: "/private/tmp/lathe-1", Write: []string{"/Users/me/project"}, Protect: []string{"/Users/me/project/.lathe"}})
+	text := SeatbeltProfile(&Policy{
+		Mode: ReadOnly, Temp: "/private/tmp/lathe-1", Write: []string{"/Users/me/project"},
+		Protect: []string{"/Users/me/project/.lathe"},
+	})
 	if strings.Count(text, "(subpath ") != 2 || strings.Contains(text, `(allow file-write*
   (subpath "/Users`) {
 		t.Error(text)
@@ -87,20 +95,32 @@ func TestASeatbeltProfileSaysNothingMoreThanItsPolicy(t *testing.T) {
 		"workspace": {
 			Policy{Mode: Workspace, Write: []string{me, "/Users/me/more"}, Temp: "/private/tmp/t", Private: "/private/tmp/c1"},
 			[]string{
-				"(allow file-write*\n  (subpath \"" + me + "\")\n  (subpath \"/Users/me/more\"))", "(allow file-write*\n  (subpath \"/private/tmp/t\"))",
+				"(allow file-write*\n  (subpath \"" + me + "\")\n  (subpath \"/Users/me/more\"))",
+				"(allow file-write*\n  (subpath \"/private/tmp/t\"))",
 				"(allow file-write*\n  (subpath \"/private/tmp/c1\"))",
 			},
 			[]string{"(deny file-write*\n", "(deny file-read*"},
 		},
 		"no network but loopback": {
 			Policy{Mode: Workspace, Write: []string{me}},
-			[]string{"(allow network-outbound (remote ip \"localhost:*\"))", "(allow network-inbound (local ip \"localhost:*\"))"},
+			[]string{
+				"(allow network-outbound (remote ip \"localhost:*\"))",
+				"(allow network-inbound (local ip \"localhost:*\"))",
+			},
 			[]string{"(allow network*", "remote ip \"*", "remote tcp", "remote udp", "mDNSResponder"},
 		},
-		"Unix sockets": {Policy{Mode: Workspace, Sockets: true}, []string{"(allow network* (local unix-socket) (remote unix-socket))"}, nil},
+		"Unix sockets": {
+			Policy{Mode: Workspace, Sockets: true},
+			[]string{"(allow network* (local unix-socket) (remote unix-socket))"},
+			nil,
+		},
 		"protected names": {
-			Policy{Mode: Workspace, Write: []string{me}, Protect: []string{me + "/.git/hooks", me + "/.git/config", me + "/.claude"}},
-			[]string{"(deny file-write*\n  (subpath \"" + me + "/.git/hooks\")\n  (subpath \"" + me + "/.git/config\")\n  (subpath \"" + me + "/.claude\"))", "(literal \"" + me + "/.git\")"},
+			Policy{Mode: Workspace, Write: []string{me}, Protect: []string{
+				me + "/.git/hooks", me + "/.git/config",
+				me + "/.claude",
+			}},
+			[]string{"(deny file-write*\n  (subpath \"" + me + "/.git/hooks\")\n  (subpath \"" + me +
+				"/.git/config\")\n  (subpath \"" + me + "/.claude\"))", "(literal \"" + me + "/.git\")"},
 			nil,
 		},
 		"masks": {
@@ -126,7 +146,10 @@ func TestASeatbeltProfileSaysNothingMoreThanItsPolicy(t *testing.T) {
 // A path is a string of the profile, whatever is in it: it opens no rule, and ends no string.
 func TestHostilePathsStayStringsOfASeatbeltProfile(t *testing.T) {
 	plain := SeatbeltProfile(&Policy{Mode: Workspace, Write: []string{"/p"}, Mask: []string{"/p/m"}})
-	for _, name := range []string{`"`, `\`, `\"`, `") (allow default) ("`, `\") (allow default)`, "a\n(allow default)", "a;b", `#"x"`, "(", ")", "\x00", "ü", `\\"`} {
+	for _, name := range []string{
+		`"`, `\`, `\"`, `") (allow default) ("`, `\") (allow default)`, "a\n(allow default)",
+		"a;b", `#"x"`, "(", ")", "\x00", "ü", `\\"`,
+	} {
 		text := SeatbeltProfile(&Policy{Mode: Workspace, Write: []string{"/p"}, Mask: []string{"/p/" + name}})
 		bare := func(text string) (out string) { // without strings
 			quoted := false

@@ -37,8 +37,8 @@ type Child struct {
 // startLimit is how long the sandbox may take to start the command, in seconds; it takes milliseconds.
 const startLimit = 20
 
-// Wrap prepares the sandbox of cmd. Path, Args, Dir, Env and the three standard files must be set; ExtraFiles and SysProcAttr must be
-// empty. Then call Start instead of cmd.Start, Started, and Close in any case.
+// Wrap prepares the sandbox of cmd. Path, Args, Dir, Env and the three standard files must be set; ExtraFiles and
+// SysProcAttr must be empty. Then call Start instead of cmd.Start, Started, and Close in any case.
 func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 	if s.Tier == None {
 		return nil, fmt.Errorf("the command cannot be confined: %s", s.Why)
@@ -55,10 +55,12 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 		return nil, fmt.Errorf("no socket for the sandbox: %w", err)
 	}
 	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: startLimit})
-	return &Child{tier: s.Tier, user: s.User, plan: newPlan(p, s, dir), ours: fds[0], file: os.NewFile(uintptr(fds[1]), "sandbox control"), carrier: s.Carrier}, nil
+	return &Child{tier: s.Tier, user: s.User, plan: newPlan(p, s, dir), ours: fds[0], file: os.NewFile(uintptr(fds[1]),
+		"sandbox control"), carrier: s.Carrier}, nil
 }
 
-// Start starts the command in its sandbox. It becomes cmd.Process, the leader of a new session, and is killed when the calling thread ends.
+// Start starts the command in its sandbox. It becomes cmd.Process, the leader of a new session, and is killed when the
+// calling thread ends.
 func (c *Child) Start(cmd *exec.Cmd) error {
 	command := &inside.Command{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
 	var null *os.File
@@ -186,8 +188,8 @@ func listener(fd int) (net.Listener, error) {
 	return l, nil
 }
 
-// Ended waits for the end of the command, which with Policy.Leave may come before that of the sandbox's first process, and reports whether
-// that one stays. It returns at once in a tier without such a process.
+// Ended waits for the end of the command, which with Policy.Leave may come before that of the sandbox's first process,
+// and reports whether that one stays. It returns at once in a tier without such a process.
 func (c *Child) Ended() (stays bool) {
 	for c.tier == Full {
 		m, _, err := c.receive(0)
@@ -209,8 +211,9 @@ func (c *Child) Local() []int {
 	return fds
 }
 
-// Status returns the command's wait status, which in the tier Full only its first process knows, and the number of processes left
-// running. Call it after that has ended. It reports false if it was killed, or if its own status is the command's.
+// Status returns the command's wait status, which in the tier Full only its first process knows, and the number of
+// processes left running. Call it after that has ended. It reports false if it was killed, or if its own status is the
+// command's.
 func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 	for c.tier == Full {
 		if c.ended != nil {

@@ -11,7 +11,8 @@ import (
 	"testing"
 )
 
-// TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver: git removes files such as .git/worktrees/X/commondir beside a command that starts.
+// TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver: git removes files such as .git/worktrees/X/commondir beside a
+// command that starts.
 func TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver(t *testing.T) {
 	s := Detect()
 	if s.Tier != Full {
@@ -22,7 +23,10 @@ func TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer os.RemoveAll(dir)
-	gone := []string{filepath.Join(dir, "protected", "file"), filepath.Join(dir, "masked", "file"), filepath.Join(dir, "written"), filepath.Join(dir, "shown")}
+	gone := []string{
+		filepath.Join(dir, "protected", "file"), filepath.Join(dir, "masked", "file"),
+		filepath.Join(dir, "written"), filepath.Join(dir, "shown"),
+	}
 	for _, path := range gone {
 		if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o700), os.WriteFile(path, nil, 0o600)); err != nil {
 			t.Fatal(err)
@@ -30,7 +34,10 @@ func TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver(t *testing.T) {
 	}
 	cmd := exec.Command("/bin/true")
 	cmd.Dir = dir
-	c, err := Wrap(cmd, &Policy{Mode: Workspace, Write: []string{dir, gone[2]}, Protect: gone[:1], Mask: gone[1:2], Show: gone[3:]}, s)
+	c, err := Wrap(cmd, &Policy{
+		Mode: Workspace, Write: []string{dir, gone[2]}, Protect: gone[:1], Mask: gone[1:2],
+		Show: gone[3:],
+	}, s)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -120,7 +120,8 @@ func (d *Terminal) wait(what string, ok func() bool) {
 	for !ok() {
 		if d.eof || !time.Now().Before(end) {
 			rest := d.output.Bytes()[d.seen:]
-			d.t.Fatalf("never saw %s (ended: %v); the screen:\n%s\nlast written: %q", what, d.eof, d.screen.Text(), rest[max(0, len(rest)-300):])
+			d.t.Fatalf("never saw %s (ended: %v); the screen:\n%s\nlast written: %q", what, d.eof, d.screen.Text(),
+				rest[max(0, len(rest)-300):])
 		}
 		d.cond.Wait()
 	}

@@ -74,7 +74,8 @@ func (c *crypt) keyOf4(r *Reader, e Dict, length int) error {
 	h := md5.New() //nolint:gosec // the format's own
 	h.Write([]byte(padding))
 	h.Write(r.text(e["O"]))
-	h.Write(binary.LittleEndian.AppendUint32(nil, uint32(int64(r.Number(e["P"]))))) //nolint:gosec // 32 bits with or without a sign
+	h.Write(binary.LittleEndian.AppendUint32(nil,
+		uint32(int64(r.Number(e["P"]))))) //nolint:gosec // 32 bits with or without a sign
 	h.Write(id)
 	if open, ok := r.Value(e["EncryptMetadata"]).(bool); ok && !open && revision >= 4 {
 		h.Write([]byte{0xff, 0xff, 0xff, 0xff})

@@ -135,18 +135,21 @@ const (
 
 // StandardEncoding, where it is not ASCII (annex D). Other codes are taken as Windows has them.
 const (
-	standardCodes = "'`" + "\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf\xb1\xb2\xb3\xb4\xb6\xb7\xb8\xb9\xba\xbb\xbc\xbd\xbf" +
+	standardCodes = "'`" +
+		"\xa1\xa2\xa3\xa4\xa5\xa6\xa7\xa8\xa9\xaa\xab\xac\xad\xae\xaf\xb1\xb2\xb3\xb4\xb6\xb7\xb8\xb9\xba\xbb\xbc\xbd\xbf" +
 		"\xc1\xc2\xc3\xc4\xc5\xc6\xc7\xc8\xca\xcb\xcd\xce\xcf\xd0\xe1\xe3\xe8\xe9\xea\xeb\xf1\xf5\xf8\xf9\xfa\xfb"
 	standardText = "’‘" + "¡¢£⁄¥ƒ§¤'“«‹›ﬁﬂ–†‡·¶•‚„”»…‰¿" +
 		"`´ˆ˜¯˘˙¨˚¸˝˛ˇ—ÆªŁØŒºæıłøœß"
 )
 
-// glyphs has a line for each name of a glyph and its character (Adobe Glyph List), where fonts without a table of their own use it.
+// glyphs has a line for each name of a glyph and its character (Adobe Glyph List), where fonts without a table of their
+// own use it.
 //
 //go:embed glyphs.txt
 var glyphs string
 
-// glyph is the text of a glyph's name: one of the list, "uni" or "u" with the code, parts joined by "_". A suffix after a dot is a variant.
+// glyph is the text of a glyph's name: one of the list, "uni" or "u" with the code, parts joined by "_". A suffix after
+// a dot is a variant.
 func glyph(name string) string {
 	name, _, _ = strings.Cut(name, ".")
 	var b strings.Builder

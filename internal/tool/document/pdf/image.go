@@ -65,7 +65,10 @@ const pixelsMax = 150_000_000
 
 func (s *Stream) picture() (*Image, error) {
 	r := s.reader
-	i := &Image{Width: int(r.Number(s.Dict["Width"])), Height: int(r.Number(s.Dict["Height"])), Bits: int(r.Number(s.Dict["BitsPerComponent"])), Components: 1}
+	i := &Image{
+		Width: int(r.Number(s.Dict["Width"])), Height: int(r.Number(s.Dict["Height"])),
+		Bits: int(r.Number(s.Dict["BitsPerComponent"])), Components: 1,
+	}
 	if i.Width <= 0 || i.Height <= 0 || i.Width > pixelsMax/i.Height {
 		return nil, ErrNoImage
 	}
@@ -85,7 +88,10 @@ func (s *Stream) picture() (*Image, error) {
 		i.Bits = 1
 	}
 	if last == "JBIG2Decode" || last == "JPXDecode" {
-		return nil, fmt.Errorf("%w: it is %s", ErrNoImage, map[Name]string{"JBIG2Decode": "JBIG2", "JPXDecode": "JPEG 2000"}[last])
+		return nil, fmt.Errorf("%w: it is %s", ErrNoImage, map[Name]string{
+			"JBIG2Decode": "JBIG2",
+			"JPXDecode":   "JPEG 2000",
+		}[last])
 	}
 	if !i.space(r, s.Dict["ColorSpace"], 0) || i.Bits != 1 && i.Bits != 2 && i.Bits != 4 && i.Bits != 8 {
 		return nil, ErrNoImage
@@ -108,7 +114,8 @@ func (s *Stream) lastFilter() (Name, Dict) {
 	return filters[len(filters)-1], params[len(filters)-1]
 }
 
-// fax decodes the picture of a fax machine: group 4, or group 3 of one dimension with ends of lines (ISO 32000-1, 7.4.6).
+// fax decodes the picture of a fax machine: group 4, or group 3 of one dimension with ends of lines (ISO 32000-1,
+// 7.4.6).
 func (i *Image) fax(r *Reader, params Dict, data []byte) error {
 	format := ccitt.Group4
 	switch k := r.Number(params["K"]); {
@@ -127,7 +134,8 @@ func (i *Image) fax(r *Reader, params Dict, data []byte) error {
 	black, _ := r.Value(params["BlackIs1"]).(bool)
 	align, _ := r.Value(params["EncodedByteAlign"]).(bool)
 	i.Rows = make([]byte, i.Stride()*i.Height)
-	in := ccitt.NewReader(bytes.NewReader(data), ccitt.MSB, format, columns, i.Height, &ccitt.Options{Align: align, Invert: black})
+	in := ccitt.NewReader(bytes.NewReader(data), ccitt.MSB, format, columns, i.Height,
+		&ccitt.Options{Align: align, Invert: black})
 	if _, err := io.ReadFull(in, i.Rows); err != nil {
 		return fmt.Errorf("%w: %w", ErrNoImage, err)
 	}

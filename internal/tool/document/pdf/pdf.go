@@ -1,8 +1,8 @@
 // Package pdf reads the objects of PDF files (ISO 32000-1): pages, their fonts and the operators that draw them.
 //
-// Files come from anybody. Whatever is in one, reading it returns: depths, numbers of objects and the length of decoded streams are bounded,
-// and references in circles end. A file whose table of objects is damaged is searched for its objects. Encrypted files
-// are read where the user's password is empty.
+// Files come from anybody. Whatever is in one, reading it returns: depths, numbers of objects and the length of decoded
+// streams are bounded, and references in circles end. A file whose table of objects is damaged is searched for its
+// objects. Encrypted files are read where the user's password is empty.
 //
 // Nothing is made at the start of the program: the tables of encodings are text that is searched when a font needs it.
 package pdf

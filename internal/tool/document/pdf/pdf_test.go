@@ -67,7 +67,8 @@ func drawnBy(p *pdf.Page, contents []byte, resources pdf.Dict, depth int) string
 
 const expected = "café ﬁnd € flat (x)\nWordgap\nAB C\nαβ\n😀\nin a form"
 
-// The files of testdata were made from plain.pdf by pdfcpu: with object streams, and encrypted with an empty user's password.
+// The files of testdata were made from plain.pdf by pdfcpu: with object streams, and encrypted with an empty user's
+// password.
 func TestFilesOfEveryKindReadTheSame(t *testing.T) {
 	for _, name := range []string{"plain", "streams", "rc4-40", "rc4-128", "aes-128", "aes-256", "aes-256-r6"} {
 		data, err := os.ReadFile(filepath.Join("testdata", name+".pdf"))
@@ -142,7 +143,8 @@ func stream(dict, data string) string {
 }
 
 func withContents(contents string) []byte {
-	return file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>", "<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", contents)
+	return file("<< /Type /Catalog /Pages 2 0 R >>", "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+		"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", contents)
 }
 
 func TestFiltersDecode(t *testing.T) {
@@ -156,11 +158,12 @@ func TestFiltersDecode(t *testing.T) {
 	_, _ = z.Write([]byte("\x00-----\x02\x00\x14\x00\x00\x00"))
 	_ = z.Close()
 	for name, s := range map[string]string{
-		"hex":       stream("/Filter /ASCIIHexDecode", "2D2D2D2D2D 412D2D2D42>"),
-		"base 85":   stream("/Filter /ASCII85Decode", "<~"+base85.String()+"~>"),
-		"runs":      stream("/Filter /RunLengthDecode", "\xfc-\x00A\xfe-\x00B\x80"),
-		"two":       stream("/Filter [/ASCIIHexDecode /RunLengthDecode]", "FC2D 0041 FE2D 0042 80>"),
-		"LZW":       stream("/Filter [/ASCIIHexDecode /LZWDecode]", "80 0B 60 50 22 0C 0C 85 01>"), // the example of section 7.4.4.2
+		"hex":     stream("/Filter /ASCIIHexDecode", "2D2D2D2D2D 412D2D2D42>"),
+		"base 85": stream("/Filter /ASCII85Decode", "<~"+base85.String()+"~>"),
+		"runs":    stream("/Filter /RunLengthDecode", "\xfc-\x00A\xfe-\x00B\x80"),
+		"two":     stream("/Filter [/ASCIIHexDecode /RunLengthDecode]", "FC2D 0041 FE2D 0042 80>"),
+		// the example of section 7.4.4.2
+		"LZW":       stream("/Filter [/ASCIIHexDecode /LZWDecode]", "80 0B 60 50 22 0C 0C 85 01>"),
 		"not there": stream("", text),
 	} {
 		if got := string(open(t, withContents(s)).Page(1).Contents()); got != text {
@@ -212,7 +215,10 @@ func FuzzAnythingIsReadOrRefused(f *testing.F) {
 }
 
 func TestEncodingsOfFontsAreRead(t *testing.T) {
-	for encoding, want := range map[string]string{"": "’Æ–", "/Encoding /WinAnsiEncoding": "'á±", "/Encoding /MacRomanEncoding": "'·±"} {
+	for encoding, want := range map[string]string{
+		"": "’Æ–", "/Encoding /WinAnsiEncoding": "'á±",
+		"/Encoding /MacRomanEncoding": "'·±",
+	} {
 		data := file("<< /Type /Catalog /Pages 2 0 R >>",
 			"<< /Type /Pages /Kids [3 0 R] /Resources << /Font << /F << /Type /Font /Subtype /Type1 "+encoding+" >> >> >> >>",
 			"<< /Type /Page /Parent 2 0 R /Contents 4 0 R >>", stream("", "/F 1 Tf ('\341\261) Tj"))

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// File returns a PDF of one page for each argument, which holds the page's text operators (PDF 32000-1:2008, 9.4), such as "(words) Tj".
-// The text begins at 50, 700 of a page of 600 by 800 points, in Helvetica of 12 points.
+// File returns a PDF of one page for each argument, which holds the page's text operators (PDF 32000-1:2008, 9.4), such
+// as "(words) Tj". The text begins at 50, 700 of a page of 600 by 800 points, in Helvetica of 12 points.
 func File(pages ...string) []byte {
 	var b bytes.Buffer
 	var at []int

@@ -92,14 +92,23 @@ func TestEveryAnswerToAPermissionCanBeGiven(t *testing.T) {
 		keys []dialog.Key
 		want event.Answer
 	}{
-		"enter":         {[]dialog.Key{act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceOnce}},
-		"yes":           {[]dialog.Key{act(keys.ConfirmYes)}, event.Answer{Choice: event.ChoiceOnce}},
-		"no":            {[]dialog.Key{act(keys.ConfirmNo)}, event.Answer{Choice: event.ChoiceNo}},
-		"escape":        {[]dialog.Key{act(keys.SelectCancel)}, event.Answer{Choice: event.ChoiceNo}},
-		"number":        {[]dialog.Key{typed("3")}, event.Answer{Choice: event.ChoiceAlways}},
-		"arrows":        {[]dialog.Key{act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo}},
-		"around":        {[]dialog.Key{act(keys.SelectPrevious), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNever}},
-		"with guidance": {[]dialog.Key{act(keys.ConfirmGuide), typed("use "), typed("makee"), act(keys.DeleteBack), act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceNo, Text: "use make"}},
+		"enter":  {[]dialog.Key{act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceOnce}},
+		"yes":    {[]dialog.Key{act(keys.ConfirmYes)}, event.Answer{Choice: event.ChoiceOnce}},
+		"no":     {[]dialog.Key{act(keys.ConfirmNo)}, event.Answer{Choice: event.ChoiceNo}},
+		"escape": {[]dialog.Key{act(keys.SelectCancel)}, event.Answer{Choice: event.ChoiceNo}},
+		"number": {[]dialog.Key{typed("3")}, event.Answer{Choice: event.ChoiceAlways}},
+		"arrows": {[]dialog.Key{
+			act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectNext),
+			act(keys.SelectAccept),
+		}, event.Answer{Choice: event.ChoiceNo}},
+		"around": {
+			[]dialog.Key{act(keys.SelectPrevious), act(keys.SelectAccept)},
+			event.Answer{Choice: event.ChoiceNever},
+		},
+		"with guidance": {[]dialog.Key{
+			act(keys.ConfirmGuide), typed("use "), typed("makee"), act(keys.DeleteBack),
+			act(keys.SelectAccept),
+		}, event.Answer{Choice: event.ChoiceNo, Text: "use make"}},
 	} {
 		r := press(dialog.NewPermission(commandQuestion(), around), 40, c.keys...)
 		if r.Answer == nil || !r.Close {
@@ -174,22 +183,26 @@ func TestQuestionsAreAnsweredByChoiceOrInWords(t *testing.T) {
 	if one.Answer == nil || one.Answer.Choice != "postgres" {
 		t.Errorf("one: %+v", one)
 	}
-	many := press(dialog.NewQuestion(question(true, false), bare), 24, typed("1"), typed("3"), typed("1"), typed("2"), act(keys.SelectAccept))
+	many := press(dialog.NewQuestion(question(true, false), bare), 24, typed("1"), typed("3"), typed("1"), typed("2"),
+		act(keys.SelectAccept))
 	if many.Answer == nil || !cmp.Equal(many.Answer.Choices, []string{"postgres", "none"}) {
 		t.Errorf("many: %+v", many)
 	}
-	words := press(dialog.NewQuestion(question(false, true), bare), 24, typed("4"), typed("none of them"), act(keys.SelectAccept))
+	words := press(dialog.NewQuestion(question(false, true), bare), 24, typed("4"), typed("none of them"),
+		act(keys.SelectAccept))
 	if words.Answer == nil || words.Answer.Text != "none of them" || words.Answer.Choice != "" {
 		t.Errorf("words: %+v", words)
 	}
-	if r := press(dialog.NewQuestion(question(false, true), bare), 24, act(keys.SelectCancel)); r.Answer == nil || !r.Answer.Canceled {
+	if r := press(dialog.NewQuestion(question(false, true), bare), 24, act(keys.SelectCancel)); r.Answer == nil ||
+		!r.Answer.Canceled {
 		t.Errorf("escape: %+v", r)
 	}
 }
 
 func TestTypingNarrowsAList(t *testing.T) {
 	d := dialog.NewPicker(sessions(), bare)
-	if r := press(d, 24, typed("flaky"), typed(" QUEUE"), act(keys.SelectAccept)); r.Run == nil || *r.Run != (dialog.Command{Name: "resume", Args: "01a"}) {
+	if r := press(d, 24, typed("flaky"), typed(" QUEUE"), act(keys.SelectAccept)); r.Run == nil ||
+		*r.Run != (dialog.Command{Name: "resume", Args: "01a"}) {
 		t.Errorf("got %+v", r)
 	}
 	d = dialog.NewPicker(sessions(), bare)
@@ -221,7 +234,8 @@ func TestASearchRanksAndKnowsIDsByTheirBeginning(t *testing.T) {
 func TestAnItemIsRenamedAndDeletedWithUndo(t *testing.T) {
 	d := dialog.NewPicker(sessions(), bare)
 	r := press(d, 24, act(keys.SelectNext), dialog.Key{Name: "ctrl+r"}, typed("queue"), act(keys.SelectAccept))
-	if r.Run == nil || *r.Run != (dialog.Command{Name: "rename", Args: "01b queue"}) || r.After == nil || r.After.Name != "sessions" || r.Close {
+	if r.Run == nil || *r.Run != (dialog.Command{Name: "rename", Args: "01b queue"}) || r.After == nil ||
+		r.After.Name != "sessions" || r.Close {
 		t.Errorf("rename: %+v", r)
 	}
 	r = press(d, 24, dialog.Key{Name: "ctrl+d"})
@@ -229,7 +243,10 @@ func TestAnItemIsRenamedAndDeletedWithUndo(t *testing.T) {
 		t.Errorf("delete: %+v", r)
 	}
 	d.Update(event.Pick{Title: "Sessions", Command: "resume", Actions: sessions().Actions, Items: sessions().Items[:1]})
-	if r = press(d, 24, dialog.Key{Name: "ctrl+z"}); r.Run == nil || *r.Run != (dialog.Command{Name: "restore-session", Args: "01b"}) {
+	if r = press(d, 24, dialog.Key{Name: "ctrl+z"}); r.Run == nil || *r.Run != (dialog.Command{
+		Name: "restore-session",
+		Args: "01b",
+	}) {
 		t.Errorf("undo: %+v", r)
 	}
 }
@@ -240,7 +257,8 @@ func TestToastsGoByThemselves(t *testing.T) {
 	ts.Add("info", "saved")
 	ts.Add("error", "disk \x1b[2Jfull")
 	ts.Add("info", "saved")
-	if got := ts.Lines(80, bare); len(got) != 2 || !strings.Contains(got[1], "saved") || strings.Contains(strings.Join(got, ""), "\x1b[2J") {
+	if got := ts.Lines(80, bare); len(got) != 2 || !strings.Contains(got[1], "saved") ||
+		strings.Contains(strings.Join(got, ""), "\x1b[2J") {
 		t.Errorf("got %q", got)
 	}
 	c.pass(5 * time.Second)
@@ -265,7 +283,8 @@ func TestATitleGetsTheWidthThereIsAndTheTimeStays(t *testing.T) {
 			t.Errorf("%q is not in\n%s", want, text)
 		}
 	}
-	if narrow := strings.Join(dialog.NewPicker(list, bare).Lines(40, 10), "\n"); strings.Count(narrow, "just now │") != 2 || !strings.Contains(narrow, "fix the login of th") {
+	if narrow := strings.Join(dialog.NewPicker(list, bare).Lines(40, 10), "\n"); strings.Count(narrow,
+		"just now │") != 2 || !strings.Contains(narrow, "fix the login of th") {
 		t.Errorf("narrow:\n%s", narrow)
 	}
 }

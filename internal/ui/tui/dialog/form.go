@@ -44,7 +44,10 @@ func NewForm(a event.Asked, t *theme.Theme) *Form {
 		}
 		d.parts = append(d.parts, part)
 	}
-	d.review.items = []event.Option{{ID: sendAnswers, Label: "Send these answers"}, {ID: changeAnswers, Label: "Change them"}}
+	d.review.items = []event.Option{
+		{ID: sendAnswers, Label: "Send these answers"},
+		{ID: changeAnswers, Label: "Change them"},
+	}
 	return d
 }
 
@@ -156,12 +159,17 @@ func (d *Form) Lines(width, height int) []string {
 	var lines []string
 	for i, part := range d.parts {
 		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(part.q.Text), Style: d.theme.Dim}}, line.Format{Width: w})
-		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(part.inWords(*d.answers[i])), Style: d.theme.Strong}}, hang(w, "→ ", d.theme.Accent))
+		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(part.inWords(*d.answers[i])), Style: d.theme.Strong}},
+			hang(w, "→ ", d.theme.Accent))
 	}
 	lower, _ := d.review.lines(d.theme, w)
 	room := rows(height)
 	lines = append(fit(append(lines, ""), max(room-len(lower), 1)), lower...)
-	f := frame{theme: d.theme, title: "Your answers", hints: []hint{{"enter", "choose"}, {"←", "back"}, {"esc", "do not answer"}}}
+	f := frame{theme: d.theme, title: "Your answers", hints: []hint{
+		{"enter", "choose"},
+		{"←", "back"},
+		{"esc", "do not answer"},
+	}}
 	return f.draw(width, height, lines)
 }
 

@@ -13,7 +13,10 @@ import (
 )
 
 func formOf(parts ...event.Question) *dialog.Form {
-	return dialog.NewForm(event.Asked{ID: "q1", Question: event.Question{Parts: parts, Consult: true, Reason: "Asked by explore."}}, around.Theme)
+	return dialog.NewForm(event.Asked{ID: "q1", Question: event.Question{
+		Parts: parts, Consult: true,
+		Reason: "Asked by explore.",
+	}}, around.Theme)
 }
 
 func part(text string, multi bool) event.Question {
@@ -25,12 +28,14 @@ func part(text string, multi bool) event.Question {
 func TestSeveralQuestionsAreAnsweredAndReviewed(t *testing.T) {
 	d := formOf(part("One?", false), part("Two?", true), part("Three?", false))
 	text := strings.Join(d.Lines(80, 20), "\n")
-	if !strings.Contains(text, "Question 1 of 3") || !strings.Contains(text, "the first preview") || !strings.Contains(text, "Asked by explore.") {
+	if !strings.Contains(text, "Question 1 of 3") || !strings.Contains(text, "the first preview") ||
+		!strings.Contains(text, "Asked by explore.") {
 		t.Errorf("%s", text)
 	}
 	press(d, 20, act(keys.ConfirmRight), act(keys.ConfirmRight), typed("1"))  // the third, first
 	press(d, 20, typed("2"), typed("1"), typed("2"), act(keys.ConfirmAccept)) // the first, then both of the second
-	if text = strings.Join(d.Lines(80, 20), "\n"); !strings.Contains(text, "Your answers") || !strings.Contains(text, "first, second") {
+	if text = strings.Join(d.Lines(80, 20), "\n"); !strings.Contains(text, "Your answers") || !strings.Contains(text,
+		"first, second") {
 		t.Fatalf("%s", text)
 	}
 	press(d, 20, act(keys.ConfirmLeft), typed("3")) // the third again, in words
@@ -62,8 +67,14 @@ func TestOneQuestionNeedsNoReview(t *testing.T) {
 
 func TestHostileQuestionsAndPlansAreEscaped(t *testing.T) {
 	evil := "x\x1b]0;pwned\x07\x1b[2J\u202e"
-	q := event.Question{Title: evil, Text: evil, Free: true, Options: []event.Option{{ID: "0", Label: evil, Help: evil, Preview: evil}}}
-	plan := dialog.NewQuestion(event.Asked{ID: "q", Question: event.Question{Title: "Approve?", Consult: true, Preview: event.TextView{Text: "# " + evil + "\n\n```\n" + evil + "\n```", Language: "markdown"}}}, around.Theme)
+	q := event.Question{
+		Title: evil, Text: evil, Free: true,
+		Options: []event.Option{{ID: "0", Label: evil, Help: evil, Preview: evil}},
+	}
+	plan := dialog.NewQuestion(event.Asked{ID: "q", Question: event.Question{
+		Title: "Approve?", Consult: true,
+		Preview: event.TextView{Text: "# " + evil + "\n\n```\n" + evil + "\n```", Language: "markdown"},
+	}}, around.Theme)
 	for _, d := range []dialog.Dialog{formOf(q), formOf(q, q), plan} {
 		for _, size := range [][2]int{{80, 24}, {20, 5}, {3, 2}} {
 			text := strings.Join(d.Lines(size[0], size[1]), "\n")
@@ -76,7 +87,10 @@ func TestHostileQuestionsAndPlansAreEscaped(t *testing.T) {
 
 func TestAPlanIsApprovedAsTheUserEditedIt(t *testing.T) {
 	d := dialog.NewQuestion(event.Asked{ID: "q", Question: event.Question{
-		Title: "Approve?", Consult: true, Free: true, Options: []event.Option{{ID: event.ChoiceEdits, Label: "Yes"}, {ID: event.ChoiceNo, Label: "No"}},
+		Title: "Approve?", Consult: true, Free: true, Options: []event.Option{
+			{ID: event.ChoiceEdits, Label: "Yes"},
+			{ID: event.ChoiceNo, Label: "No"},
+		},
 		Preview: event.TextView{Text: "# One", Language: "markdown"},
 	}}, around.Theme)
 	if r := press(d, 20, act(keys.ConfirmEditText)); r.Edit != "# One" || r.Close {
@@ -88,7 +102,8 @@ func TestAPlanIsApprovedAsTheUserEditedIt(t *testing.T) {
 	}
 	r := press(d, 20, typed("1"))
 	var in struct{ Plan string }
-	if r.Answer == nil || r.Answer.Choice != event.ChoiceEdits || json.Unmarshal(r.Answer.Input, &in) != nil || in.Plan != "# Two" {
+	if r.Answer == nil || r.Answer.Choice != event.ChoiceEdits || json.Unmarshal(r.Answer.Input, &in) != nil ||
+		in.Plan != "# Two" {
 		t.Errorf("%+v", r.Answer)
 	}
 }

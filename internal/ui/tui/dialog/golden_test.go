@@ -45,7 +45,10 @@ func permissionOptions(rules ...string) []event.Option {
 func commandQuestion() event.Asked {
 	line := "cd web && rm -rf build && npm run build --if-present -- --mode=production --out-dir=../dist/web"
 	return event.Asked{ID: "q1", Question: event.Question{
-		Title: "Bash", Text: line, Free: true, Preview: event.Command{Command: line, Dir: "/home/u/proj", Warning: []string{"build: 34 files, 1.2 MB"}},
+		Title: "Bash", Text: line, Free: true, Preview: event.Command{
+			Command: line, Dir: "/home/u/proj",
+			Warning: []string{"build: 34 files, 1.2 MB"},
+		},
 		Undo:   "brings back 12 files; not: web/build/, 1.2 MB (ignored by git)",
 		Reason: "rm -rf build destroys files below /home/u/proj/build; npm run build runs the project's code",
 		Permission: &permission.Request{Tool: "Bash", Dir: "/home/u/proj", Accesses: []permission.Access{
@@ -56,7 +59,10 @@ func commandQuestion() event.Asked {
 					{Text: "rm -rf build", Program: "rm", Path: "/usr/bin/rm"},
 					{Text: "npm run build", Program: "npm", Path: "/usr/bin/npm"},
 				},
-				Findings: []permission.Finding{{Check: "remove", Text: "rm -rf build removes files for good", Effect: permission.Ask}},
+				Findings: []permission.Finding{{
+					Check: "remove", Text: "rm -rf build removes files for good",
+					Effect: permission.Ask,
+				}},
 			}},
 			{Kind: permission.Write, Target: "/home/u/proj/web/build"},
 		}},
@@ -70,24 +76,35 @@ func editQuestion() event.Asked {
 	return event.Asked{ID: "q2", Question: event.Question{
 		Title: "Edit", Text: "out", Free: true, Preview: event.Diff{Path: "out", Unified: diff, Added: 1, Removed: 1},
 		Reason: "/home/u/notes.sh is outside the working folders",
-		Permission: &permission.Request{Tool: "Edit", Dir: "/home/u/proj", Agent: []string{"explore"}, Accesses: []permission.Access{
-			{Kind: permission.Write, Target: "/home/u/notes.sh", Named: "/home/u/proj/out", Node: permission.File, Links: 2},
-		}},
-		Options: slices.Insert(permissionOptions("Edit(//home/u/notes.sh)"), 1, event.Option{ID: event.ChoiceEdits, Label: "Yes, and accept edits from now on"}),
+		Permission: &permission.Request{
+			Tool: "Edit", Dir: "/home/u/proj", Agent: []string{"explore"},
+			Accesses: []permission.Access{
+				{Kind: permission.Write, Target: "/home/u/notes.sh", Named: "/home/u/proj/out", Node: permission.File, Links: 2},
+			},
+		},
+		Options: slices.Insert(permissionOptions("Edit(//home/u/notes.sh)"), 1, event.Option{
+			ID:    event.ChoiceEdits,
+			Label: "Yes, and accept edits from now on",
+		}),
 	}}
 }
 
 func inputQuestion() event.Asked {
 	return event.Asked{ID: "q3", Question: event.Question{
 		Title: "mcp__github__create_issue", Free: true, Reason: "mcp__github__create_issue needs approval",
-		Call:       &llm.ToolCall{ID: "c1", Name: "mcp__github__create_issue", Input: json.RawMessage(`{"title":"a\u001b[2Jb\u202etxt","body":"日本語のテキスト"}`)},
-		Permission: &permission.Request{Tool: "mcp__github__create_issue", Dir: "/home/u/proj"}, Options: permissionOptions("mcp__github__create_issue"),
+		Call: &llm.ToolCall{
+			ID: "c1", Name: "mcp__github__create_issue",
+			Input: json.RawMessage(`{"title":"a\u001b[2Jb\u202etxt","body":"日本語のテキスト"}`),
+		},
+		Permission: &permission.Request{Tool: "mcp__github__create_issue", Dir: "/home/u/proj"},
+		Options:    permissionOptions("mcp__github__create_issue"),
 	}}
 }
 
 func question(multi, free bool) event.Asked {
 	return event.Asked{ID: "q4", Question: event.Question{
-		Title: "Database", Text: "Which database should the service use? The tests need one that starts without a server.", Multi: multi, Free: free,
+		Title: "Database", Text: "Which database should the service use? The tests need one that starts without a server.",
+		Multi: multi, Free: free,
 		Options: []event.Option{
 			{ID: "sqlite", Label: "SQLite", Help: "one file, no server"},
 			{ID: "postgres", Label: "PostgreSQL", Help: "what production runs; needs a container for the tests"},
@@ -101,7 +118,11 @@ var clock = time.Date(2026, 1, 2, 12, 0, 0, 0, time.UTC)
 func sessions() event.Pick {
 	return event.Pick{
 		Title: "Sessions", Command: "resume", Items: []event.PickItem{
-			{ID: "01a", Label: "Fix the flaky test of the queue", Detail: "12 turns  $0.41", Time: time.Now().Add(-5 * time.Minute), Current: true, Preview: "**You:** the queue test fails one time in ten\n\n**lathe:** The test waits 10 ms where it should wait for the event."},
+			{
+				ID: "01a", Label: "Fix the flaky test of the queue", Detail: "12 turns  $0.41",
+				Time: time.Now().Add(-5 * time.Minute), Current: true, Preview: "**You:** the queue test fails one time in " +
+					"ten\n\n**lathe:** The test waits 10 ms where it should wait for the event.",
+			},
 			{ID: "01b", Label: "", Detail: "1 turn", Time: time.Now().Add(-50 * time.Hour), Preview: "hello"},
 			{ID: "01c", Label: "説明を日本語で書いてください、とても長い題名のセッション", Time: time.Now().Add(-30 * 24 * time.Hour)},
 		},
@@ -145,7 +166,10 @@ func frames(th *theme.Theme) map[string]func() dialog.Dialog {
 	long.Question.Preview = event.Command{Command: strings.Repeat("echo one more line of a long script\n", 60)}
 	return map[string]func() dialog.Dialog{
 		"permission-command": func() dialog.Dialog {
-			return dialog.NewPermission(commandQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
+			return dialog.NewPermission(commandQuestion(), dialog.Surroundings{
+				Theme: th, Home: "/home/u",
+				Key: keys.Default().Key,
+			})
 		},
 		"permission-long": func() dialog.Dialog {
 			return dialog.NewPermission(long, dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
@@ -154,10 +178,16 @@ func frames(th *theme.Theme) map[string]func() dialog.Dialog {
 			return dialog.NewPermission(editQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
 		},
 		"permission-input": func() dialog.Dialog {
-			return dialog.NewPermission(inputQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key})
+			return dialog.NewPermission(inputQuestion(), dialog.Surroundings{
+				Theme: th, Home: "/home/u",
+				Key: keys.Default().Key,
+			})
 		},
 		"permission-why-not": func() dialog.Dialog {
-			return hit(dialog.NewPermission(commandQuestion(), dialog.Surroundings{Theme: th, Home: "/home/u", Key: keys.Default().Key}), act(keys.ConfirmGuide), dialog.Key{Text: "use make clean"})
+			return hit(dialog.NewPermission(commandQuestion(), dialog.Surroundings{
+				Theme: th, Home: "/home/u",
+				Key: keys.Default().Key,
+			}), act(keys.ConfirmGuide), dialog.Key{Text: "use make clean"})
 		},
 		"question": func() dialog.Dialog { return dialog.NewQuestion(question(false, true), th) },
 		"question-multi": func() dialog.Dialog {

@@ -29,7 +29,8 @@ func (l *lineInput) key(k Key) bool {
 	if k.Text == "" || len(k.Actions) > 0 {
 		return false
 	}
-	if text := strings.Join(strings.FieldsFunc(k.Text, func(r rune) bool { return r == '\n' || r == '\r' }), " "); len(l.text)+len(text) <= maxLine {
+	if text := strings.Join(strings.FieldsFunc(k.Text, func(r rune) bool { return r == '\n' || r == '\r' }), " "); len(
+		l.text)+len(text) <= maxLine {
 		l.text += text
 	}
 	return true

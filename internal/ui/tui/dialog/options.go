@@ -62,7 +62,8 @@ func (o *options) option(lines []string, t *theme.Theme, width, i int, item even
 	}
 	for help := range strings.SplitSeq(item.Help, "\n") {
 		if help != "" {
-			lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(help), Style: t.Dim}}, line.Format{Width: width, First: rest, Rest: rest, Breaking: line.Cells})
+			lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(help), Style: t.Dim}},
+				line.Format{Width: width, First: rest, Rest: rest, Breaking: line.Cells})
 		}
 	}
 	return lines

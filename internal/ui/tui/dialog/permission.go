@@ -48,7 +48,10 @@ type Surroundings struct {
 
 // NewPermission makes the dialog of a question that has a Permission.
 func NewPermission(a event.Asked, s Surroundings) *Permission {
-	d := &Permission{id: a.ID, q: a.Question, theme: s.Theme, home: s.Home, opts: options{brief: true, keys: map[string]string{}}}
+	d := &Permission{
+		id: a.ID, q: a.Question, theme: s.Theme, home: s.Home,
+		opts: options{brief: true, keys: map[string]string{}},
+	}
 	for _, o := range a.Question.Options {
 		d.opts.items = append(d.opts.items, o)
 		if o.ID == event.ChoiceNo && a.Question.Free {
@@ -280,7 +283,8 @@ func hang(width int, mark string, style theme.Style) line.Format {
 // warnings list the losses a command would cause.
 func (d *Permission) warnings(lines []string, width int, c event.Command) []string {
 	for _, w := range c.Warning {
-		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(w), Style: d.theme.Warn}}, hang(width, "! ", d.theme.Warn))
+		lines = line.Wrap(lines, []line.Span{{Text: term.EscapeLine(w), Style: d.theme.Warn}},
+			hang(width, "! ", d.theme.Warn))
 	}
 	return lines
 }
@@ -303,7 +307,8 @@ func (d *Permission) input(lines []string, width int) []string {
 	if d.q.Call != nil {
 		text = string(d.q.Call.Input)
 	}
-	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text), Style: d.theme.Strong}}, line.Format{Width: width, Breaking: line.Cells})
+	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text), Style: d.theme.Strong}},
+		line.Format{Width: width, Breaking: line.Cells})
 }
 
 // facts are the folder, the accesses, and the reason of the question.
@@ -416,7 +421,8 @@ func (d *Permission) path(path, dir string) string {
 	if rel, err := filepath.Rel(dir, path); dir != "" && err == nil && filepath.IsLocal(rel) {
 		return rel
 	}
-	if rest, ok := strings.CutPrefix(path, d.home); ok && len(d.home) > 1 && (rest == "" || rest[0] == filepath.Separator) {
+	if rest, ok := strings.CutPrefix(path, d.home); ok && len(d.home) > 1 &&
+		(rest == "" || rest[0] == filepath.Separator) {
 		return "~" + rest
 	}
 	return path

@@ -74,7 +74,8 @@ func (d *Picker) filter() {
 			score, ok = m.Score(item.Label + " " + item.Detail)
 			score -= lesser
 		}
-		if typed := strings.ToLower(d.search.text); len(typed) >= shortestID && strings.HasPrefix(strings.ToLower(item.ID), typed) {
+		if typed := strings.ToLower(d.search.text); len(typed) >= shortestID && strings.HasPrefix(strings.ToLower(item.ID),
+			typed) {
 			score, ok = 2*lesser, true
 		}
 		if ok {
@@ -313,7 +314,11 @@ func (d *Picker) row(width int, item event.PickItem, at int) string {
 	if item.Current {
 		mark = "● "
 	}
-	head := []line.Span{{Text: pointer, Style: t.Accent}, {Text: d.tree(at, width/8), Style: t.Border}, {Text: mark, Style: t.Good}}
+	head := []line.Span{
+		{Text: pointer, Style: t.Accent},
+		{Text: d.tree(at, width/8), Style: t.Border},
+		{Text: mark, Style: t.Good},
+	}
 	side := term.EscapeLine(item.Detail)
 	if item.Label == "" {
 		item.Label, style = "no title", t.Dim

@@ -44,7 +44,10 @@ type drawnFor struct{ width, option int }
 // NewQuestion makes the dialog of a question.
 func NewQuestion(a event.Asked, t *theme.Theme) *Question {
 	d := &Question{id: a.ID, q: a.Question, theme: t}
-	d.opts = options{items: append([]event.Option(nil), a.Question.Options...), multi: a.Question.Multi, checked: map[int]bool{}}
+	d.opts = options{
+		items: append([]event.Option(nil), a.Question.Options...), multi: a.Question.Multi,
+		checked: map[int]bool{},
+	}
 	if a.Question.Free {
 		d.opts.items = append(d.opts.items, event.Option{ID: own, Label: cmp.Or(a.Question.Own, "In my own words")})
 	}
@@ -179,7 +182,8 @@ func (d *Question) Lines(width, height int) []string {
 		label := "answer: "
 		text, caret := d.words.show(w - len(label))
 		d.caret[0] = indent(width) + len(label) + caret
-		lower = append(fit(lower, max(room/2-1, 0)), line.Join(w, line.Span{Text: label, Style: d.theme.Accent}, line.Span{Text: text}))
+		lower = append(fit(lower, max(room/2-1, 0)), line.Join(w, line.Span{Text: label, Style: d.theme.Accent},
+			line.Span{Text: text}))
 	}
 	d.body = len(body)
 	d.room = min(max(room-len(lower)-1, min(room/2, 3), 1), d.body)

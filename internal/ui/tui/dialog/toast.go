@@ -81,7 +81,10 @@ func (t *Toasts) Lines(width int, th *theme.Theme) []string {
 		case "error":
 			mark, style = "✗ ", th.Bad
 		}
-		out = append(out, line.Join(width, line.Span{Text: mark, Style: style}, line.Span{Text: term.EscapeLine(x.text), Style: style}))
+		out = append(out, line.Join(width, line.Span{Text: mark, Style: style}, line.Span{
+			Text:  term.EscapeLine(x.text),
+			Style: style,
+		}))
 	}
 	return out
 }

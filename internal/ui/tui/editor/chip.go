@@ -146,7 +146,8 @@ func (e *Editor) unfold() ([]Out, bool) {
 		return nil, false
 	}
 	if len(c.text) > maxPlain {
-		return []Out{Notice{fmt.Sprintf("The pasted text has %d kB, too much to show here. It is sent in full.", len(c.text)/1000)}}, true
+		return []Out{Notice{fmt.Sprintf("The pasted text has %d kB, too much to show here. It is sent in full.",
+			len(c.text)/1000)}}, true
 	}
 	e.apply(from, to, clean(c.text), other)
 	return nil, true

@@ -8,7 +8,8 @@ import (
 )
 
 // clean makes text from outside fit for the editor: line ends become newlines, escape sequences and control
-// characters go, and invalid UTF-8 becomes U+FFFD. Characters that are merely invisible stay: they are shown when drawn.
+// characters go, and invalid UTF-8 becomes U+FFFD. Characters that are merely invisible stay: they are shown when
+// drawn.
 func clean(s string) string {
 	if tidy(s) {
 		return s

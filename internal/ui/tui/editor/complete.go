@@ -124,7 +124,8 @@ func commandToken(c pos, all, before string) (token, bool) {
 		return token{kind: event.QueryCommand, to: wordEnd(c, all), text: name}, true
 	}
 	text := strings.TrimLeft(rest, " ")
-	return token{kind: event.QueryArgument, name: name, from: pos{0, len(before) - len(text)}, to: c, text: text}, name != ""
+	return token{kind: event.QueryArgument, name: name, from: pos{0, len(before) - len(text)}, to: c, text: text},
+		name != ""
 }
 
 // commandName reports names that commands may have; a path is none.

@@ -58,7 +58,8 @@ func TestWhatIsTypedIsAskedFor(t *testing.T) {
 				t.Errorf("%q still offers something", tt.typed)
 			}
 			last := len(tt.typed) - 1
-			if e := fresh(); len(typed(e, tt.typed[:last])) == len(typed(func() *editor.Editor { e := fresh(); return e }(), tt.typed)) {
+			if e := fresh(); len(typed(e, tt.typed[:last])) == len(typed(func() *editor.Editor { e := fresh(); return e }(),
+				tt.typed)) {
 				continue // the last key asked for nothing
 			}
 			t.Errorf("%q asks for %+v", tt.typed, got)

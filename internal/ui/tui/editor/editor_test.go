@@ -150,7 +150,10 @@ func TestCharactersAreWholeForTheCursor(t *testing.T) {
 
 func TestLinesAreWrappedAtWords(t *testing.T) {
 	for _, tt := range []struct{ text, want string }{
-		{"the quick brown fox 世界世界 averyveryverylongword", "> the quick\n  brown fox\n  世界世界\n  averyveryv\n  erylongwor\n  d|"},
+		{
+			"the quick brown fox 世界世界 averyveryverylongword",
+			"> the quick\n  brown fox\n  世界世界\n  averyveryv\n  erylongwor\n  d|",
+		},
 		{"ab 世界世界世界c", "> ab 世界世\n  界世界c|"},
 		{"0123456789", "> 0123456789|"},
 		{"0123456789 ", "> 0123456789\n  |"},
@@ -393,7 +396,10 @@ func TestAnImageIsSentBesideItsMark(t *testing.T) {
 		t.Errorf("told %q", n.Text)
 	}
 	s := last[editor.Submit](t, e.ImageLoaded(l.ID, png(), nil))
-	want := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "what is [Image #1]"}, llm.Media{MIME: "image/png", Data: png(), Name: "cat.png"}}}
+	want := llm.Message{Role: llm.User, Parts: []llm.Part{
+		llm.Text{Text: "what is [Image #1]"},
+		llm.Media{MIME: "image/png", Data: png(), Name: "cat.png"},
+	}}
 	if diff := cmp.Diff(want, s.Message); diff != "" {
 		t.Error(diff)
 	}
@@ -424,7 +430,10 @@ func TestAnImageThatCannotBeReadBecomesItsPathAgain(t *testing.T) {
 
 func TestAMessageComesBackWithItsImages(t *testing.T) {
 	e := fresh()
-	m := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "see [Image #3] now"}, llm.Media{MIME: "image/png", Data: png(), Name: "a.png"}}}
+	m := llm.Message{Role: llm.User, Parts: []llm.Part{
+		llm.Text{Text: "see [Image #3] now"},
+		llm.Media{MIME: "image/png", Data: png(), Name: "a.png"},
+	}}
 	e.SetMessage(m)
 	s := last[editor.Submit](t, do(t, e, keys.Submit))
 	want := llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "see [Image #1] now"}, m.Parts[1]}}

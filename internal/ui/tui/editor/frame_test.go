@@ -50,13 +50,15 @@ var scenes = []struct {
 	}},
 	{"files", func(t *testing.T) *editor.Editor {
 		e := fresh()
-		answer(t, e, typed(e, "see @view"), candidates("internal/tui/view/view.go", "internal/tui/editor/a/very/deep/folder/with/a/view_of_everything_test.go", "my view/"))
+		answer(t, e, typed(e, "see @view"), candidates("internal/tui/view/view.go",
+			"internal/tui/editor/a/very/deep/folder/with/a/view_of_everything_test.go", "my view/"))
 		return e
 	}},
 	{"search", func(t *testing.T) *editor.Editor {
 		e := fresh()
 		do(t, e, keys.HistoryFind)
-		answer(t, e, typed(e, "fix"), history("fix the flaky test of the watcher\nand run it a hundred times", "fix the typo"))
+		answer(t, e, typed(e, "fix"), history("fix the flaky test of the watcher\nand run it a hundred times",
+			"fix the typo"))
 		return e
 	}},
 	{"shell", func(*testing.T) *editor.Editor {

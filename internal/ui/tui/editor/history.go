@@ -116,7 +116,8 @@ func (e *Editor) historyCame(found []event.Candidate) []Out {
 // remember puts a sent prompt before the older ones.
 func (h *history) remember(d draft) {
 	h.at, h.draft, h.waiting = 0, draft{}, false
-	if d.text == "" || len(h.older) > 0 && h.older[0].text == d.text && h.older[0].mode == d.mode && chipWithin(d.text) < 0 {
+	if d.text == "" || len(h.older) > 0 && h.older[0].text == d.text && h.older[0].mode == d.mode &&
+		chipWithin(d.text) < 0 {
 		return
 	}
 	h.older = append([]draft{d}, h.older...)

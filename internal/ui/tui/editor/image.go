@@ -53,7 +53,8 @@ func isImagePath(s string, windows bool) bool {
 			return true
 		}
 	}
-	return windows && (len(s) > 3 && s[1] == ':' && (s[2] == '\\' || s[2] == '/') || strings.HasPrefix(s, `\\`) || strings.HasPrefix(s, `~\`))
+	return windows && (len(s) > 3 && s[1] == ':' && (s[2] == '\\' || s[2] == '/') || strings.HasPrefix(s, `\\`) ||
+		strings.HasPrefix(s, `~\`))
 }
 
 // atHome puts the home folder in the place of a tilde.
@@ -127,7 +128,10 @@ func (e *Editor) attach(paths []string) []Out {
 			s.WriteByte(' ')
 		}
 		e.images++
-		c := &chip{label: fmt.Sprintf("[Image #%d]", e.images), image: &llm.Media{Name: path.Base(strings.ReplaceAll(p, `\`, "/"))}, path: p}
+		c := &chip{
+			label: fmt.Sprintf("[Image #%d]", e.images),
+			image: &llm.Media{Name: path.Base(strings.ReplaceAll(p, `\`, "/"))}, path: p,
+		}
 		id := e.nextChip
 		s.WriteString(e.newChip(c))
 		outs = append(outs, LoadImage{ID: id, Path: p, Limit: e.opt.ImageLimit})
@@ -146,7 +150,8 @@ func (e *Editor) ImageLoaded(id int, data []byte, err error) []Out {
 	switch {
 	case err != nil:
 	case int64(len(data)) > e.opt.ImageLimit:
-		err = fmt.Errorf("it has %.1f MB, and models take %.1f; make it smaller", float64(len(data))/1e6, float64(e.opt.ImageLimit)/1e6)
+		err = fmt.Errorf("it has %.1f MB, and models take %.1f; make it smaller", float64(len(data))/1e6,
+			float64(e.opt.ImageLimit)/1e6)
 	case mime == "":
 		err = fmt.Errorf("it is no PNG, JPEG, GIF or WebP image; convert it")
 	}

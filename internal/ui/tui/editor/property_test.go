@@ -14,7 +14,10 @@ import (
 )
 
 // pieces are characters as people see them that do not join when they stand beside each other.
-var pieces = rapid.SampledFrom([]string{"a", "b", "Z", "_", "9", " ", " ", "\n", "\t", ".", "/", "世", "é", "e\u0301", "👨‍👩‍👧", "👍🏽", "한", "\u202e"})
+var pieces = rapid.SampledFrom([]string{
+	"a", "b", "Z", "_", "9", " ", " ", "\n", "\t", ".", "/", "世", "é", "e\u0301",
+	"👨‍👩‍👧", "👍🏽", "한", "\u202e",
+})
 
 // model is the editor said simply: characters and a cursor between two of them.
 type model struct {
@@ -174,7 +177,10 @@ func checkFrame(t *rapid.T, e *editor.Editor, width int) {
 }
 
 func TestUndoAndRedoAreInverse(t *testing.T) {
-	actions := append([]keys.Action{keys.Newline, keys.Yank, keys.YankPop, keys.ClearInput, keys.Unfold, keys.HistoryBack, keys.HistoryForward}, editing...)
+	actions := append([]keys.Action{
+		keys.Newline, keys.Yank, keys.YankPop, keys.ClearInput, keys.Unfold, keys.HistoryBack,
+		keys.HistoryForward,
+	}, editing...)
 	rapid.Check(t, func(t *rapid.T) {
 		e := editor.New(editor.Options{FoldLines: 2})
 		outs, _ := e.Do(keys.HistoryBack)
@@ -213,7 +219,10 @@ func TestUndoAndRedoAreInverse(t *testing.T) {
 }
 
 func FuzzPaste(f *testing.F) {
-	for _, s := range []string{"a\r\nb", "\x1b[31m", "\x1b]0;x\x07", "\xff\xfe", "\U0010ffff\U00100000", "'/tmp/a b.png'", "/tmp/x.png", "\u202e\u0301", strings.Repeat("x\n", 50)} {
+	for _, s := range []string{
+		"a\r\nb", "\x1b[31m", "\x1b]0;x\x07", "\xff\xfe", "\U0010ffff\U00100000", "'/tmp/a b.png'",
+		"/tmp/x.png", "\u202e\u0301", strings.Repeat("x\n", 50),
+	} {
 		f.Add(s)
 	}
 	f.Fuzz(func(t *testing.T, s string) {

@@ -63,7 +63,10 @@ func blank(s string) bool { return s == " " || s == "\t" }
 
 // apply makes an edit and records it.
 func (e *Editor) apply(from, to pos, s string, kind sort) {
-	x := edit{at: from, removed: e.buf.text(from, to), inserted: s, before: e.buf.cursor, mode: e.mode, modeAfter: e.mode, sort: kind}
+	x := edit{
+		at: from, removed: e.buf.text(from, to), inserted: s, before: e.buf.cursor, mode: e.mode, modeAfter: e.mode,
+		sort: kind,
+	}
 	e.buf.replace(from, to, s)
 	x.after = e.buf.cursor
 	e.undo.add(x)

@@ -64,7 +64,8 @@ func tables() string {
 		for _, k := range row.Keys {
 			shown = append(shown, "`"+strings.ReplaceAll(k, "|", `\|`)+"`")
 		}
-		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", strings.Join(shown, ", "), row.Action, strings.ReplaceAll(row.Help, "|", `\|`))
+		fmt.Fprintf(&b, "| %s | `%s` | %s |\n", strings.Join(shown, ", "), row.Action, strings.ReplaceAll(row.Help, "|",
+			`\|`))
 	}
 	return b.String() + "\n"
 }

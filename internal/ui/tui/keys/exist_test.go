@@ -53,7 +53,8 @@ func TestEveryActionIsCarriedOut(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			for _, word := range strings.FieldsFunc(string(src), func(r rune) bool { return r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
+			for _, word := range strings.FieldsFunc(string(src),
+				func(r rune) bool { return r != '.' && !unicode.IsLetter(r) && !unicode.IsDigit(r) }) {
 				if name, ok := strings.CutPrefix(word, "keys."); ok {
 					used[name] = true
 				}

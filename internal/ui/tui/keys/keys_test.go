@@ -93,10 +93,19 @@ func TestTheInnermostContextIsAskedFirst(t *testing.T) {
 		in   []keys.Context
 		want []keys.Hit
 	}{
-		{"\t", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{hit(keys.Autocomplete, keys.CompleteAccept), hit(keys.Chat, keys.Complete)}},
-		{"\x10", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{hit(keys.Autocomplete, keys.CompletePrevious), hit(keys.Global, keys.Palette)}},
+		{"\t", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{
+			hit(keys.Autocomplete, keys.CompleteAccept),
+			hit(keys.Chat, keys.Complete),
+		}},
+		{"\x10", []keys.Context{keys.Autocomplete, keys.Chat}, []keys.Hit{
+			hit(keys.Autocomplete, keys.CompletePrevious),
+			hit(keys.Global, keys.Palette),
+		}},
 		{"\x04", []keys.Context{keys.Chat}, []keys.Hit{hit(keys.Chat, keys.DeleteForward), hit(keys.Global, keys.Exit)}},
-		{"\x02", []keys.Context{keys.Task, keys.Chat}, []keys.Hit{hit(keys.Task, keys.Background), hit(keys.Chat, keys.Left)}},
+		{"\x02", []keys.Context{keys.Task, keys.Chat}, []keys.Hit{
+			hit(keys.Task, keys.Background),
+			hit(keys.Chat, keys.Left),
+		}},
 		{"\x18\x05", []keys.Context{keys.Chat}, []keys.Hit{hit(keys.Chat, keys.ExternalEditor)}},
 		{"\x18b", []keys.Context{keys.Chat}, []keys.Hit{hit(keys.Global, keys.ToggleSidebar)}},
 		{"x", []keys.Context{keys.Chat}, nil},
@@ -159,7 +168,9 @@ func TestBothFormsOfSettingsBindAndUnbind(t *testing.T) {
 }
 
 func TestAllKeysOfAnActionCanBeSet(t *testing.T) {
-	m, problems := keys.Load([]byte(`{"chat:submit": ["ctrl+enter", "super+enter"], "chat:newline": "enter", "chat:stash": null}`))
+	m,
+		problems := keys.Load(
+		[]byte(`{"chat:submit": ["ctrl+enter", "super+enter"], "chat:newline": "enter", "chat:stash": null}`))
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
@@ -192,7 +203,10 @@ func TestTheLeaderCanBeChanged(t *testing.T) {
 
 func TestWhatDoesNotHoldIsReportedWithItsPlace(t *testing.T) {
 	for _, tt := range []struct{ settings, want string }{
-		{"{\n\"ctrl+q\": \"chat:sumbit\"}", `line 2, Chat "ctrl+q": there is no action "chat:sumbit"; did you mean "chat:submit"?`},
+		{
+			"{\n\"ctrl+q\": \"chat:sumbit\"}",
+			`line 2, Chat "ctrl+q": there is no action "chat:sumbit"; did you mean "chat:submit"?`,
+		},
 		{`{"ctrl+q": "plugin:install"}`, `Chat "ctrl+q": there is no action "plugin:install"; docs/keys.md lists them`},
 		{`{"strg+q": "chat:stash"}`, `Chat "strg+q": "strg+q" has an unknown modifier "strg"; use ctrl, alt, shift or super`},
 		{`{"ctrl+foo": "chat:stash"}`, `Chat "ctrl+foo": "ctrl+foo" names no key`},
@@ -208,10 +222,19 @@ func TestWhatDoesNotHoldIsReportedWithItsPlace(t *testing.T) {
 		{`{"ctrl+c": null}`, `ctrl+c stays: it is the way out`},
 		{`{"app:interrupt": null, "ctrl+c x": "chat:stash"}`, `ctrl+c stays the way out`},
 		{`{"ctrl+m": "chat:stash"}`, `most terminals send the same for ctrl+m and enter; take another key`},
-		{`{"ctrl+q": "chat:stash", "ctrl+q ctrl+a": "chat:undo"}`, `Chat "ctrl+q": ctrl+q ctrl+a (chat:undo) cannot be reached any more: it begins with this key`},
-		{`{"ctrl+g ctrl+a": "chat:undo"}`, `Chat "ctrl+g ctrl+a": ctrl+g no longer is chat:externalEditor: it begins this chord`},
+		{
+			`{"ctrl+q": "chat:stash", "ctrl+q ctrl+a": "chat:undo"}`,
+			`Chat "ctrl+q": ctrl+q ctrl+a (chat:undo) cannot be reached any more: it begins with this key`,
+		},
+		{
+			`{"ctrl+g ctrl+a": "chat:undo"}`,
+			`Chat "ctrl+g ctrl+a": ctrl+g no longer is chat:externalEditor: it begins this chord`,
+		},
 		{`{"ctrl+x": "chat:stash"}`, `Chat "ctrl+x": ctrl+x n (command:new) cannot be reached any more`},
-		{"{\"ctrl+q\": \"chat:stash\",\n\"ctrl+Q\": \"chat:undo\"}", `line 2, Chat "ctrl+Q": bound twice, first to chat:stash and here to chat:undo, which holds`},
+		{
+			"{\"ctrl+q\": \"chat:stash\",\n\"ctrl+Q\": \"chat:undo\"}",
+			`line 2, Chat "ctrl+Q": bound twice, first to chat:stash and here to chat:undo, which holds`,
+		},
 		{`{"chat:submit": null}`, `no key sends the prompt any more; bind one to chat:submit`},
 		{`{"chat:submit": 3}`, `a key, a list of keys, or null is expected`},
 		{`{"ctrl+q": 3}`, `the name of an action, or null, is expected`},
@@ -261,7 +284,10 @@ func TestTheTableContradictsItselfNowhere(t *testing.T) {
 }
 
 func TestNoSettingsBreakTheMap(t *testing.T) {
-	piece := rapid.SampledFrom([]string{`{`, `}`, `[`, `]`, `:`, `,`, `"ctrl+k"`, `"ctrl+c"`, `"<leader>n"`, `"chat:submit"`, `"bindings"`, `"context"`, `"Chat"`, `null`, `1`, `"+"`, `"ctrl++"`, `""`, ` `, "\n", `"leader"`})
+	piece := rapid.SampledFrom([]string{
+		`{`, `}`, `[`, `]`, `:`, `,`, `"ctrl+k"`, `"ctrl+c"`, `"<leader>n"`,
+		`"chat:submit"`, `"bindings"`, `"context"`, `"Chat"`, `null`, `1`, `"+"`, `"ctrl++"`, `""`, ` `, "\n", `"leader"`,
+	})
 	rapid.Check(t, func(t *rapid.T) {
 		text := strings.Join(rapid.SliceOfN(piece, 0, 30).Draw(t, "pieces"), "")
 		m, _ := keys.Load([]byte(text))

@@ -60,8 +60,8 @@ const commandPrefix = "command:"
 // text; all the rest holds.
 func Load(settings json.RawMessage) (*Map, []Problem) { return LoadAll(nil, settings) }
 
-// LoadAll is Load for bindings from several places, each stronger than the one before. The commands are those of plugins, by key: they
-// hold where the prompt is, on keys that have no meaning yet.
+// LoadAll is Load for bindings from several places, each stronger than the one before. The commands are those of
+// plugins, by key: they hold where the prompt is, on keys that have no meaning yet.
 func LoadAll(commands map[string]string, settings ...json.RawMessage) (*Map, []Problem) {
 	l := &loader{leader: DefaultLeader}
 	if len(settings) == 0 {
@@ -119,7 +119,8 @@ func (l *loader) readCommands(commands map[string]string) {
 		if err == nil {
 			err = refused(Chat, chord, a)
 		}
-		if err == nil && slices.ContainsFunc(l.entries, func(e entry) bool { return startsWith(e.chord, chord) || startsWith(chord, e.chord) }) {
+		if err == nil && slices.ContainsFunc(l.entries,
+			func(e entry) bool { return startsWith(e.chord, chord) || startsWith(chord, e.chord) }) {
 			err = errors.New("the key has a meaning already, which holds")
 		}
 		if err != nil {

@@ -90,7 +90,8 @@ func named(mod uv.KeyMod, name string) string {
 }
 
 func isModifier(code rune) bool {
-	return code >= uv.KeyLeftShift && code <= uv.KeyIsoLevel5Shift || code == uv.KeyCapsLock || code == uv.KeyScrollLock || code == uv.KeyNumLock
+	return code >= uv.KeyLeftShift && code <= uv.KeyIsoLevel5Shift || code == uv.KeyCapsLock ||
+		code == uv.KeyScrollLock || code == uv.KeyNumLock
 }
 
 // special are the keys that have a name of several letters.

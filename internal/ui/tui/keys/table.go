@@ -150,7 +150,11 @@ var table = []Binding{
 	{Global, "command:compact", []string{"<leader> c"}, "replace older messages by a summary, to make room"},
 	{Global, "command:status", []string{"<leader> s"}, "show model, mode, tokens, cost and turns"},
 	{Global, "command:copy", []string{"<leader> y"}, "copy the last reply, or the n-th from the end"},
-	{Global, "command:undo", []string{"<leader> u"}, "take the file changes of the last step back, also those of commands"},
+	{
+		Global, "command:undo",
+		[]string{"<leader> u"},
+		"take the file changes of the last step back, also those of commands",
+	},
 
 	{Chat, Submit, []string{"enter"}, "send; while a turn runs: at its next step"},
 	{Chat, Queue, []string{"alt+enter"}, "send when the running turn is over"},

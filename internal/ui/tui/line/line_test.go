@@ -51,9 +51,10 @@ func TestWrapBreaksLines(t *testing.T) {
 
 func TestEveryLineBeginsAndEndsInTheTerminalsOwnStyle(t *testing.T) {
 	bold := theme.Style{Prefix: "\x1b[1m", Suffix: "\x1b[m"}
-	got := line.Wrap(nil, []line.Span{{Text: "see "}, {Text: "the whole text", Style: bold, Link: "https://x.example"}}, line.Format{
-		Width: 10, First: line.Plain("- "), Rest: line.Plain("  "),
-	})
+	got := line.Wrap(nil, []line.Span{{Text: "see "}, {Text: "the whole text", Style: bold, Link: "https://x.example"}},
+		line.Format{
+			Width: 10, First: line.Plain("- "), Rest: line.Plain("  "),
+		})
 	open, end := "\x1b]8;id=vzlvvp;https://x.example\x1b\\", "\x1b]8;;\x1b\\"
 	want := []string{
 		"- see \x1b[1m" + open + "the" + end + "\x1b[m",
@@ -84,7 +85,10 @@ func TestPrefixesLeaveRoomForText(t *testing.T) {
 }
 
 func TestFilledLinesEndAtTheEdge(t *testing.T) {
-	for _, l := range line.Wrap(nil, line.Plain("one 二 three"), line.Format{Width: 7, First: line.Plain("+ "), Rest: line.Plain("  "), Fill: true}) {
+	for _, l := range line.Wrap(nil, line.Plain("one 二 three"), line.Format{
+		Width: 7, First: line.Plain("+ "),
+		Rest: line.Plain("  "), Fill: true,
+	}) {
 		if w := term.Width(l); w != 7 {
 			t.Errorf("%q is %d cells wide", l, w)
 		}
@@ -112,7 +116,10 @@ func TestOnlyHarmlessURLsBecomeLinks(t *testing.T) {
 }
 
 // pieces are parts of texts that are hard to lay out.
-var pieces = []string{" ", "  ", "a", "word", "一", "。", "e\u0301", "👩‍👩‍👧", "🇩🇪", "👍🏽", "1️⃣", "\n", "\t", "\x1b[2J", "\u200b", "\u202e", "✓", "한", "ᄒ", "ا", "\xff", "\u0085"}
+var pieces = []string{
+	" ", "  ", "a", "word", "一", "。", "e\u0301", "👩‍👩‍👧", "🇩🇪", "👍🏽", "1️⃣", "\n", "\t", "\x1b[2J",
+	"\u200b", "\u202e", "✓", "한", "ᄒ", "ا", "\xff", "\u0085",
+}
 
 func TestNoLineIsWiderThanAskedAndNoTextIsLost(t *testing.T) {
 	th := theme.Must("dark", true, colorprofile.TrueColor)
@@ -124,8 +131,12 @@ func TestNoLineIsWiderThanAskedAndNoTextIsLost(t *testing.T) {
 			spans = append(spans, line.Span{Text: text, Style: rapid.SampledFrom(styles).Draw(t, "style")})
 		}
 		f := line.Format{
-			Width: rapid.IntRange(1, 40).Draw(t, "width"), Breaking: rapid.SampledFrom([]line.Breaking{line.Words, line.Cells, line.None}).Draw(t, "breaking"),
-			First: line.Plain(rapid.SampledFrom([]string{"", "- ", "│ │ "}).Draw(t, "first")), Fill: rapid.Bool().Draw(t, "fill"),
+			Width: rapid.IntRange(1, 40).Draw(t, "width"), Breaking: rapid.SampledFrom([]line.Breaking{
+				line.Words, line.Cells,
+				line.None,
+			}).Draw(t, "breaking"),
+			First: line.Plain(rapid.SampledFrom([]string{"", "- ", "│ │ "}).Draw(t, "first")),
+			Fill:  rapid.Bool().Draw(t, "fill"),
 		}
 		var shown strings.Builder
 		for i, l := range line.Wrap(nil, spans, f) {

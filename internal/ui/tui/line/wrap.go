@@ -99,7 +99,8 @@ func (w *wrapper) step(i, j int) int {
 		w.space(here, behind)
 		return j + n
 	}
-	if w.f.Breaking == Words && cells == 2 && w.cells > 0 && !closing(s[j:]) || w.wide && cells > 0 && c >= ' ' && !closing(s[j:]) {
+	if w.f.Breaking == Words && cells == 2 && w.cells > 0 && !closing(s[j:]) || w.wide && cells > 0 && c >= ' ' &&
+		!closing(s[j:]) {
 		w.mark(here, here)
 	}
 	for w.cells+cells > w.room && w.start != here && !w.finished {
@@ -236,5 +237,6 @@ func between(out, spans []Span, from, to place) []Span {
 // closing reports punctuation of East Asian text that may not begin a line.
 func closing(s string) bool {
 	r, _ := utf8.DecodeRuneInString(s)
-	return r > 0x2000 && strings.ContainsRune("、。，．・：；？！）］｝」』】〉》〕ー々’”…", r) || r < 0x80 && strings.ContainsRune(",.;:?!)]}", r)
+	return r > 0x2000 && strings.ContainsRune("、。，．・：；？！）］｝」』】〉》〕ー々’”…", r) || r < 0x80 && strings.ContainsRune(
+		",.;:?!)]}", r)
 }

@@ -199,7 +199,10 @@ func TestBlocksAreThoseOfTheStandard(t *testing.T) {
 var emptyItem = regexp.MustCompile(`(?m)([-*]|[0-9][.)]) *$`)
 
 func TestBlocksAreThoseThatGoldmarkFinds(t *testing.T) {
-	pieces := []string{"- ", "* ", "1. ", "2) ", "> ", "# ", "```", "~~~", "    ", "  ", " ", "text", "a", "---", "===", "\n", "\n", "\n\n", "<div>", "</p>", "<b>", "<!--", "-->", "go"}
+	pieces := []string{
+		"- ", "* ", "1. ", "2) ", "> ", "# ", "```", "~~~", "    ", "  ", " ", "text", "a", "---", "===",
+		"\n", "\n", "\n\n", "<div>", "</p>", "<b>", "<!--", "-->", "go",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := strings.Join(rapid.SliceOfN(rapid.SampledFrom(pieces), 1, 20).Draw(t, "s"), "") + "\n"
 		if emptyItem.MatchString(s) {

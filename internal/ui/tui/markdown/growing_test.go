@@ -16,7 +16,8 @@ import (
 // the whole.
 func TestAParagraphThatGrowsIsReadAsIfItWereReadWhole(t *testing.T) {
 	clean := []string{
-		"word", "word", "other", "**bold**", "**bold words**", "*it*", "`code`", "[text](http://a.example/b)", "~~no~~", "<b>", "a\nb", "\\*", "&amp;", "https://x.example/y",
+		"word", "word", "other", "**bold**", "**bold words**", "*it*", "`code`", "[text](http://a.example/b)", "~~no~~",
+		"<b>", "a\nb", "\\*", "&amp;", "https://x.example/y",
 	}
 	words := []string{
 		"**open", "close**", "*", "_", "`co", "de`", "[text](http://a.example/b \"t\")", "[half](",

@@ -19,7 +19,8 @@ import (
 // goldmark cannot go on where it stopped.
 var inlineParser = sync.OnceValue(func() parser.Parser {
 	inline := append(parser.DefaultInlineParsers(), util.Prioritized(strikethrough{}, 500))
-	return parser.NewParser(parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1)), parser.WithInlineParsers(inline...))
+	return parser.NewParser(parser.WithBlockParsers(util.Prioritized(parser.NewParagraphParser(), 1)),
+		parser.WithInlineParsers(inline...))
 })
 
 // definitionParser reads a paragraph that may begin with definitions of links.
@@ -46,7 +47,8 @@ func (c *references) Reference(label string) (parser.Reference, bool) {
 // define takes the definitions of links from the start of a paragraph, and returns the labels that are
 // new. The paragraph keeps the rest.
 func (r *renderer) define(l *leaf) (added []string) {
-	if len(l.lines) == 0 || !strings.HasPrefix(l.lines[0], "[") || !strings.Contains(l.lines[0], "]:") || footnotes(l.lines) {
+	if len(l.lines) == 0 || !strings.HasPrefix(l.lines[0], "[") || !strings.Contains(l.lines[0], "]:") ||
+		footnotes(l.lines) {
 		return nil
 	}
 	source := []byte(strings.Join(l.lines, "\n"))
@@ -161,13 +163,15 @@ func (r *renderer) growing(l *leaf, s string, base theme.Style) []line.Span {
 		*b = begun{base: base}
 	}
 	if rest := s[len(b.text):]; len(rest) > openText {
-		if cut := strings.LastIndexByte(rest[:len(rest)-openText/4], ' ') + 1; cut > 1 && rest[cut-2] != ' ' && rest[cut-2] != '\n' && rest[cut] > ' ' && r.closed(rest[:cut-1]) {
+		if cut := strings.LastIndexByte(rest[:len(rest)-openText/4], ' ') + 1; cut > 1 && rest[cut-2] != ' ' &&
+			rest[cut-2] != '\n' && rest[cut] > ' ' && r.closed(rest[:cut-1]) {
 			b.spans = append(slices.Clip(b.spans), r.inline(l, rest[:cut-1], base)...)
 			b.spans = append(b.spans, line.Span{Text: " ", Style: base})
 			b.text = s[:len(b.text)+cut]
 		}
 	}
-	return append(slices.Clip(b.spans), r.inline(l, strings.Join(closeInline(strings.Split(s[len(b.text):], "\n")), "\n"), base)...)
+	return append(slices.Clip(b.spans), r.inline(l, strings.Join(closeInline(strings.Split(s[len(b.text):], "\n")), "\n"),
+		base)...)
 }
 
 // closed reports that every mark in a text has found its partner.

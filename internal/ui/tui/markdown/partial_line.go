@@ -18,7 +18,8 @@ func partialLine(partial string, b *blocks) string {
 	switch {
 	case strings.Trim(t, "-=*_+#`~|:. \t") == "":
 		return ""
-	case strings.Trim(t, "0123456789") == "" || strings.Trim(t, "0123456789") == "." || strings.Trim(t, "0123456789") == ")":
+	case strings.Trim(t, "0123456789") == "" || strings.Trim(t, "0123456789") == "." || strings.Trim(t,
+		"0123456789") == ")":
 		return ""
 	case strings.HasPrefix(t, "```") || strings.HasPrefix(t, "~~~"):
 		return partial[:strings.IndexByte(partial, t[0])] + t[:3] // the language may still grow
@@ -122,7 +123,8 @@ func emphasis(stack []mark, s string, i, n int) []mark {
 			}
 		}
 	}
-	if top := len(stack) - 1; closes && after == len(s) && top >= 0 && len(stack[top].text) > n && stack[top].text[0] == m[0] {
+	if top := len(stack) - 1; closes && after == len(s) && top >= 0 && len(stack[top].text) > n &&
+		stack[top].text[0] == m[0] {
 		return append(slices.Clone(stack[:top]), mark{stack[top].text[n:], stack[top].at}) // the first half of the end
 	}
 	if m == "~" || !opens || closes && after == len(s) && n < 2 || len(stack) > 8 {

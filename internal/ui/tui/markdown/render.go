@@ -63,7 +63,10 @@ func (r *renderer) leaf(l *leaf, width int) []string {
 		return r.code(out, l, width, first, rest)
 	case html:
 		for _, s := range l.lines {
-			out = line.Wrap(out, []line.Span{{Text: s, Style: t.Dim}}, line.Format{Width: width, First: first, Rest: rest, Breaking: line.Cells})
+			out = line.Wrap(out, []line.Span{{Text: s, Style: t.Dim}}, line.Format{
+				Width: width, First: first, Rest: rest,
+				Breaking: line.Cells,
+			})
 			first = rest
 		}
 		return out

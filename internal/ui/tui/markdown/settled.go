@@ -45,7 +45,9 @@ func (s *Stream) settleText() bool {
 	if len(try) == 0 || try[len(try)-1].kind != paragraph {
 		return false
 	}
-	if slices.ContainsFunc(try, func(l *leaf) bool { return l.kind == paragraph && defines(strings.Join(l.lines, "\n")) }) {
+	if slices.ContainsFunc(try, func(l *leaf) bool {
+		return l.kind == paragraph && defines(strings.Join(l.lines, "\n"))
+	}) {
 		return false // it shows nothing once it is settled
 	}
 	l := try[len(try)-1]
@@ -78,11 +80,12 @@ func (s *Stream) lineStarts(l *leaf, text string, n int) []int {
 }
 
 // splits reports that text is laid out in the same lines when it is split at a place behind n of them, so that
-// neither part has a mark or a link that ends in the other. A part that begins with a bracket may be the definition of a
-// link, which shows nothing.
+// neither part has a mark or a link that ends in the other. A part that begins with a bracket may be the definition of
+// a link, which shows nothing.
 func (s *Stream) splits(l *leaf, text string, at int, lines []string, n int) bool {
 	head, rest := text[:at], text[at:]
-	if strings.TrimSpace(head) == "" || strings.TrimSpace(rest) == "" || defines(head) || defines(rest) || strings.HasPrefix(text[strings.LastIndexByte(head, '\n')+1:], "|") ||
+	if strings.TrimSpace(head) == "" || strings.TrimSpace(rest) == "" || defines(head) || defines(rest) ||
+		strings.HasPrefix(text[strings.LastIndexByte(head, '\n')+1:], "|") ||
 		strings.LastIndexByte(head, '[') > strings.LastIndexByte(head, ']') {
 		return false
 	}

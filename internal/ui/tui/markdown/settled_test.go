@@ -14,7 +14,8 @@ import (
 )
 
 func TestSettlingLinesChangesNoLine(t *testing.T) {
-	more := append([]string{"some longer words of a text ", "一二三四五六七八九十一二三四五六七八九十", "  \n", "**bold words** ", "`code` "}, pieces...)
+	more := append([]string{"some longer words of a text ", "一二三四五六七八九十一二三四五六七八九十", "  \n", "**bold words** ", "`code` "},
+		pieces...)
 	rapid.Check(t, func(t *rapid.T) {
 		width, most := rapid.IntRange(1, 60).Draw(t, "width"), rapid.IntRange(1, 4).Draw(t, "most")
 		s := markdown.NewStream(markdown.Options{Theme: dark, Links: rapid.Bool().Draw(t, "links"), File: file})

@@ -294,8 +294,10 @@ var htmlStarts = []struct{ start, end string }{
 }
 
 // htmlBlocks are the tags that begin a block wherever they stand (CommonMark, section "HTML blocks").
-const htmlBlocks = " address article aside base basefont blockquote body caption center col colgroup dd details dialog dir div dl dt fieldset figcaption " +
-	"figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem nav noframes ol optgroup option p param " +
+const htmlBlocks = " address article aside base basefont blockquote body caption center col colgroup dd details " +
+	"dialog dir div dl dt fieldset figcaption " +
+	"figure footer form frame frameset h1 h2 h3 h4 h5 h6 head header hr html iframe legend li link main menu menuitem " +
+	"nav noframes ol optgroup option p param " +
 	"search section summary table tbody td tfoot th thead title tr track ul "
 
 // opensHTML reports whether an HTML block begins, and its end marker: "" for a blank line.
@@ -305,7 +307,8 @@ func opensHTML(s string, para bool) (end string, ok bool) {
 	}
 	lower := strings.ToLower(s[:min(len(s), 64)])
 	for _, h := range htmlStarts {
-		if rest, ok := strings.CutPrefix(lower, h.start); ok && (h.start[1] < 'a' || rest == "" || strings.ContainsRune(" >", rune(rest[0]))) {
+		if rest, ok := strings.CutPrefix(lower, h.start); ok && (h.start[1] < 'a' || rest == "" || strings.ContainsRune(" >",
+			rune(rest[0]))) {
 			return h.end, true
 		}
 	}
@@ -318,7 +321,8 @@ func opensHTML(s string, para bool) (end string, ok bool) {
 		n++
 	}
 	after := name[n:]
-	if n > 0 && strings.Contains(htmlBlocks, " "+name[:n]+" ") && (after == "" || after[0] == ' ' || after[0] == '>' || strings.HasPrefix(after, "/>")) {
+	if n > 0 && strings.Contains(htmlBlocks, " "+name[:n]+" ") && (after == "" || after[0] == ' ' || after[0] == '>' ||
+		strings.HasPrefix(after, "/>")) {
 		return "", true
 	}
 	return "", !para && wholeTag(s)
@@ -353,7 +357,8 @@ func asciiLetter(c byte) bool { return 'a' <= c|' ' && c|' ' <= 'z' }
 // attribute takes an attribute of a tag from the start of s.
 func attribute(s string) (rest string, ok bool) {
 	n := 0
-	for n < len(s) && (asciiLetter(s[n]) || s[n] == '_' || s[n] == ':' || n > 0 && (s[n] == '.' || s[n] == '-' || '0' <= s[n] && s[n] <= '9')) {
+	for n < len(s) && (asciiLetter(s[n]) || s[n] == '_' || s[n] == ':' || n > 0 && (s[n] == '.' || s[n] == '-' ||
+		'0' <= s[n] && s[n] <= '9')) {
 		n++
 	}
 	if n == 0 {

@@ -63,9 +63,12 @@ func golden(t *testing.T, name, got string) {
 
 // pieces are parts of Markdown.
 var pieces = []string{
-	"# ", "## h\n", "- ", "- [ ] x\n", "* ", "1. ", "> ", "```go\n", "```\n", "~~~", "    ", "\t", "text ", "word", "**", "*", "_", "~~", "`", "[a](http://b.example/c) ", "[a][b] ",
-	"[b]: /x\n", "[b]: https://late.example 'x'\n\n", "![p](q.png)", "https://x.example/y ", "a/b.go:12 ", "---\n", "===\n", "| a | b |\n|---|--:|\n| c | d |\n", "| x ", "|", "\n", "\n", "\n\n", "\n\n",
-	"<div>", "<b>", "</div>\n", "<!-- ", " -->", "&amp;", "&#27;[2J", "\\*", "\\\n", "  \n", "\r\n", "\x1b[31m", "\x1b]8;;http://evil.example\x07", "\u202e", "\u0085", "\xff", "\xe4", "一二三", "👩‍👩‍👧", "e\u0301",
+	"# ", "## h\n", "- ", "- [ ] x\n", "* ", "1. ", "> ", "```go\n", "```\n", "~~~", "    ", "\t", "text ", "word", "**",
+	"*", "_", "~~", "`", "[a](http://b.example/c) ", "[a][b] ",
+	"[b]: /x\n", "[b]: https://late.example 'x'\n\n", "![p](q.png)", "https://x.example/y ", "a/b.go:12 ", "---\n",
+	"===\n", "| a | b |\n|---|--:|\n| c | d |\n", "| x ", "|", "\n", "\n", "\n\n", "\n\n",
+	"<div>", "<b>", "</div>\n", "<!-- ", " -->", "&amp;", "&#27;[2J", "\\*", "\\\n", "  \n", "\r\n", "\x1b[31m",
+	"\x1b]8;;http://evil.example\x07", "\u202e", "\u0085", "\xff", "\xe4", "一二三", "👩‍👩‍👧", "e\u0301",
 }
 
 func drawText(t *rapid.T) string {
@@ -230,7 +233,10 @@ func TestLinksSayWhereTheyLead(t *testing.T) {
 			t.Errorf("%s: %q, want %q", c.text, got, c.want)
 		}
 	}
-	if got := markdown.Render("[run](javascript:alert)", 80, markdown.Options{Theme: dark, Links: true})[0]; strings.Contains(got, "\x1b]8") {
+	if got := markdown.Render("[run](javascript:alert)", 80, markdown.Options{
+		Theme: dark,
+		Links: true,
+	})[0]; strings.Contains(got, "\x1b]8") {
 		t.Errorf("a link to %q", got)
 	}
 }

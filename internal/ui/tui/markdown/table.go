@@ -31,7 +31,10 @@ func (b *blocks) beginsTable(text string) bool {
 		b.close()
 		frame, gap = later(frame), len(b.open) == 0
 	}
-	b.leaf = &leaf{kind: table, lines: []string{header}, columns: columns, frame: frame, gap: gap || b.any && len(b.open) == 0 && p.gap}
+	b.leaf = &leaf{
+		kind: table, lines: []string{header}, columns: columns, frame: frame,
+		gap: gap || b.any && len(b.open) == 0 && p.gap,
+	}
 	b.lastTop = table
 	return true
 }
@@ -215,7 +218,9 @@ func (r *renderer) table(l *leaf, width int) []string {
 }
 
 // row lays one row out: the cells side by side, as many lines as the longest of them needs.
-func (r *renderer) row(dst []string, row [][]line.Span, cols []int, columns []align, width int, first, rest []line.Span) []string {
+func (r *renderer) row(dst []string, row [][]line.Span, cols []int, columns []align, width int, first,
+	rest []line.Span,
+) []string {
 	cells, lines := make([][]string, len(cols)), 1
 	for j := range cols {
 		cells[j] = line.Wrap(nil, row[j], line.Format{Width: cols[j]})
@@ -280,11 +285,15 @@ func (r *renderer) stacked(l *leaf, head [][]line.Span, width int, first, rest [
 	}
 	for i, row := range rows {
 		if i > 0 || l.joined {
-			out = append(out, line.Join(width, append(rest[:len(rest):len(rest)], line.Span{Text: "──", Style: r.theme.Rule})...))
+			out = append(out, line.Join(width, append(rest[:len(rest):len(rest)],
+				line.Span{Text: "──", Style: r.theme.Rule})...))
 		}
 		for j, c := range row {
 			spans := append(head[j][:len(head[j]):len(head[j])], line.Span{Text: ": ", Style: r.theme.TableHead})
-			out = line.Wrap(out, append(spans, c...), line.Format{Width: width, First: first, Rest: append(rest[:len(rest):len(rest)], line.Span{Text: "  "})})
+			out = line.Wrap(out, append(spans, c...), line.Format{
+				Width: width, First: first,
+				Rest: append(rest[:len(rest):len(rest)], line.Span{Text: "  "}),
+			})
 			first = rest
 		}
 	}

@@ -100,7 +100,8 @@ func (in *inliner) places(v string, s theme.Style) {
 }
 
 func pathByte(c byte) bool {
-	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("./_-+~:@#", c) >= 0 || c >= 0x80
+	return 'a' <= c && c <= 'z' || 'A' <= c && c <= 'Z' || '0' <= c && c <= '9' || strings.IndexByte("./_-+~:@#",
+		c) >= 0 || c >= 0x80
 }
 
 // filePlace is a place in a file; line 0 is the file.

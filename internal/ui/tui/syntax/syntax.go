@@ -343,7 +343,8 @@ func (x *scanner) kindOf(word, after string) Kind {
 	}
 	after = strings.TrimLeft(after, " ")
 	switch {
-	case x.l.keys == ":" && strings.HasPrefix(after, ":") && x.isFirst(), x.l.keys == "=" && strings.HasPrefix(after, "=") && x.isFirst():
+	case x.l.keys == ":" && strings.HasPrefix(after, ":") && x.isFirst(), x.l.keys == "=" && strings.HasPrefix(after,
+		"=") && x.isFirst():
 		return Tag
 	case strings.HasPrefix(after, "("), strings.HasPrefix(after, "!(") && x.l.bang:
 		return Function

@@ -36,12 +36,18 @@ func kinds(lang, code string) string {
 
 func TestCodeIsTold(t *testing.T) {
 	for _, c := range []struct{ name, lang, code, want string }{
-		{"go", "go", "func add(a int) string { return \"x\\\"\" + `raw` } // sum", "kkkk fff.. ttt. tttttt . kkkkkk sssss o sssss . cc ccc"},
+		{
+			"go", "go", "func add(a int) string { return \"x\\\"\" + `raw` } // sum",
+			"kkkk fff.. ttt. tttttt . kkkkkk sssss o sssss . cc ccc",
+		},
 		{"a raw string over lines", "go", "x := `a\nb` + 1", ". oo ss\nss o n"},
 		{"a block comment over lines", "c", "/* a\n * b */ int x;", "cc c\n c c cc ttt .."},
 		{"comments in comments", "rust", "/* a /* b */ c */ let x", "cc c cc c cc c cc kkk ."},
 		{"lifetimes are no characters", "rust", "fn f<'a>(s: &'a str, c: 'x')", "kk .o..o..o o.. ttt. .o sss."},
-		{"a docstring", "python", "def f():\n    \"\"\"say\n    more\"\"\"\n    return None  # done", "kkk f..o\n    ssssss\n    sssssss\n    kkkkkk KKKK  c cccc"},
+		{
+			"a docstring", "python", "def f():\n    \"\"\"say\n    more\"\"\"\n    return None  # done",
+			"kkk f..o\n    ssssss\n    sssssss\n    kkkkkk KKKK  c cccc",
+		},
 		{"numbers", "python", "1_000 + 0xff - 1.5e-3 .. 2", "nnnnn o nnnn o nnnnnn .. n"},
 		{"template strings", "ts", "const a = `x\n${b}`", "kkkkk . o ss\nsssss"},
 		{"a key", "json", `{"a": "b", "c": [1, true]}`, `.ttto sss. ttto .n. KKKK..`},
@@ -63,12 +69,18 @@ func TestCodeIsTold(t *testing.T) {
 }
 
 func TestLanguagesAreFoundByNameAndByFile(t *testing.T) {
-	for in, want := range map[string]string{"Go": "go", "golang": "go", "rs": "rust", "c++": "cpp", "tsx": "js", "yml": "yaml", "Console": "sh"} {
+	for in, want := range map[string]string{
+		"Go": "go", "golang": "go", "rs": "rust", "c++": "cpp", "tsx": "js",
+		"yml": "yaml", "Console": "sh",
+	} {
 		if syntax.Find(in) == nil || syntax.Find(in) != syntax.Find(want) {
 			t.Errorf("Find(%q) is not %s", in, want)
 		}
 	}
-	for in, want := range map[string]string{"a/b.go": "go", "Makefile": "make", "x/Dockerfile": "docker", `C:\x\y.PY`: "python", "a.test.ts": "ts", ".bashrc": "sh", "go.mod": "", "x": "", "": ""} {
+	for in, want := range map[string]string{
+		"a/b.go": "go", "Makefile": "make", "x/Dockerfile": "docker",
+		`C:\x\y.PY`: "python", "a.test.ts": "ts", ".bashrc": "sh", "go.mod": "", "x": "", "": "",
+	} {
 		got := syntax.ForPath(in)
 		if want == "" && got != nil || want != "" && got != syntax.Find(want) {
 			t.Errorf("ForPath(%q) is not %q", in, want)
@@ -79,10 +91,15 @@ func TestLanguagesAreFoundByNameAndByFile(t *testing.T) {
 	}
 }
 
-var names = strings.Fields("go c cpp rust java kotlin cs js swift dart scala zig php proto graphql sol python sh ps1 ruby perl lua r jl sql make docker cmake vim hs ex erl ml clj nix tf json yaml toml ini css html diff md")
+var names = strings.Fields("go c cpp rust java kotlin cs js swift dart scala zig php proto graphql sol python sh " +
+	"ps1 ruby perl lua r jl sql make docker cmake vim hs ex erl ml clj nix tf json yaml toml ini css html diff md")
 
 func TestThePiecesAreTheLine(t *testing.T) {
-	pieces := []string{"\"", "'", "`", "/*", "*/", "//", "#", "--", "[[", "]]", "<<EOF", "EOF", "<", ">", "<!--", "-->", "$", "${", "}", "\\", "0x", "1.", "é", "\xff", "word", " ", "\t", "=", ":", "@", "{-", "-}", "'''", "\"\"\"", "r#\"", "("}
+	pieces := []string{
+		"\"", "'", "`", "/*", "*/", "//", "#", "--", "[[", "]]", "<<EOF", "EOF", "<", ">", "<!--", "-->",
+		"$", "${", "}", "\\", "0x", "1.", "é", "\xff", "word", " ", "\t", "=", ":", "@", "{-", "-}", "'''", "\"\"\"", "r#\"",
+		"(",
+	}
 	rapid.Check(t, func(t *rapid.T) {
 		l := syntax.Find(rapid.SampledFrom(names).Draw(t, "language"))
 		var s syntax.State
@@ -122,7 +139,8 @@ func FuzzLine(f *testing.F) {
 }
 
 func BenchmarkLine(b *testing.B) {
-	code := strings.Split("func (s *Stream) measure(width int) {\n\twidth = max(width, 1) // at least one cell\n\tif s.width != width {\n\t\ts.log.Info(\"width changed\", \"from\", s.width)\n\t}\n}", "\n")
+	code := strings.Split("func (s *Stream) measure(width int) {\n\twidth = max(width, 1) // at least one cell\n\tif "+
+		"s.width != width {\n\t\ts.log.Info(\"width changed\", \"from\", s.width)\n\t}\n}", "\n")
 	n := 0
 	for _, l := range code {
 		n += len(l)

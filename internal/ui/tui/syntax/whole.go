@@ -6,7 +6,8 @@ import "strings"
 func patch(s State, code string, emit func(Kind, string)) State {
 	k := Plain
 	switch {
-	case strings.HasPrefix(code, "+++"), strings.HasPrefix(code, "---"), strings.HasPrefix(code, "diff "), strings.HasPrefix(code, "index "):
+	case strings.HasPrefix(code, "+++"), strings.HasPrefix(code, "---"), strings.HasPrefix(code, "diff "),
+		strings.HasPrefix(code, "index "):
 		k = Keyword
 	case strings.HasPrefix(code, "@@"):
 		k = Tag

@@ -14,9 +14,9 @@ type file struct {
 	Overrides map[string]string `json:"overrides"`
 }
 
-// Read makes a theme of a file: {"base": "dark", "overrides": {"accent": "#88c0d0"}}, in the form of Claude Code's themes. The names of
-// colours are lathe's, or Claude Code's where there is such a colour; others are ignored. Where the terminal shows 16 colours, those of
-// the base hold.
+// Read makes a theme of a file: {"base": "dark", "overrides": {"accent": "#88c0d0"}}, in the form of Claude Code's
+// themes. The names of colours are lathe's, or Claude Code's where there is such a colour; others are ignored. Where
+// the terminal shows 16 colours, those of the base hold.
 func Read(name string, data []byte, dark bool, p colorprofile.Profile) (*Theme, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {

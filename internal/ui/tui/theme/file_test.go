@@ -14,7 +14,8 @@ func TestAThemeOfAFileIsAnotherOneWithOtherColours(t *testing.T) {
 		t.Fatal(err)
 	}
 	base := Must("dark", true, colorprofile.TrueColor)
-	if got.Name != "mine" || !got.Dark || !strings.Contains(got.Accent.Prefix, "38;2;1;2;3") || !strings.Contains(got.Good.Prefix, "38;2;10;11;12") {
+	if got.Name != "mine" || !got.Dark || !strings.Contains(got.Accent.Prefix, "38;2;1;2;3") ||
+		!strings.Contains(got.Good.Prefix, "38;2;10;11;12") {
 		t.Errorf("%q %v %q %q", got.Name, got.Dark, got.Accent.Prefix, got.Good.Prefix)
 	}
 	if !strings.Contains(got.Diff.Added.Prefix, "48;2;1;2;3") || got.Bad != base.Bad {
@@ -29,7 +30,8 @@ func TestAThemeOfAFileIsAnotherOneWithOtherColours(t *testing.T) {
 		`[]`:                 "no JSON in the form of a theme",
 		`{"overrides": {"accent": "\u001b[31m"}}`: "is no colour",
 	} {
-		if _, err := Read("bad", []byte(text), true, colorprofile.TrueColor); err == nil || !strings.Contains(err.Error(), want) {
+		if _, err := Read("bad", []byte(text), true, colorprofile.TrueColor); err == nil || !strings.Contains(err.Error(),
+			want) {
 			t.Errorf("%s: %v, want %s", text, err, want)
 		}
 	}

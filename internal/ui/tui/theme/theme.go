@@ -120,8 +120,10 @@ func Names() []string {
 
 // spellings are other ways to write a name.
 var spellings = map[string]string{
-	"": "auto", "default": "auto", "color-blind": "colour-blind", "colorblind": "colour-blind", "colourblind": "colour-blind",
-	"daltonized": "colour-blind", "contrast": "high-contrast", "highcontrast": "high-contrast", "16": "ansi", "no-color": "none", "no-colour": "none",
+	"": "auto", "default": "auto", "color-blind": "colour-blind", "colorblind": "colour-blind",
+	"colourblind": "colour-blind",
+	"daltonized":  "colour-blind", "contrast": "high-contrast", "highcontrast": "high-contrast", "16": "ansi",
+	"no-color": "none", "no-colour": "none",
 	"plain": "none",
 }
 
@@ -207,7 +209,8 @@ func (k brush) textStyles(t *Theme, c palette) {
 func (k brush) codeStyles(t *Theme, c palette) {
 	t.Syntax = Syntax{
 		Keyword: k.fg(c.keyword), String: k.fg(c.str), Number: k.fg(c.number), Comment: k.fg(c.comment, "2"),
-		Function: k.fg(c.function), Type: k.fg(c.typ), Constant: k.fg(c.number), Variable: k.fg(c.variable), Operator: k.fg(c.operator), Tag: k.fg(c.keyword),
+		Function: k.fg(c.function), Type: k.fg(c.typ), Constant: k.fg(c.number), Variable: k.fg(c.variable),
+		Operator: k.fg(c.operator), Tag: k.fg(c.keyword),
 	}
 	d := &t.Diff
 	d.AddedMark, d.RemovedMark = k.fg(c.good), k.fg(c.bad)

@@ -11,7 +11,10 @@ import (
 	"github.com/charmbracelet/colorprofile"
 )
 
-var profiles = []colorprofile.Profile{colorprofile.NoTTY, colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256, colorprofile.TrueColor}
+var profiles = []colorprofile.Profile{
+	colorprofile.NoTTY, colorprofile.ASCII, colorprofile.ANSI, colorprofile.ANSI256,
+	colorprofile.TrueColor,
+}
 
 // styles are all styles of a theme by name.
 func styles(t *Theme) map[string]Style {
@@ -185,7 +188,11 @@ func TestTextCanBeRead(t *testing.T) {
 				t.Errorf("%s: %s %s has a contrast of %.1f, not %.1f", c.name, name, hex, got, least)
 			}
 		}
-		for _, pair := range [][2]hue{{c.p.wordText, c.p.addedWord}, {c.p.wordText, c.p.removedWord}, {c.p.matchText, c.p.match}} {
+		for _, pair := range [][2]hue{
+			{c.p.wordText, c.p.addedWord},
+			{c.p.wordText, c.p.removedWord},
+			{c.p.matchText, c.p.match},
+		} {
 			if got := contrast(pair[0].hex, pair[1].hex); got < c.text {
 				t.Errorf("%s: %s on %s has a contrast of %.1f", c.name, pair[0].hex, pair[1].hex, got)
 			}

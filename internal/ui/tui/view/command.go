@@ -34,7 +34,8 @@ func (b *Block) command(v event.Command) {
 
 // commandLine draws the command, unless the header says all of it.
 func (b *Block) commandLine(v event.Command) {
-	if v.Command == "" || strings.TrimSpace(v.Command) == b.o.Title && (!b.o.Expanded || term.Width(term.EscapeLine(b.o.Title)) < b.width/2) {
+	if v.Command == "" || strings.TrimSpace(v.Command) == b.o.Title &&
+		(!b.o.Expanded || term.Width(term.EscapeLine(b.o.Title)) < b.width/2) {
 		return
 	}
 	before := len(b.rows)
@@ -44,7 +45,10 @@ func (b *Block) commandLine(v event.Command) {
 			mark = "  "
 		}
 		brk := b.breaking()
-		b.rows = append(b.rows, row{first: []line.Span{{Text: mark, Style: b.t.Accent}}, text: term.EscapeLine(strings.ReplaceAll(s, "\t", "    ")), style: b.t.Strong, brk: brk, side: none})
+		b.rows = append(b.rows, row{
+			first: []line.Span{{Text: mark, Style: b.t.Accent}},
+			text:  term.EscapeLine(strings.ReplaceAll(s, "\t", "    ")), style: b.t.Strong, brk: brk, side: none,
+		})
 	}
 	if n := len(b.rows) - before - shortHead; n > 1 && !b.o.Expanded {
 		b.rows = append(b.rows[:before+shortHead], row{spans: b.note(n, "line"), brk: line.None, side: none})

@@ -55,7 +55,8 @@ func (b *Block) diffRow(l diffLine, i, digits int, words [][2]int) {
 		if i == 0 && l.text == "" {
 			return
 		}
-		r.first, r.side, r.style, r.brk = []line.Span{{Text: strings.Repeat(" ", digits) + " ⋯ ", Style: d.Hunk}}, none, d.Hunk, line.None
+		r.first, r.side, r.style, r.brk = []line.Span{{Text: strings.Repeat(" ", digits) + " ⋯ ", Style: d.Hunk}}, none,
+			d.Hunk, line.None
 	case '\\':
 		r.first, r.side, r.style = []line.Span{{Text: strings.Repeat(" ", digits+3)}}, none, d.Hunk
 	case '+':

@@ -121,7 +121,10 @@ func changes(v event.Diff, t *theme.Theme) []line.Span {
 		out = append(out, line.Span{Text: "  +" + strconv.Itoa(v.Added), Style: t.Diff.AddedMark})
 	}
 	if v.Removed > 0 {
-		out = append(out, line.Span{Text: strings.Repeat(" ", 2-min(1, len(out))) + "−" + strconv.Itoa(v.Removed), Style: t.Diff.RemovedMark})
+		out = append(out, line.Span{
+			Text:  strings.Repeat(" ", 2-min(1, len(out))) + "−" + strconv.Itoa(v.Removed),
+			Style: t.Diff.RemovedMark,
+		})
 	}
 	return out
 }

@@ -101,7 +101,10 @@ func (b *Block) todo(v event.Todo) {
 		if i.Status == "completed" {
 			markStyle = b.t.Good
 		}
-		b.rows = append(b.rows, row{first: []line.Span{{Text: mark, Style: markStyle}, {Text: " "}}, text: term.EscapeLine(text), style: style, side: none})
+		b.rows = append(b.rows, row{
+			first: []line.Span{{Text: mark, Style: markStyle}, {Text: " "}},
+			text:  term.EscapeLine(text), style: style, side: none,
+		})
 	}
 	if len(v.Items) == 0 {
 		b.add(b.t.Dim, "no tasks", line.None)

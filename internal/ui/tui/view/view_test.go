@@ -64,35 +64,113 @@ type example struct {
 func examples() []example {
 	run := theme.Running
 	return []example{
-		{"diff", event.Diff{Path: "internal/agent/loop.go", Unified: patch, Added: 3, Removed: 3}, view.Options{State: theme.Done, Tool: "Edit", Title: "internal/agent/loop.go"}},
-		{"diff-long", event.Diff{Path: "notes.txt", Unified: "@@ -0,0 +1,60 @@\n" + numbered(60, "+line %d"), Added: 60, Created: true}, view.Options{State: theme.Done, Tool: "Write", Title: "notes.txt"}},
-		{"command", event.Command{Command: "go test ./...", Output: "ok  \tlathe/internal/llm\t0.012s\n\x1b[31mFAIL\x1b[0m\tlathe/internal/agent\t0.3s\n" + numbered(20, "--- FAIL: Test%d") + "FAIL\n", ExitCode: 1, Duration: 12300 * time.Millisecond}, view.Options{State: theme.Failed, Tool: "Bash", Title: "go test ./...", Duration: 12300 * time.Millisecond}},
-		{"command-lines", event.Command{Command: "set -e\nmake build\n./bin/lathe --version", Output: "lathe 0.3.0\n"}, view.Options{State: theme.Done, Tool: "Bash", Title: "set -e …"}},
-		{"command-running", event.Command{Command: "make"}, view.Options{State: run, Tool: "Bash", Title: "make", Live: numbered(40, "building %d") + "\r 10%\r 50%\r 90%", Duration: 3 * time.Second, Spinner: 4}},
-		{"command-timeout", event.Command{Command: "sleep 600", TimedOut: true, Duration: 2 * time.Minute, OutputRef: "/tmp/x/blobs/7f"}, view.Options{State: theme.Failed, Tool: "Bash", Title: "sleep 600", Duration: 2 * time.Minute}},
-		{"command-cancelled", event.Command{Command: "sleep 600", Cancelled: true, Output: "waiting\n"}, view.Options{State: theme.Failed, Tool: "Bash", Title: "sleep 600"}},
-		{"command-background", event.Command{Command: "npm run dev", Background: "bash_1"}, view.Options{State: theme.Done, Tool: "Bash", Title: "npm run dev"}},
-		{"listing", event.Listing{Title: "Decide\\(", Items: strings.Split("internal/permission/policy.go:120:func (p *Policy) Decide(r Request) Decision {\ninternal/permission/policy_test.go:14:\tgot := p.Decide(r)\na\nb\nc\nd\ne\nf", "\n"), Total: 31, Truncated: true}, view.Options{State: theme.Done, Tool: "Grep", Title: "Decide\\("}},
+		{
+			"diff",
+			event.Diff{Path: "internal/agent/loop.go", Unified: patch, Added: 3, Removed: 3},
+			view.Options{State: theme.Done, Tool: "Edit", Title: "internal/agent/loop.go"},
+		},
+		{"diff-long", event.Diff{
+			Path: "notes.txt", Unified: "@@ -0,0 +1,60 @@\n" + numbered(60, "+line %d"), Added: 60,
+			Created: true,
+		}, view.Options{State: theme.Done, Tool: "Write", Title: "notes.txt"}},
+		{
+			"command",
+			event.Command{
+				Command: "go test ./...",
+				Output: "ok  \tlathe/internal/llm\t0.012s\n\x1b[31mFAIL\x1b[0m\tlathe/internal/agent\t0.3s\n" +
+					numbered(20, "--- FAIL: Test%d") + "FAIL\n", ExitCode: 1, Duration: 12300 * time.Millisecond,
+			},
+			view.Options{State: theme.Failed, Tool: "Bash", Title: "go test ./...", Duration: 12300 * time.Millisecond},
+		},
+		{
+			"command-lines",
+			event.Command{Command: "set -e\nmake build\n./bin/lathe --version", Output: "lathe 0.3.0\n"},
+			view.Options{State: theme.Done, Tool: "Bash", Title: "set -e …"},
+		},
+		{"command-running", event.Command{Command: "make"}, view.Options{
+			State: run, Tool: "Bash", Title: "make",
+			Live: numbered(40, "building %d") + "\r 10%\r 50%\r 90%", Duration: 3 * time.Second, Spinner: 4,
+		}},
+		{"command-timeout", event.Command{
+			Command: "sleep 600", TimedOut: true, Duration: 2 * time.Minute,
+			OutputRef: "/tmp/x/blobs/7f",
+		}, view.Options{
+			State: theme.Failed, Tool: "Bash", Title: "sleep 600",
+			Duration: 2 * time.Minute,
+		}},
+		{
+			"command-cancelled",
+			event.Command{Command: "sleep 600", Cancelled: true, Output: "waiting\n"},
+			view.Options{State: theme.Failed, Tool: "Bash", Title: "sleep 600"},
+		},
+		{"command-background", event.Command{Command: "npm run dev", Background: "bash_1"}, view.Options{
+			State: theme.Done,
+			Tool:  "Bash", Title: "npm run dev",
+		}},
+		{"listing", event.Listing{Title: "Decide\\(", Items: strings.Split("internal/permission/policy.go:120:func (p "+
+			"*Policy) Decide(r Request) Decision {\ninternal/permission/policy_test.go:14:\tgot := p.Decide(r)\na\nb\nc\nd\ne\nf", "\n"), Total: 31, Truncated: true}, view.Options{State: theme.Done, Tool: "Grep", Title: "Decide\\("}},
 		{"listing-empty", event.Listing{Title: "*.rs"}, view.Options{State: theme.Done, Tool: "Glob", Title: "*.rs"}},
-		{"text", event.TextView{Text: "package main\n\n// main does nothing.\nfunc main() {\n\tprintln(\"x\")\n}\n" + numbered(20, "// %d"), Path: "/w/main.go", Language: "go"}, view.Options{State: theme.Done, Tool: "Read", Title: "main.go"}},
-		{"text-summary", event.TextView{Text: "one\ntwo\n", Summary: "2 lines"}, view.Options{State: theme.Done, Tool: "Read", Title: "notes.txt"}},
-		{"todo", event.Todo{Items: []event.TodoItem{{Content: "Read the code", Status: "completed"}, {Content: "Write the fix", ActiveForm: "Writing the fix", Status: "in_progress"}, {Content: "Run the tests, all of them, also those that need a network and take long", Status: "pending"}}}, view.Options{State: theme.Done, Tool: "TodoWrite", Title: "1 of 3"}},
+		{"text", event.TextView{Text: "package main\n\n// main does nothing.\nfunc main() {\n\tprintln(\"x\")\n}\n" +
+			numbered(20, "// %d"), Path: "/w/main.go", Language: "go"}, view.Options{
+			State: theme.Done, Tool: "Read",
+			Title: "main.go",
+		}},
+		{"text-summary", event.TextView{Text: "one\ntwo\n", Summary: "2 lines"}, view.Options{
+			State: theme.Done,
+			Tool:  "Read", Title: "notes.txt",
+		}},
+		{
+			"todo",
+			event.Todo{Items: []event.TodoItem{
+				{Content: "Read the code", Status: "completed"},
+				{Content: "Write the fix", ActiveForm: "Writing the fix", Status: "in_progress"},
+				{Content: "Run the tests, all of them, also those that need a network and take long", Status: "pending"},
+			}},
+			view.Options{State: theme.Done, Tool: "TodoWrite", Title: "1 of 3"},
+		},
 		{"command-alone", event.Command{Command: "false", ExitCode: 1}, view.Options{State: theme.Done}},
-		{"image-alone", event.Image{MIME: "image/png", Name: "diagram.png", Data: make([]byte, 123)}, view.Options{State: theme.Done}},
-		{"image", event.Image{MIME: "image/png", Name: "diagram.png", Data: make([]byte, 12345)}, view.Options{State: theme.Done, Tool: "Read", Title: "diagram.png"}},
-		{"subagent", event.Subagent{Agent: "explore", Title: "Where are rules decided?", Steps: 7, Result: "# Found\n\nRules are decided in `internal/permission/policy.go:120`:\n\n- guards first\n- then deny lists\n- then the rest\n"}, view.Options{State: theme.Done, Tool: "Task", Title: "Where are rules decided?", Duration: 95 * time.Second}},
-		{"unknown", event.UnknownView{Shape: "chart", JSON: json.RawMessage(`{"shape":"chart","bars":[1,2]}`)}, view.Options{State: theme.Done, Tool: "mcp__plot", Title: "bars"}},
+		{
+			"image-alone",
+			event.Image{MIME: "image/png", Name: "diagram.png", Data: make([]byte, 123)},
+			view.Options{State: theme.Done},
+		},
+		{
+			"image",
+			event.Image{MIME: "image/png", Name: "diagram.png", Data: make([]byte, 12345)},
+			view.Options{State: theme.Done, Tool: "Read", Title: "diagram.png"},
+		},
+		{"subagent", event.Subagent{
+			Agent: "explore", Title: "Where are rules decided?", Steps: 7,
+			Result: "# Found\n\nRules are decided in `internal/permission/policy.go:120`:\n\n- guards first\n- then deny " +
+				"lists\n- then the rest\n",
+		}, view.Options{
+			State: theme.Done, Tool: "Task", Title: "Where are rules decided?",
+			Duration: 95 * time.Second,
+		}},
+		{
+			"unknown",
+			event.UnknownView{Shape: "chart", JSON: json.RawMessage(`{"shape":"chart","bars":[1,2]}`)},
+			view.Options{State: theme.Done, Tool: "mcp__plot", Title: "bars"},
+		},
 		{"live", nil, view.Options{State: run, Tool: "mcp__x", Title: "work", Live: "step 1\nstep 2\n"}},
-		{"summary", event.TextView{Path: "a.txt", Summary: "Unchanged since it was read"}, view.Options{State: theme.Done, Tool: "Read", Title: "a.txt"}},
+		{"summary", event.TextView{Path: "a.txt", Summary: "Unchanged since it was read"}, view.Options{
+			State: theme.Done,
+			Tool:  "Read", Title: "a.txt",
+		}},
 		{"waiting", event.Command{Command: "git push"}, view.Options{State: theme.Waiting, Tool: "Bash", Title: "git push"}},
-		{"denied", event.Diff{Path: "a.txt", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1}, view.Options{State: theme.Denied, Tool: "Edit", Title: "a.txt"}},
+		{
+			"denied",
+			event.Diff{Path: "a.txt", Unified: "@@ -1 +1 @@\n-a\n+b\n", Added: 1, Removed: 1},
+			view.Options{State: theme.Denied, Tool: "Edit", Title: "a.txt"},
+		},
 	}
 }
 
 func TestAnAgentsColorIsThatOfItsBar(t *testing.T) {
 	seen := map[string]string{}
 	for _, color := range []string{"", "red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan", "beige"} {
-		lines := view.Render(event.Subagent{Agent: "reviewer", Color: color, Result: "Found."}, view.Options{Width: 40, Theme: dark, State: theme.Done, Tool: "Task"})
+		lines := view.Render(event.Subagent{Agent: "reviewer", Color: color, Result: "Found."},
+			view.Options{Width: 40, Theme: dark, State: theme.Done, Tool: "Task"})
 		bar, _, ok := strings.Cut(lines[0], "Found.")
 		if !ok {
 			t.Fatalf("%q", lines)
@@ -163,8 +241,14 @@ func TestStatesAreToldApartWithoutColour(t *testing.T) {
 func TestChangedWordsAreMarked(t *testing.T) {
 	for _, c := range []struct{ name, old, now, want string }{
 		{"a word", "a := one(x)", "a := two(x)", "a := [one](x)|a := [two](x)"},
-		{"words in a row", "the quick brown fox jumps", "the slow green fox jumps", "the [quick brown] fox jumps|the [slow green] fox jumps"},
-		{"added at the end", "return err of this", "return err of this, really", "return err of this|return err of this[, really]"},
+		{
+			"words in a row", "the quick brown fox jumps", "the slow green fox jumps",
+			"the [quick brown] fox jumps|the [slow green] fox jumps",
+		},
+		{
+			"added at the end", "return err of this", "return err of this, really",
+			"return err of this|return err of this[, really]",
+		},
 		{"little in common", "something entirely different", "x := 1", "something entirely different|x := 1"},
 		{"only blanks", "  a b c", "    a b c", "[  ]a b c|[    ]a b c"},
 	} {
@@ -215,7 +299,10 @@ func TestOutputIsShownAsATerminalWouldShowIt(t *testing.T) {
 func TestColoursOfProgramsAreKeptWhereTheThemeHasAny(t *testing.T) {
 	const out = "\x1b[1;31mred\x1b[0m \x1b[38;5;99mx\x1b[39m \x1b[38;2;1;2;3my\x1b[m \x1b[5;8mz\x1b[m"
 	render := func(p colorprofile.Profile) string {
-		return view.Render(event.Command{Output: out}, view.Options{Width: 60, Theme: theme.Must("dark", true, p), State: theme.Done})[0]
+		return view.Render(event.Command{Output: out}, view.Options{
+			Width: 60, Theme: theme.Must("dark", true, p),
+			State: theme.Done,
+		})[0]
 	}
 	for p, want := range map[colorprofile.Profile]string{
 		colorprofile.TrueColor: "\x1b[1;31mred\x1b[m \x1b[38;5;99mx\x1b[m \x1b[38;2;1;2;3my\x1b[m z",
@@ -231,7 +318,10 @@ func TestColoursOfProgramsAreKeptWhereTheThemeHasAny(t *testing.T) {
 }
 
 func TestColoursGoOnOverLines(t *testing.T) {
-	got := view.Render(event.Command{Output: "\x1b[32mone\ntwo\x1b[m\nthree"}, view.Options{Width: 60, Theme: dark, State: theme.Done})
+	got := view.Render(event.Command{Output: "\x1b[32mone\ntwo\x1b[m\nthree"}, view.Options{
+		Width: 60, Theme: dark,
+		State: theme.Done,
+	})
 	if d := cmp.Diff([]string{"\x1b[32mone\x1b[m", "\x1b[32mtwo\x1b[m", "three"}, got); d != "" {
 		t.Error(d)
 	}
@@ -239,7 +329,10 @@ func TestColoursGoOnOverLines(t *testing.T) {
 
 func TestACommandIsShownInFullBeforeItRuns(t *testing.T) {
 	cmd := "echo " + strings.Repeat("x", 300) + "; rm -rf \u202ehome\n" + numbered(50, "echo %d")
-	got := line.Strip(strings.Join(view.Render(event.Command{Command: cmd}, view.Options{Width: 50, Expanded: true, State: theme.Waiting}), ""))
+	got := line.Strip(strings.Join(view.Render(event.Command{Command: cmd}, view.Options{
+		Width: 50, Expanded: true,
+		State: theme.Waiting,
+	}), ""))
 	for _, want := range []string{"rm -rf", "‹U+202E›", "echo 50"} {
 		if !strings.Contains(strings.ReplaceAll(got, "\n  ", ""), want) {
 			t.Errorf("%q is missing in %q", want, got)
@@ -248,7 +341,8 @@ func TestACommandIsShownInFullBeforeItRuns(t *testing.T) {
 }
 
 func TestHugeViewsAreLaidOutInParts(t *testing.T) {
-	b := view.New(event.Command{Output: numbered(100_000, "line %d of the output")}, view.Options{Width: 80, Expanded: true, State: theme.Done})
+	b := view.New(event.Command{Output: numbered(100_000, "line %d of the output")},
+		view.Options{Width: 80, Expanded: true, State: theme.Done})
 	if b.Height() != 100_000 {
 		t.Fatalf("%d lines", b.Height())
 	}
@@ -258,7 +352,11 @@ func TestHugeViewsAreLaidOutInParts(t *testing.T) {
 }
 
 // hostile is text that breaks terminals.
-var hostile = []string{"\x1b[2J", "\x1b]0;x\x07", "\x1b", "\u009b", "\r", "\n", "\b", "\t", "\x00", "\xff", "\u202e", "a", "word ", "一", "👩‍👩‍👧", "e\u0301", "+", "-", "@@ -1,2 +3,4 @@", "\n+x", "\n-y", "\n ", "\\", "\x1b[31m", "\x1b[38;5;", "`", "|", "*"}
+var hostile = []string{
+	"\x1b[2J", "\x1b]0;x\x07", "\x1b", "\u009b", "\r", "\n", "\b", "\t", "\x00", "\xff", "\u202e",
+	"a", "word ", "一", "👩‍👩‍👧", "e\u0301", "+", "-", "@@ -1,2 +3,4 @@", "\n+x", "\n-y", "\n ", "\\", "\x1b[31m",
+	"\x1b[38;5;", "`", "|", "*",
+}
 
 func TestNoViewBreaksThePromises(t *testing.T) {
 	text := func(t *rapid.T, name string) string {
@@ -267,9 +365,12 @@ func TestNoViewBreaksThePromises(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := text(t, "text")
 		o := view.Options{
-			Width: rapid.IntRange(1, 120).Draw(t, "width"), Theme: rapid.SampledFrom([]*theme.Theme{nil, dark, theme.Must("ansi", true, colorprofile.ANSI)}).Draw(t, "theme"),
-			State: theme.State(rapid.IntRange(0, 4).Draw(t, "state")), Title: text(t, "title"), Tool: text(t, "tool"), Live: text(t, "live"), Expanded: rapid.Bool().Draw(t, "expanded"), Key: "ctrl+o",
-			Duration: time.Duration(rapid.IntRange(0, 1e12).Draw(t, "duration")), Spinner: rapid.IntRange(0, 30).Draw(t, "spinner"),
+			Width: rapid.IntRange(1, 120).Draw(t, "width"),
+			Theme: rapid.SampledFrom([]*theme.Theme{nil, dark, theme.Must("ansi", true, colorprofile.ANSI)}).Draw(t, "theme"),
+			State: theme.State(rapid.IntRange(0, 4).Draw(t, "state")), Title: text(t, "title"), Tool: text(t, "tool"),
+			Live: text(t, "live"), Expanded: rapid.Bool().Draw(t, "expanded"), Key: "ctrl+o",
+			Duration: time.Duration(rapid.IntRange(0, 1e12).Draw(t, "duration")), Spinner: rapid.IntRange(0, 30).Draw(t,
+				"spinner"),
 		}
 		views := []event.View{
 			nil,
@@ -315,7 +416,13 @@ func FuzzRender(f *testing.F) {
 	f.Add("\x1b[31mred\r\x1b]8;;x\x07", uint16(3), uint8(2))
 	f.Fuzz(func(t *testing.T, s string, width uint16, kind uint8) {
 		w := int(width%500) + 1
-		v := []event.View{event.Diff{Path: "a.py", Unified: s}, event.Command{Command: s, Output: s}, event.TextView{Text: s, Language: "html"}, event.Subagent{Result: s}, event.UnknownView{JSON: json.RawMessage(s)}}[kind%5]
+		v := []event.View{
+			event.Diff{Path: "a.py", Unified: s},
+			event.Command{Command: s, Output: s},
+			event.TextView{Text: s, Language: "html"},
+			event.Subagent{Result: s},
+			event.UnknownView{JSON: json.RawMessage(s)},
+		}[kind%5]
 		o := view.Options{Width: w, Theme: dark, State: theme.State(kind % 5), Expanded: kind%2 == 0, Title: s}
 		for _, l := range append(view.Render(v, o), view.Header(v, o)) {
 			check(t, l, w)

@@ -1,4 +1,5 @@
-// Package oauthtest is an MCP server that wants tokens, and the authorization server that gives them, over real HTTP, for tests.
+// Package oauthtest is an MCP server that wants tokens, and the authorization server that gives them, over real HTTP,
+// for tests.
 package oauthtest
 
 import (
@@ -16,7 +17,8 @@ import (
 	"testing"
 )
 
-// World is an MCP server that wants tokens and the authorization server that gives them, each on an address of its own. The fields change their ways.
+// World is an MCP server that wants tokens and the authorization server that gives them, each on an address of its own.
+// The fields change their ways.
 type World struct {
 	Server, Issuer *httptest.Server
 
@@ -46,7 +48,10 @@ type World struct {
 // New starts both; calls with a good token get to inner, or, where that is nil, an answer.
 func New(t testing.TB, inner http.Handler) *World {
 	t.Helper()
-	w := &World{inner: inner, codes: map[string]url.Values{}, valid: map[string]string{}, Refresh: map[string]string{}, Handle: map[string]http.HandlerFunc{}}
+	w := &World{
+		inner: inner, codes: map[string]url.Values{}, valid: map[string]string{}, Refresh: map[string]string{},
+		Handle: map[string]http.HandlerFunc{},
+	}
 	w.mu.Lock() // a client of an earlier server on the same port may ask at once
 	w.Server = httptest.NewServer(http.HandlerFunc(w.serve))
 	w.Issuer = httptest.NewServer(http.HandlerFunc(w.issue))
@@ -88,7 +93,10 @@ func (w *World) admit(rw http.ResponseWriter, r *http.Request) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if r.URL.Path == "/.well-known/oauth-protected-resource/mcp" {
-		reply(rw, 200, changed(map[string]any{"resource": w.URL(), "authorization_servers": []string{w.Issuer.URL}, "scopes_supported": []string{"read"}}, w.Resource))
+		reply(rw, 200, changed(map[string]any{
+			"resource": w.URL(), "authorization_servers": []string{w.Issuer.URL},
+			"scopes_supported": []string{"read"},
+		}, w.Resource))
 		return false
 	}
 	token := strings.TrimPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -103,7 +111,8 @@ func (w *World) admit(rw http.ResponseWriter, r *http.Request) bool {
 			rw.WriteHeader(http.StatusUnauthorized)
 			return false
 		}
-		rw.Header().Set("WWW-Authenticate", `Bearer realm="x", resource_metadata="`+w.Server.URL+`/.well-known/oauth-protected-resource/mcp", scope="read"`)
+		rw.Header().Set("WWW-Authenticate", `Bearer realm="x", resource_metadata="`+w.Server.URL+
+			`/.well-known/oauth-protected-resource/mcp", scope="read"`)
 		rw.WriteHeader(http.StatusUnauthorized)
 	case w.scope != "" && !slices.Contains(strings.Fields(have), w.scope):
 		rw.Header().Set("WWW-Authenticate", `Bearer error="insufficient_scope", scope="`+w.scope+`"`)
@@ -128,8 +137,10 @@ func (w *World) issue(rw http.ResponseWriter, r *http.Request) {
 	switch r.URL.Path {
 	case "/.well-known/oauth-authorization-server":
 		reply(rw, 200, changed(map[string]any{
-			"issuer": w.Issuer.URL, "authorization_endpoint": w.Issuer.URL + "/authorize", "token_endpoint": w.Issuer.URL + "/token", "registration_endpoint": w.Issuer.URL + "/register",
-			"revocation_endpoint": w.Issuer.URL + "/revoke", "code_challenge_methods_supported": []string{"S256"}, "token_endpoint_auth_methods_supported": []string{"none"},
+			"issuer": w.Issuer.URL, "authorization_endpoint": w.Issuer.URL + "/authorize", "token_endpoint": w.Issuer.URL +
+				"/token", "registration_endpoint": w.Issuer.URL + "/register",
+			"revocation_endpoint": w.Issuer.URL + "/revoke", "code_challenge_methods_supported": []string{"S256"},
+			"token_endpoint_auth_methods_supported": []string{"none"},
 		}, w.Metadata))
 	case "/register":
 		w.count++
@@ -169,7 +180,8 @@ func (w *World) exchange(rw http.ResponseWriter, r *http.Request) {
 		q, ok := w.codes[f.Get("code")]
 		delete(w.codes, f.Get("code"))
 		sum := sha256.Sum256([]byte(f.Get("code_verifier")))
-		if !ok || q.Get("code_challenge_method") != "S256" || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get("code_challenge") || f.Get("redirect_uri") != q.Get("redirect_uri") || f.Get("resource") != q.Get("resource") {
+		if !ok || q.Get("code_challenge_method") != "S256" || base64.RawURLEncoding.EncodeToString(sum[:]) != q.Get(
+			"code_challenge") || f.Get("redirect_uri") != q.Get("redirect_uri") || f.Get("resource") != q.Get("resource") {
 			reply(rw, 400, map[string]any{"error": "invalid_grant"})
 			return
 		}
@@ -185,7 +197,10 @@ func (w *World) exchange(rw http.ResponseWriter, r *http.Request) {
 	w.count++
 	access, refresh := fmt.Sprint("access-", w.count), fmt.Sprint("refresh-", w.count)
 	w.valid[access], w.Refresh[refresh] = scope, scope
-	out := map[string]any{"access_token": access, "token_type": "Bearer", "expires_in": 3600, "refresh_token": refresh, "scope": scope}
+	out := map[string]any{
+		"access_token": access, "token_type": "Bearer", "expires_in": 3600, "refresh_token": refresh,
+		"scope": scope,
+	}
 	if w.Token != nil {
 		w.Token(out)
 	}

@@ -9,10 +9,15 @@ const (
 	elfMachine = 62 // EM_X86_64
 )
 
-var archDenied = []uint32{unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB, unix.SYS_CREATE_MODULE, unix.SYS_USTAT, unix.SYS_SYSFS, unix.SYS_MODIFY_LDT}
+var archDenied = []uint32{
+	unix.SYS_IOPL, unix.SYS_IOPERM, unix.SYS_USELIB, unix.SYS_CREATE_MODULE, unix.SYS_USTAT,
+	unix.SYS_SYSFS, unix.SYS_MODIFY_LDT,
+}
 
 // archSetuid has the calls of setuidFilter that newer machines lack.
-func archSetuid(when func(uint32, func(*program)), bit func(uint32) func(*program), created func(flags, mode uint32) func(*program)) {
+func archSetuid(when func(uint32, func(*program)), bit func(uint32) func(*program),
+	created func(flags, mode uint32) func(*program),
+) {
 	when(unix.SYS_CHMOD, bit(1))
 	when(unix.SYS_MKNOD, bit(1))
 	when(unix.SYS_CREAT, bit(1))

@@ -12,8 +12,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// The first process of a sandbox that a carrier made, a program that may make namespaces where lathe may not, is lathe itself: as the
-// carrier's command, with CarriedName as its argument. It does the rest of the script, and becomes the init program.
+// The first process of a sandbox that a carrier made, a program that may make namespaces where lathe may not, is lathe
+// itself: as the carrier's command, with CarriedName as its argument. It does the rest of the script, and becomes the
+// init program.
 
 // CarriedPath and CarriedName are the command of a carrier. Its file is at descriptor 5, after those of every script.
 const (
@@ -30,7 +31,8 @@ const (
 // MsgFailed is a message of an errno and the name of the failed step.
 const MsgFailed = 'F'
 
-// Carried is a command for a carrier, with the part of its plan that is left to do. Paths and arguments are bytes of any kind.
+// Carried is a command for a carrier, with the part of its plan that is left to do. Paths and arguments are bytes of
+// any kind.
 type Carried struct {
 	ABI                          int
 	Proxy, Local, Sockets, Leave bool
@@ -42,7 +44,8 @@ type Carried struct {
 func Carry(p *Plan, c *Command) ([]byte, error) {
 	out := Carried{
 		ABI: p.ABI, Proxy: p.Proxy, Local: p.Local, Sockets: p.Sockets, Leave: p.Leave,
-		Path: []byte(c.Path), Dir: []byte(p.Dir), Private: []byte(p.Private), Args: toBytes(c.Args), Env: toBytes(c.Env), Write: toBytes(p.Write),
+		Path: []byte(c.Path), Dir: []byte(p.Dir), Private: []byte(p.Private), Args: toBytes(c.Args), Env: toBytes(c.Env),
+		Write: toBytes(p.Write),
 	}
 	for _, o := range p.Overlay {
 		out.Overlay = append(out.Overlay, []byte(o.Dir))
@@ -51,7 +54,10 @@ func Carry(p *Plan, c *Command) ([]byte, error) {
 }
 
 func (c *Carried) plan() *Plan {
-	p := &Plan{Namespaces: true, ABI: c.ABI, Proxy: c.Proxy, Local: c.Local, Sockets: c.Sockets, Leave: c.Leave, Dir: string(c.Dir), Private: string(c.Private), Write: toStrings(c.Write)}
+	p := &Plan{
+		Namespaces: true, ABI: c.ABI, Proxy: c.Proxy, Local: c.Local, Sockets: c.Sockets, Leave: c.Leave,
+		Dir: string(c.Dir), Private: string(c.Private), Write: toStrings(c.Write),
+	}
 	for _, dir := range c.Overlay {
 		p.Overlay = append(p.Overlay, Overlay{Dir: string(dir)})
 	}

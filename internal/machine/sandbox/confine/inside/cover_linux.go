@@ -10,8 +10,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// Cover mounts the covers of protected and masked paths again in the sandbox of a running process: the kernel drops a mount when its
-// path is replaced from outside. The plan has those paths, and user is that of the command's.
+// Cover mounts the covers of protected and masked paths again in the sandbox of a running process: the kernel drops a
+// mount when its path is replaced from outside. The plan has those paths, and user is that of the command's.
 func Cover(pidfd uintptr, user bool, p *Plan) error {
 	r := &run{flags: unix.CLONE_VM | uintptr(unix.SIGCHLD)}
 	s := &r.script

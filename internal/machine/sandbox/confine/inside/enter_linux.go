@@ -93,8 +93,8 @@ func (e *Entry) Began() {
 	}
 }
 
-// Enter makes a child that carries out the plan and then starts the command, or ends with code 99. The calling goroutine is locked to a
-// thread for as long as the child lives: it is ended with the thread.
+// Enter makes a child that carries out the plan and then starts the command, or ends with code 99. The calling
+// goroutine is locked to a thread for as long as the child lives: it is ended with the thread.
 func Enter(p *Plan, c *Command) (*Entry, error) {
 	program, err := initFile()
 	if err != nil {
@@ -122,13 +122,15 @@ func Enter(p *Plan, c *Command) (*Entry, error) {
 	return &Entry{Pid: pid, run: r}, nil
 }
 
-// Blocked runs f on a thread that no signal reaches, nor a process that f makes until it unblocks them, as the init program does.
+// Blocked runs f on a thread that no signal reaches, nor a process that f makes until it unblocks them, as the init
+// program does.
 func Blocked(f func()) {
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
 	all, old := ^uint64(0), uint64(0)
 	mask := func(set, old *uint64) {
-		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(set)), uintptr(unsafe.Pointer(old)), 8, 0, 0)
+		_, _, _ = unix.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(set)),
+			uintptr(unsafe.Pointer(old)), 8, 0, 0)
 	}
 	mask(&all, &old)
 	defer mask(&old, nil)
@@ -203,7 +205,8 @@ func (s *script) write(p *Plan, c *Command, program int) error {
 	return nil
 }
 
-// lock gives up all rights that the command does not have. Descriptors from keep on are closed, with flags of close_range(2).
+// lock gives up all rights that the command does not have. Descriptors from keep on are closed, with flags of
+// close_range(2).
 func (s *script) lock(p *Plan, keep, flags int) {
 	s.call("enter the working folder", unix.SYS_CHDIR, s.text(p.Dir))
 	s.call("set no_new_privs", unix.SYS_PRCTL, num(unix.PR_SET_NO_NEW_PRIVS), num(1), num(0), num(0), num(0))
@@ -239,8 +242,8 @@ func (s *script) strings(all []string) (arg, error) {
 	return arg{value: uintptr(unsafe.Pointer(&out[0]))}, nil
 }
 
-// descriptors gives the standard files, the socket and the init program their numbers. They go by way of higher ones, because each may
-// have the number of another.
+// descriptors gives the standard files, the socket and the init program their numbers. They go by way of higher ones,
+// because each may have the number of another.
 func (s *script) descriptors(c *Command, program int) {
 	files := append(c.Files[:], uintptr(program))
 	var on []*uintptr
@@ -265,15 +268,19 @@ func (s *script) loopback() {
 	s.call(name, unix.SYS_IOCTL, at(fd), num(unix.SIOCSIFFLAGS), data(s, request))
 }
 
-// listen opens the proxy's address inside and passes the socket to lathe, which accepts on it from outside: this needs no
-// socket file and no process in between.
+// listen opens the proxy's address inside and passes the socket to lathe, which accepts on it from outside: this needs
+// no socket file and no process in between.
 func (s *script) listen() {
 	const name = "open the proxy's address"
 	r := s.rights(1)
 	fd := &r.fds[0]
-	s.ops[s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0))].store = uintptr(unsafe.Pointer(fd))
+	s.ops[s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC),
+		num(0))].store = uintptr(unsafe.Pointer(fd))
 	word := arg{uintptr(unsafe.Pointer(fd)), true}
-	address := &unix.RawSockaddrInet4{Family: unix.AF_INET, Port: ProxyPort>>8 | ProxyPort&0xff<<8, Addr: [4]byte{127, 0, 0, 1}}
+	address := &unix.RawSockaddrInet4{
+		Family: unix.AF_INET, Port: ProxyPort>>8 | ProxyPort&0xff<<8,
+		Addr: [4]byte{127, 0, 0, 1},
+	}
 	s.call(name, unix.SYS_BIND, word, data(s, address), num(unix.SizeofSockaddrInet4))
 	s.call(name, unix.SYS_LISTEN, word, num(128))
 	s.pass(name, MsgListener, r, 1)
@@ -282,13 +289,15 @@ func (s *script) listen() {
 // Local is how many sockets of the inner network lathe gets: so many connections to servers inside are there at once.
 const Local = 64
 
-// local passes sockets of the inner network to lathe. One that connects reaches the loopback inside, wherever its process is.
+// local passes sockets of the inner network to lathe. One that connects reaches the loopback inside, wherever its
+// process is.
 func (s *script) local() {
 	const name = "make sockets for connections from outside"
 	r := s.rights(Local)
 	for i := range Local {
 		// A result has eight bytes: each but the last is followed by the next one's.
-		s.ops[s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC), num(0))].store = uintptr(unsafe.Pointer(&r.fds[i]))
+		s.ops[s.call(name, unix.SYS_SOCKET, num(unix.AF_INET), num(unix.SOCK_STREAM|unix.SOCK_CLOEXEC),
+			num(0))].store = uintptr(unsafe.Pointer(&r.fds[i]))
 	}
 	s.pass(name, MsgLocal, r, Local)
 }

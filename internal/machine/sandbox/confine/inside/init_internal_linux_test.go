@@ -14,8 +14,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// emulator runs programs of another machine, so that the assembler of one is tried on another: qemu-aarch64. Its clone knows no child that
-// shares memory without being a thread, so scripts run in a copy there.
+// emulator runs programs of another machine, so that the assembler of one is tried on another: qemu-aarch64. Its clone
+// knows no child that shares memory without being a thread, so scripts run in a copy there.
 const emulator = "LATHE_TEST_EMULATOR"
 
 // runCopy runs a script in a copy of this process, and returns its exit status.
@@ -76,8 +76,8 @@ func TestAScriptEndsWithTheFirstErrorThatIsNotExpected(t *testing.T) {
 	}
 }
 
-// startInit runs the init program as a program of its own, not the first of a PID namespace: so it must not be of the kind that ends
-// every process it may.
+// startInit runs the init program as a program of its own, not the first of a PID namespace: so it must not be of the
+// kind that ends every process it may.
 func startInit(t *testing.T, kind string, command ...string) (messages []byte, out string, code int) {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "init")
@@ -115,16 +115,19 @@ func startInit(t *testing.T, kind string, command ...string) (messages []byte, o
 
 func TestTheInitProgramStartsReportsAndReaps(t *testing.T) {
 	messages, out, code := startInit(t, "l", "/bin/sh", "sh", "-c", "echo ran; exit 5")
-	if code != 0 || !strings.Contains(out, "ran") || len(messages) != 18 || messages[0] != MsgStarted || messages[9] != MsgEnded {
+	if code != 0 || !strings.Contains(out, "ran") || len(messages) != 18 || messages[0] != MsgStarted ||
+		messages[9] != MsgEnded {
 		t.Fatalf("%d, %q, %q", code, out, messages)
 	}
 	if ws := unix.WaitStatus(binary.NativeEndian.Uint32(messages[10:])); ws.ExitStatus() != 5 {
 		t.Errorf("the status is %v", ws)
 	}
-	if messages, out, code = startInit(t, "d", "/bin/sh", "sh", "-c", "echo ran; exit 6"); code != 6 || !strings.Contains(out, "ran") || len(messages) == 0 || messages[0] != MsgStarted {
+	if messages, out, code = startInit(t, "d", "/bin/sh", "sh", "-c", "echo ran; exit 6"); code != 6 ||
+		!strings.Contains(out, "ran") || len(messages) == 0 || messages[0] != MsgStarted {
 		t.Errorf("direct: %d, %q, %q", code, out, messages)
 	}
-	if messages, _, code = startInit(t, "d", "/nonexistent", "x"); code != 99 || !bytes.Contains(messages, []byte{MsgError, byte(unix.ENOENT)}) {
+	if messages, _, code = startInit(t, "d", "/nonexistent", "x"); code != 99 || !bytes.Contains(messages,
+		[]byte{MsgError, byte(unix.ENOENT)}) {
 		t.Errorf("a program that is not there: %d, %q", code, messages)
 	}
 }

@@ -20,8 +20,8 @@ const initSize = 1024
 // initCode returns the code of initProgram, which is independent of its place.
 func initCode() *[initSize]byte
 
-// initFile is a file in memory with initProgram: a program of a page, where starting lathe itself again would cost some milliseconds for
-// each command, and its memory while the command runs.
+// initFile is a file in memory with initProgram: a program of a page, where starting lathe itself again would cost some
+// milliseconds for each command, and its memory while the command runs.
 var initFile = sync.OnceValues(func() (int, error) {
 	fd, err := unix.MemfdCreate("lathe-init", unix.MFD_CLOEXEC|unix.MFD_ALLOW_SEALING|unix.MFD_EXEC)
 	if err == unix.EINVAL { // Linux before 6.3 does not know MFD_EXEC, and needs none
@@ -38,11 +38,13 @@ var initFile = sync.OnceValues(func() (int, error) {
 		unix.Close(fd)
 		return -1, fmt.Errorf("the sandbox's first process cannot be written: %w", err)
 	}
-	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS, unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
+	_, err = unix.FcntlInt(uintptr(fd), unix.F_ADD_SEALS,
+		unix.F_SEAL_WRITE|unix.F_SEAL_GROW|unix.F_SEAL_SHRINK|unix.F_SEAL_SEAL)
 	return fd, err
 })
 
-// initOnDisk is initFile where the system forbids programs in memory: a file without a name, in a folder where programs may run.
+// initOnDisk is initFile where the system forbids programs in memory: a file without a name, in a folder where programs
+// may run.
 func initOnDisk() (int, error) {
 	for _, dir := range [...]string{os.TempDir(), "/var/tmp", os.Getenv("XDG_RUNTIME_DIR"), "/dev/shm"} {
 		if dir == "" {
@@ -52,7 +54,8 @@ func initOnDisk() (int, error) {
 			return fd, nil
 		}
 	}
-	return -1, errors.New("no file for the sandbox's first process: vm.memfd_noexec forbids it in memory, and no temporary folder takes a program; set TMPDIR to one that does")
+	return -1, errors.New("no file for the sandbox's first process: vm.memfd_noexec forbids it in memory, and no " +
+		"temporary folder takes a program; set TMPDIR to one that does")
 }
 
 // unnamed makes the file in a folder, and opens it for reading only: the kernel runs no file that is open for writing.

@@ -14,7 +14,8 @@ const LeastABI = 3
 // Landlock's access rights by version (landlock(7)).
 const (
 	fsRead  = unix.LANDLOCK_ACCESS_FS_EXECUTE | unix.LANDLOCK_ACCESS_FS_READ_FILE | unix.LANDLOCK_ACCESS_FS_READ_DIR
-	fsWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR | unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
+	fsWrite = unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_REMOVE_DIR |
+		unix.LANDLOCK_ACCESS_FS_REMOVE_FILE |
 		unix.LANDLOCK_ACCESS_FS_MAKE_CHAR | unix.LANDLOCK_ACCESS_FS_MAKE_DIR | unix.LANDLOCK_ACCESS_FS_MAKE_REG |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SOCK | unix.LANDLOCK_ACCESS_FS_MAKE_FIFO | unix.LANDLOCK_ACCESS_FS_MAKE_BLOCK |
 		unix.LANDLOCK_ACCESS_FS_MAKE_SYM | unix.LANDLOCK_ACCESS_FS_REFER | unix.LANDLOCK_ACCESS_FS_TRUNCATE
@@ -32,8 +33,8 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// landlock limits the process and its descendants: they read everywhere, write in the writable folders, and from version 6
-// cannot signal outside processes or connect to their abstract sockets.
+// landlock limits the process and its descendants: they read everywhere, write in the writable folders, and from
+// version 6 cannot signal outside processes or connect to their abstract sockets.
 func (s *script) landlock(p *Plan) {
 	handled := uint64(fsRead | fsWrite)
 	if p.ABI >= 5 {
@@ -46,8 +47,10 @@ func (s *script) landlock(p *Plan) {
 	_, rules := s.result("set up Landlock", unix.SYS_LANDLOCK_CREATE_RULESET, data(s, attr), num(size), num(0))
 	allow := func(path string, rights uint64) { s.allow(rules, path, rights&handled) }
 	allow("/", fsRead)
-	for _, name := range [...]string{"null", "zero", "full", "random", "urandom", "ptmx", "pts"} { // not all of /dev: shared memory is there
-		rights := uint64(fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
+	// not all of /dev: shared memory is there
+	for _, name := range [...]string{"null", "zero", "full", "random", "urandom", "ptmx", "pts"} {
+		rights := uint64(
+			fsRead | unix.LANDLOCK_ACCESS_FS_WRITE_FILE | unix.LANDLOCK_ACCESS_FS_TRUNCATE | unix.LANDLOCK_ACCESS_FS_IOCTL_DEV)
 		if name != "pts" {
 			rights &= fileRights
 		}
@@ -84,6 +87,7 @@ func (s *script) allow(rules *uintptr, path string, rights uint64) {
 	open := s.call("allow "+path, unix.SYS_OPENAT, cwd, s.text(path), num(unix.O_PATH|unix.O_CLOEXEC))
 	beneath := &[2]uint64{rights} // struct landlock_path_beneath_attr is packed: the descriptor's four bytes follow
 	s.ops[open].store = uintptr(unsafe.Pointer(&beneath[1]))
-	s.call("allow "+path, unix.SYS_LANDLOCK_ADD_RULE, at(rules), num(unix.LANDLOCK_RULE_PATH_BENEATH), data(s, beneath), num(0))
+	s.call("allow "+path, unix.SYS_LANDLOCK_ADD_RULE, at(rules), num(unix.LANDLOCK_RULE_PATH_BENEATH), data(s, beneath),
+		num(0))
 	s.onError(open, uintptr(unix.ENOENT))
 }

@@ -9,9 +9,9 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// limitProcesses bounds the processes and threads of the namespace: by its own highest process id, which it has since Linux 6.14,
-// and for a user other than root by RLIMIT_NPROC, which counts those of a user namespace alone since 5.14. The kernel does not
-// hold root to the second one.
+// limitProcesses bounds the processes and threads of the namespace: by its own highest process id, which it has since
+// Linux 6.14, and for a user other than root by RLIMIT_NPROC, which counts those of a user namespace alone since 5.14.
+// The kernel does not hold root to the second one.
 func (s *script) limitProcesses(most int) {
 	if most == 0 {
 		return
@@ -31,7 +31,8 @@ func (s *script) limitProcesses(most int) {
 	}
 }
 
-// ownPidMax reports whether kernel.pid_max is the namespace's own. Before, it is the machine's, and must not be touched.
+// ownPidMax reports whether kernel.pid_max is the namespace's own. Before, it is the machine's, and must not be
+// touched.
 var ownPidMax = sync.OnceValue(func() bool {
 	var u unix.Utsname
 	if unix.Uname(&u) != nil {

@@ -22,8 +22,8 @@ type mounted struct {
 	fd   *uintptr
 }
 
-// mounts makes the file system of the process and its descendants read-only, except for the plan's writable folders. A path that is gone
-// by then is passed over.
+// mounts makes the file system of the process and its descendants read-only, except for the plan's writable folders. A
+// path that is gone by then is passed over.
 func (s *script) mounts(p *Plan) {
 	s.mount("make the mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
 	for _, o := range p.Overlay {
@@ -108,8 +108,8 @@ func (s *script) link(c Copy) {
 	s.onError(s.move("", m), anyError)
 }
 
-// mask covers a path, if it is not hidden already below another mount. If it has become a file instead of a folder, or a folder instead
-// of a file, the other cover fits.
+// mask covers a path, if it is not hidden already below another mount. If it has become a file instead of a folder, or
+// a folder instead of a file, the other cover fits.
 func (s *script) mask(path string) {
 	covers := []string{maskFile, maskDir}
 	if isDir(path) {
@@ -171,7 +171,8 @@ func (s *script) dev(nodes []mounted, private mounted, copies []Copy) {
 		s.mkdir(dir, 0o755)
 	}
 	s.mount("mount /dev/shm", "tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
-	pts := s.mount("", "devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC, "newinstance,ptmxmode=0666,mode=0620")
+	pts := s.mount("", "devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=0620")
 	link := s.symlink("pts/ptmx", "/dev/ptmx")
 	s.onError(pts, anyError) // without, a program gets no pseudo-terminal, and says so
 	s.onError(link, anyError)

@@ -12,7 +12,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// TestAScriptKeepsTheMemoryOfItsAddresses: the garbage collector does not see the addresses, and the memory is used again.
+// TestAScriptKeepsTheMemoryOfItsAddresses: the garbage collector does not see the addresses, and the memory is used
+// again.
 func TestAScriptKeepsTheMemoryOfItsAddresses(t *testing.T) {
 	for range 2 {
 		r := runs.Get().(*run)
@@ -29,7 +30,8 @@ func TestAScriptKeepsTheMemoryOfItsAddresses(t *testing.T) {
 		}
 		runtime.GC()
 		for i := range 1000 {
-			if got := unix.BytePtrToString(*(**byte)(unsafe.Pointer(&texts[i].value))); got != fmt.Sprint(i, strings.Repeat("x", i)) {
+			if got := unix.BytePtrToString(*(**byte)(unsafe.Pointer(&texts[i].value))); got != fmt.Sprint(i,
+				strings.Repeat("x", i)) {
 				t.Fatalf("text %d is %.20q", i, got)
 			}
 			if got := **(**uintptr)(unsafe.Pointer(&words[i].value)); got != uintptr(i) {

@@ -8,9 +8,10 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// denied are system calls that no command needs and that reach past the boundary, or have been used to escape one: mounts
-// and namespaces, other processes' memory, kernel programs and modules, keys, clocks, the machine. They fail with EPERM.
-// io_uring, whose operations a filter cannot see, fails with ENOSYS, so that programs fall back to ordinary calls.
+// denied are system calls that no command needs and that reach past the boundary, or have been used to escape one:
+// mounts and namespaces, other processes' memory, kernel programs and modules, keys, clocks, the machine. They fail
+// with EPERM. io_uring, whose operations a filter cannot see, fails with ENOSYS, so that programs fall back to ordinary
+// calls.
 var denied = [...]uint32{
 	unix.SYS_MOUNT, unix.SYS_UMOUNT2, unix.SYS_PIVOT_ROOT, unix.SYS_MOVE_MOUNT, unix.SYS_OPEN_TREE, unix.SYS_FSOPEN,
 	unix.SYS_FSCONFIG, unix.SYS_FSMOUNT, unix.SYS_FSPICK, unix.SYS_MOUNT_SETATTR, unix.SYS_SETNS, unix.SYS_CHROOT,
@@ -19,7 +20,8 @@ var denied = [...]uint32{
 	unix.SYS_BPF, unix.SYS_PERF_EVENT_OPEN, unix.SYS_USERFAULTFD,
 	unix.SYS_KEYCTL, unix.SYS_ADD_KEY, unix.SYS_REQUEST_KEY,
 	unix.SYS_INIT_MODULE, unix.SYS_FINIT_MODULE, unix.SYS_DELETE_MODULE, unix.SYS_KEXEC_LOAD, unix.SYS_KEXEC_FILE_LOAD,
-	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG, unix.SYS_VHANGUP,
+	unix.SYS_REBOOT, unix.SYS_SWAPON, unix.SYS_SWAPOFF, unix.SYS_ACCT, unix.SYS_QUOTACTL, unix.SYS_SYSLOG,
+	unix.SYS_VHANGUP,
 	unix.SYS_SETTIMEOFDAY, unix.SYS_CLOCK_SETTIME, unix.SYS_CLOCK_ADJTIME, unix.SYS_ADJTIMEX,
 	unix.SYS_SETHOSTNAME, unix.SYS_SETDOMAINNAME, unix.SYS_FANOTIFY_INIT, unix.SYS_LOOKUP_DCOOKIE, unix.SYS_NFSSERVCTL,
 }
@@ -28,7 +30,8 @@ var unknown = [...]uint32{unix.SYS_IO_URING_SETUP, unix.SYS_IO_URING_ENTER, unix
 
 const (
 	namespaceFlags = unix.CLONE_NEWNS | unix.CLONE_NEWCGROUP | unix.CLONE_NEWUTS | unix.CLONE_NEWIPC |
-		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET // CLONE_NEWTIME is a signal number in clone's flags, and needs a capability
+		// CLONE_NEWTIME is a signal number in clone's flags, and needs a capability
+		unix.CLONE_NEWUSER | unix.CLONE_NEWPID | unix.CLONE_NEWNET
 
 	retAllow = unix.SECCOMP_RET_ALLOW
 	retEPERM = unix.SECCOMP_RET_ERRNO | uint32(unix.EPERM)
@@ -132,8 +135,8 @@ func filterFor(sockets, namespaces bool) program {
 	return f
 }
 
-// setuidFilter refuses to make a file run with its owner's rights: it has no effect inside, but outside it would. openat2, whose
-// mode a filter cannot see, fails as if unknown.
+// setuidFilter refuses to make a file run with its owner's rights: it has no effect inside, but outside it would.
+// openat2, whose mode a filter cannot see, fails as if unknown.
 func setuidFilter(when func(uint32, func(*program))) {
 	bit := func(arg uint32) func(*program) {
 		return func(f *program) { f.arg(arg); f.bits(unix.S_ISUID, retEPERM); f.ret(retAllow) }
@@ -180,5 +183,6 @@ func socketFilter(f *program, sockets, namespaces bool) {
 // seccomp applies the filter to the process.
 func (s *script) seccomp(sockets, namespaces bool) {
 	f := filterFor(sockets, namespaces)
-	s.call("set up seccomp", unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(0), data(s, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}))
+	s.call("set up seccomp", unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(0),
+		data(s, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}))
 }
