@@ -282,14 +282,6 @@ var table = func() map[string]row {
 		"machine/sandbox", "tool",
 	}, "servers know functions only; this gives them the settings and the sandbox of an " +
 		"instance, and their reports, with the changes of files, to its sessions"}
-	t["ui/command"] = row{
-		[]string{
-			"agent", "conversation/checkpoint", "agent/consult", "store/cost", "event",
-			"agent/hook", "llm", "extend/lsp", "tool/memory", "store/session", "store/snapshot", "agent/subagent", "base/fuzzy",
-		},
-		"slash commands are the same for every front end, so they draw nothing; a prompt that one sends is a message of " +
-			"llm, and the kinds of agents are subagent's",
-	}
 	t["extend/skill/locate"] = row{
 		[]string{"config", "machine/git", "prompt", "extend/skill"},
 		"where skills are is said by the settings, the repository and the organisation's folders; reading them needs none " +
@@ -353,6 +345,8 @@ var table = func() map[string]row {
 		"agent", "conversation", "machine/git", "agent/hook", "store/session",
 		"conversation/team",
 	}, "a team works in a session, and its boards are a project's; cli and console start it"}
+	t["ui/command"] = row{slices.Sorted(maps.Keys(t)), "slash commands act on an instance and the session in front, " +
+		"and are the same for every front end, so they draw nothing and know no console"}
 	t["ui/console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, " +
 		"switching, commands, completion; so it knows app and no front end"}
 

@@ -29,28 +29,28 @@ func agentCommands() []Command {
 	}}
 }
 
-func completeAgents(_ context.Context, h Host, typed string) []event.Candidate {
+func completeAgents(_ context.Context, h *Host, typed string) []event.Candidate {
 	var out []event.Candidate
-	for _, k := range h.Extensions().Agents().All() {
+	for _, k := range h.Instance.Extensions().Agents.Catalog().All() {
 		out = append(out, event.Candidate{Text: k.Name, Help: short(k.Description, 120)})
 	}
 	return choices(typed, out)
 }
 
-func becomeAgent(ctx context.Context, h Host, name string) (event.Output, error) {
+func becomeAgent(ctx context.Context, h *Host, name string) (event.Output, error) {
 	if name != "" {
-		if err := h.Extensions().SetAgent(ctx, name); err != nil {
+		if err := h.Session().SetAgent(ctx, name); err != nil {
 			return event.Output{}, err
 		}
 	}
-	if now := h.Extensions().Agent(); now != "" {
+	if now := h.Session().Agent(); now != "" {
 		return text("This conversation is one of the agent %s.", code(now)), nil
 	}
 	return text("This conversation is one of lathe's own agent; `/agents` lists the others."), nil
 }
 
-func runAgents(_ context.Context, h Host, args string) (event.Output, error) {
-	catalog := h.Extensions().Agents()
+func runAgents(_ context.Context, h *Host, args string) (event.Output, error) {
+	catalog := h.Instance.Extensions().Agents.Catalog()
 	switch verb, rest := cutWord(args); verb {
 	case "":
 		return listAgents(h, catalog), nil
@@ -74,7 +74,7 @@ func runAgents(_ context.Context, h Host, args string) (event.Output, error) {
 }
 
 // listAgents is the list of kinds, with an entry for a new one and one for those at work.
-func listAgents(h Host, catalog *subagent.Catalog) event.Output {
+func listAgents(h *Host, catalog *subagent.Catalog) event.Output {
 	p := &event.Pick{
 		Title: "Agents", Command: "agents",
 		Actions: []event.PickAction{{Key: "ctrl+e", Label: "edit", Command: "agents edit"}},
@@ -106,10 +106,10 @@ func listAgents(h Host, catalog *subagent.Catalog) event.Output {
 }
 
 // runningAgents is the list of agents, as /tasks has them, without commands.
-func runningAgents(h Host) event.Output {
+func runningAgents(h *Host) event.Output {
 	p := taskPick("agents running")
 	p.Title, p.Empty = "Agents at work", "No agent is at work."
-	for _, t := range h.Workspace().Tasks().List() {
+	for _, t := range tasksOf(h.Session()) {
 		if t.Agent && t.Running {
 			p.Items = append(p.Items, taskItem(t))
 		}

@@ -15,8 +15,8 @@ import (
 const mostNames = 15
 
 // turnChanges adds to the messages of a tree which files their turns changed.
-func turnChanges(h Host, items []event.PickItem) {
-	history, err := h.Workspace().History()
+func turnChanges(h *Host, items []event.PickItem) {
+	history, err := h.history()
 	if err != nil {
 		return // nothing is kept here
 	}
@@ -44,7 +44,7 @@ func turnChanges(h Host, items []event.PickItem) {
 
 // switchTo goes on after a message of any branch: both, conversation or files; "" asks where the files of the branches
 // differ.
-func switchTo(ctx context.Context, h Host, s userMessage, what, choice string) (event.Output, error) {
+func switchTo(ctx context.Context, h *Host, s userMessage, what, choice string) (event.Output, error) {
 	plan, err := switchFiles(h, s.id)
 	if err != nil && what != "conversation" {
 		return event.Output{}, err
@@ -66,16 +66,16 @@ func switchTo(ctx context.Context, h Host, s userMessage, what, choice string) (
 	case what == "files":
 		return text("The files of that branch are the present ones."), nil
 	}
-	return out, h.Conversation().Checkout(ctx, s.end)
+	return out, h.Checkout(ctx, s.end)
 }
 
 // bringFiles brings the files of the branch in front, after the conversation alone went back.
-func bringFiles(h Host, choice string) (event.Output, error) {
-	history, err := h.Workspace().History()
+func bringFiles(h *Host, choice string) (event.Output, error) {
+	history, err := h.history()
 	if err != nil {
 		return event.Output{}, err
 	}
-	plan, err := checkpoint.Astray(history, h.Conversation().Log())
+	plan, err := checkpoint.Astray(history, h.Session().Log())
 	if errors.Is(err, snapshot.ErrNothing) {
 		return text("The files are those of this branch."), nil
 	}
@@ -90,15 +90,15 @@ func bringFiles(h Host, choice string) (event.Output, error) {
 }
 
 // switchFiles plans to go over to the files of the branch of a message; nil when they do not differ.
-func switchFiles(h Host, message string) (*snapshot.Plan, error) {
-	history, err := h.Workspace().History()
+func switchFiles(h *Host, message string) (*snapshot.Plan, error) {
+	history, err := h.history()
 	if errors.Is(err, checkpoint.ErrOff) {
 		return nil, nil
 	}
 	if err != nil {
 		return nil, err
 	}
-	away, back, err := checkpoint.Parted(h.Conversation().Log(), "", message)
+	away, back, err := checkpoint.Parted(h.Session().Log(), "", message)
 	if err != nil {
 		return nil, err
 	}
@@ -109,7 +109,7 @@ func switchFiles(h Host, message string) (*snapshot.Plan, error) {
 	return plan, err
 }
 
-func switchPick(h Host, s userMessage, plan *snapshot.Plan) *event.Pick {
+func switchPick(h *Host, s userMessage, plan *snapshot.Plan) *event.Pick {
 	preview := running(h) + planned(plan)
 	return &event.Pick{
 		Title: "Go on after: " + short(s.text(), 60), Command: "tree " + s.id,

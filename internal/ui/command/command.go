@@ -1,10 +1,10 @@
 // Package command implements the slash commands for all front ends: the terminal, plain lines, `-p "/x"` and
 // chat.
 //
-// A [Command] has a name, aliases and arguments; it acts on a [Host]: lathe with one session in front, behind
-// small interfaces. Its result is an event.Output: text, a list to choose from, a prompt to send, text for
-// the editor. A command draws nothing and asks nothing: where it needs a choice it returns a Pick whose items
-// are arguments of a command, so a front end without lists can ask for a number.
+// A [Command] has a name, aliases and arguments; it acts on a [Host]: lathe with one session in front. A new one is a
+// function and a line in one of the lists that [All] joins. Its result is an event.Output: text, a list to choose from,
+// a prompt to send, text for the editor. A command draws nothing and asks nothing: where it needs a choice it returns a
+// Pick whose items are arguments of a command, so a front end without lists can ask for a number.
 //
 // Promises: every listed command works; a wrong name or argument is one error that names the right ones;
 // anything a command removes can be restored with the command that its output names.
@@ -18,149 +18,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/extend/lsp"
-	"github.com/lathe-dev/lathe/internal/store/session"
-	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
-
-// Host is lathe as the commands see it.
-type Host interface {
-	Conversation() Conversation
-	Sessions() Sessions
-	Rules() Rules
-	Setup() Setup
-	Settings() Settings
-	Workspace() Workspace
-	Extensions() Extensions
-	Memory() Memory
-}
-
-// Conversation is the conversation in front.
-type Conversation interface {
-	Status() event.Status
-	Log() *session.Session
-	// Checkout moves the head to an entry, or with "" before the first, and replays the conversation.
-	Checkout(ctx context.Context, entry string) error
-	SetModel(ctx context.Context, id string) error
-	SetEffort(ctx context.Context, level string) error
-	SetMode(ctx context.Context, mode string) error
-	Window(ctx context.Context) (Window, error)
-	// Compact replaces the conversation so far with a summary, written to the instructions.
-	Compact(ctx context.Context, instructions string) error
-}
-
-// Window is the content of the context window. All tokens are estimated.
-type Window struct {
-	Shares []Share
-	Mark   int     // of tokens, from which a compaction comes by itself; 0: none does
-	Freed  []Share // by each level of a compaction, with those before it
-}
-
-// Share is one part of the context window's content.
-type Share struct {
-	Name   string
-	Tokens int
-	Parts  []Share // of it, the largest first
-}
-
-// Sessions is the list of saved sessions.
-type Sessions interface {
-	Store() *session.Store
-	Dir() string // the folder whose sessions come first
-	New(ctx context.Context) error
-	Open(ctx context.Context, id string) error
-	Fork(ctx context.Context) error // continue in a copy of the session in front
-}
-
-// Rules holds the permission rules and modes.
-type Rules interface {
-	List() []Rule
-	Add(ctx context.Context, r Rule) error
-	Remove(ctx context.Context, r Rule) error
-	Modes() []string
-	Sandbox() string // a description of what confines commands, in Markdown
-}
-
-// Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;
-// Source names the place the rule comes from, for people.
-type Rule struct {
-	Effect string // allow, ask, deny
-	Text   string
-	Scope  string
-	Source string
-}
-
-// Setup gives access to models, settings and lathe itself.
-type Setup interface {
-	Models() []Model // to choose from
-	SmallModel() string
-	SetSmallModel(ctx context.Context, id string) error
-	Reload(ctx context.Context) (changed []string, err error)
-	Doctor(ctx context.Context) (string, error)
-	Cache() Cache
-	Themes() []string // the first is the one in use
-	SetTheme(ctx context.Context, name string) error
-}
-
-// Model is one model to choose.
-type Model struct {
-	ID      string
-	Detail  string
-	Efforts []string // levels it takes, lowest first
-	Current bool
-}
-
-// Cache holds counters of the explore cache.
-type Cache struct {
-	Enabled               bool
-	Hits, Misses, Entries int
-	BytesSaved            int64
-}
-
-// Workspace is the working folder.
-type Workspace interface {
-	AddDir(ctx context.Context, dir string) (string, error)
-	Changes(ctx context.Context) ([]event.Diff, error) // the session's own edits
-	Diff(ctx context.Context) (string, error)          // from the last commit, as a unified diff
-	History() (snapshot.History, error)                // the states of files on the branch in front
-	Stashes() Stashes
-	Tasks() Tasks
-	Team() Team
-	Language() *lsp.Pool // the language servers
-}
-
-// Tasks are the commands in the background and the agents.
-type Tasks interface {
-	List() []Task // running ones, and those that ended lately
-	End(ctx context.Context, id string) (Task, error)
-	Tell(ctx context.Context, id, text string) error // hands a message to an agent that works
-}
-
-// Stashes is git's stash.
-type Stashes interface {
-	Stash(ctx context.Context) (Stash, error)   // lists the changes that Put would stash
-	Put(ctx context.Context) (Stash, error)     // put uncommitted changes into git's stash
-	Restore(ctx context.Context) (Stash, error) // apply the changes that Put stashed last
-}
-
-// Task runs in the background.
-type Task struct {
-	ID      string
-	Title   string
-	State   string // in words
-	Running bool
-	Output  string // a file with its output, once it has ended
-	Agent   bool
-	Detail  string // of an agent: its last calls, or its answer
-}
-
-// Stash is uncommitted changes of a repository.
-type Stash struct {
-	Root  string
-	Files []string // at most a few, as git writes them
-	Total int
-	Ref   string // the commit that holds them, once stashed
-}
 
 // Command is one slash command.
 type Command struct {
@@ -173,8 +31,8 @@ type Command struct {
 	Hidden   bool // for front ends and lists, not for typing
 	Alone    bool // not during a turn
 	Needs    bool // needs an argument where the front end shows no list
-	Complete func(ctx context.Context, h Host, text string) []event.Candidate
-	Run      func(ctx context.Context, h Host, args string) (event.Output, error)
+	Complete func(ctx context.Context, h *Host, text string) []event.Candidate
+	Run      func(ctx context.Context, h *Host, args string) (event.Output, error)
 }
 
 // The groups, in the order of help.
@@ -225,10 +83,10 @@ func Parse(text string) (name, args string, ok bool) {
 }
 
 // Run runs a command by name.
-func Run(ctx context.Context, h Host, name, args string) (event.Output, error) {
+func Run(ctx context.Context, h *Host, name, args string) (event.Output, error) {
 	c, ok := Find(name)
 	if !ok {
-		return event.Output{}, Unknown(name, h.Extensions().Skills()...)
+		return event.Output{}, Unknown(name, Skills(h.Instance)...)
 	}
 	return c.Run(ctx, h, strings.TrimSpace(args))
 }

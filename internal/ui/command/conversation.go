@@ -21,8 +21,8 @@ func conversationCommands() []Command {
 			Name: "new", Aliases: []string{"clear", "reset"}, Group: groupConversation, Alone: true,
 			Help: "Start a new conversation; this one is kept",
 			Doc:  "The caches of files go with the old conversation. `/resume` brings it back.",
-			Run: func(ctx context.Context, h Host, _ string) (event.Output, error) {
-				return event.Output{}, h.Sessions().New(ctx)
+			Run: func(ctx context.Context, h *Host, _ string) (event.Output, error) {
+				return event.Output{}, h.New(ctx)
 			},
 		},
 		{
@@ -31,8 +31,9 @@ func conversationCommands() []Command {
 			Doc: "The newest messages, the instructions from files, the task list and your messages stay word for word. " +
 				"Nothing is deleted: " +
 				"`/tree` leads back to before it, and `/export` shows the whole conversation.",
-			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
-				return event.Output{}, h.Conversation().Compact(ctx, args)
+			Run: func(ctx context.Context, h *Host, args string) (event.Output, error) {
+				_, err := h.Session().Compact(ctx, args)
+				return event.Output{}, err
 			},
 		},
 		{
@@ -65,7 +66,7 @@ func conversationCommands() []Command {
 			Name: "export", Group: groupConversation, Args: "[md|html|json] [file]", Help: "Write the conversation to a file",
 			Doc: "Without a file, one is made in the working folder. `json` is every entry of the log, one object per line. " +
 				"A file that exists is not overwritten.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 				return choices(typed, words("md", "html", "json"))
 			},
 			Run: export,
@@ -135,8 +136,8 @@ func onBranch(log *session.Session, all []userMessage) []int {
 	return out
 }
 
-func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
-	log := h.Conversation().Log()
+func retry(ctx context.Context, h *Host, _ string) (event.Output, error) {
+	log := h.Session().Log()
 	all := userMessages(log)
 	branch := onBranch(log, all)
 	for _, i := range slices.Backward(branch) {
@@ -144,7 +145,7 @@ func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 			continue
 		}
 		m := session.StripContext(all[i].body.Message)
-		if err := h.Conversation().Checkout(ctx, all[i].parent); err != nil {
+		if err := h.Checkout(ctx, all[i].parent); err != nil {
 			return event.Output{}, err
 		}
 		return event.Output{Prompt: &m}, nil
@@ -152,8 +153,8 @@ func retry(ctx context.Context, h Host, _ string) (event.Output, error) {
 	return event.Output{}, errNothing
 }
 
-func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
-	log := h.Conversation().Log()
+func rewind(ctx context.Context, h *Host, args string) (event.Output, error) {
+	log := h.Session().Log()
 	all := userMessages(log)
 	if args == "" {
 		return pickPrompt(h, log, all)
@@ -169,8 +170,8 @@ func rewind(ctx context.Context, h Host, args string) (event.Output, error) {
 }
 
 // rewindTo goes back to before a message: both, conversation or files; "" asks where files changed since.
-func rewindTo(ctx context.Context, h Host, s userMessage, what, choice string) (event.Output, error) {
-	plan, err := rewindFiles(h, h.Conversation().Log(), s.id)
+func rewindTo(ctx context.Context, h *Host, s userMessage, what, choice string) (event.Output, error) {
+	plan, err := rewindFiles(h, h.Session().Log(), s.id)
 	if err != nil && what != "conversation" {
 		return event.Output{}, err
 	}
@@ -193,7 +194,7 @@ func rewindTo(ctx context.Context, h Host, s userMessage, what, choice string) (
 	if what == "files" {
 		return out, nil
 	}
-	if err := h.Conversation().Checkout(ctx, s.parent); err != nil {
+	if err := h.Checkout(ctx, s.parent); err != nil {
 		return out, err
 	}
 	out.Insert = s.text()
@@ -201,7 +202,7 @@ func rewindTo(ctx context.Context, h Host, s userMessage, what, choice string) (
 }
 
 // rewindPick asks what to take back.
-func rewindPick(h Host, s userMessage, plan *snapshot.Plan) *event.Pick {
+func rewindPick(h *Host, s userMessage, plan *snapshot.Plan) *event.Pick {
 	preview := running(h) + planned(plan)
 	return &event.Pick{
 		Title: "Go back to before: " + short(s.text(), 60), Command: "rewind " + s.id,
@@ -213,7 +214,7 @@ func rewindPick(h Host, s userMessage, plan *snapshot.Plan) *event.Pick {
 	}
 }
 
-func pickPrompt(h Host, log *session.Session, all []userMessage) (event.Output, error) {
+func pickPrompt(h *Host, log *session.Session, all []userMessage) (event.Output, error) {
 	p := &event.Pick{Title: "Go back to before", Command: "rewind", Empty: "There is nothing to go back to yet."}
 	branch := onBranch(log, all)
 	changed := filesSince(h, log)
@@ -229,9 +230,9 @@ func pickPrompt(h Host, log *session.Session, all []userMessage) (event.Output, 
 }
 
 // filesSince counts for each message of the user the files that steps changed since.
-func filesSince(h Host, log *session.Session) map[string]int {
+func filesSince(h *Host, log *session.Session) map[string]int {
 	out := map[string]int{}
-	history, err := h.Workspace().History()
+	history, err := h.history()
 	if err != nil {
 		return out
 	}
@@ -265,8 +266,8 @@ func filesSince(h Host, log *session.Session) map[string]int {
 	return out
 }
 
-func tree(ctx context.Context, h Host, args string) (event.Output, error) {
-	log := h.Conversation().Log()
+func tree(ctx context.Context, h *Host, args string) (event.Output, error) {
+	log := h.Session().Log()
 	all := userMessages(log)
 	if args != "" {
 		id, rest, _ := strings.Cut(args, " ")
@@ -328,13 +329,13 @@ func treeItems(all []userMessage, current map[int]bool) []event.PickItem {
 	return out
 }
 
-func history(_ context.Context, h Host, args string) (event.Output, error) {
+func history(_ context.Context, h *Host, args string) (event.Output, error) {
 	n, err := number(args, 20)
 	if err != nil {
 		return event.Output{}, err
 	}
 	var lines []string
-	for _, m := range h.Conversation().Log().Messages() {
+	for _, m := range h.Session().Log().Messages() {
 		m = session.StripContext(m)
 		text := short(m.PlainText(), 200)
 		switch {
@@ -372,12 +373,12 @@ func number(s string, otherwise int) (int, error) {
 	return n, nil
 }
 
-func copyReply(_ context.Context, h Host, args string) (event.Output, error) {
+func copyReply(_ context.Context, h *Host, args string) (event.Output, error) {
 	n, err := number(args, 1)
 	if err != nil {
 		return event.Output{}, err
 	}
-	for _, m := range slices.Backward(h.Conversation().Log().Messages()) {
+	for _, m := range slices.Backward(h.Session().Log().Messages()) {
 		if m.Role != "assistant" || strings.TrimSpace(m.PlainText()) == "" {
 			continue
 		}
@@ -397,7 +398,7 @@ var exportForms = map[string]struct {
 	"json": {session.JSONL, "jsonl"}, "jsonl": {session.JSONL, "jsonl"},
 }
 
-func export(_ context.Context, h Host, args string) (event.Output, error) {
+func export(_ context.Context, h *Host, args string) (event.Output, error) {
 	name, file, _ := strings.Cut(args, " ")
 	file = strings.TrimSpace(file)
 	form, ok := exportForms[strings.ToLower(name)]
@@ -411,7 +412,7 @@ func export(_ context.Context, h Host, args string) (event.Output, error) {
 	if !ok {
 		return event.Output{}, fmt.Errorf("cannot export as %q; the forms are md, html and json", name)
 	}
-	log := h.Conversation().Log()
+	log := h.Session().Log()
 	if len(log.Messages()) == 0 {
 		return event.Output{}, errNothing
 	}
@@ -419,7 +420,7 @@ func export(_ context.Context, h Host, args string) (event.Output, error) {
 		file = "lathe-" + log.ID()[:13] + "." + form.ext
 	}
 	if !filepath.IsAbs(file) {
-		file = filepath.Join(h.Conversation().Status().Dir, file)
+		file = filepath.Join(h.Status().Dir, file)
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
 	if errors.Is(err, os.ErrExist) {

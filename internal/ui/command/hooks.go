@@ -11,8 +11,8 @@ import (
 )
 
 // hooks lists the hooks in force, tries those of an event, or switches them off and on.
-func hooks(ctx context.Context, h Host, arg string) (event.Output, error) {
-	all := h.Extensions().Hooks()
+func hooks(ctx context.Context, h *Host, arg string) (event.Output, error) {
+	all := h.Session().Hooks()
 	if try, ok := strings.CutPrefix(arg, "try "); ok {
 		return tryHooks(ctx, all, strings.TrimSpace(try))
 	}

@@ -18,8 +18,8 @@ var initPrompt string
 var memoryFiles = []string{"AGENTS.md", "CLAUDE.md"}
 
 // initialize has the agent write the project's first file of instructions, or mend the one there is.
-func initialize(_ context.Context, h Host, instructions string) (event.Output, error) {
-	dir := h.Conversation().Status().Dir
+func initialize(_ context.Context, h *Host, instructions string) (event.Output, error) {
+	dir := h.Status().Dir
 	task := "Write it as " + memoryFiles[0] + " in " + dir + "."
 	for _, name := range memoryFiles {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {

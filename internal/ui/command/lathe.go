@@ -2,10 +2,12 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
@@ -14,23 +16,26 @@ func latheCommands() []Command {
 		{
 			Name: "help", Aliases: []string{"h"}, Group: groupLathe, Args: "[command]",
 			Help: "List the commands, or explain one",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
-				return Complete(typed, h.Extensions().Skills(), nil, 0)
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
+				return Complete(typed, Skills(h.Instance), nil, 0)
 			},
 			Run: help,
 		},
 		{Name: "keys", Aliases: []string{"keybindings"}, Group: groupLathe, Help: "Show the keys", Run: open("keys")},
 		{
 			Name: "theme", Group: groupLathe, Args: "[name]", Help: "Choose the colours",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
-				return choices(typed, words(h.Setup().Themes()...))
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
+				return choices(typed, words(h.themes()...))
 			},
 			Run: theme,
 		},
 		{
 			Name: "doctor", Group: groupLathe, Help: "Check the installation",
-			Run: func(ctx context.Context, h Host, _ string) (event.Output, error) {
-				report, err := h.Setup().Doctor(ctx)
+			Run: func(ctx context.Context, h *Host, _ string) (event.Output, error) {
+				if h.Doctor == nil {
+					return event.Output{}, errors.New("there is no doctor here; run: lathe doctor")
+				}
+				report, err := h.Doctor(ctx)
 				if err != nil {
 					return event.Output{}, err
 				}
@@ -53,18 +58,18 @@ func latheCommands() []Command {
 		},
 		{
 			Name: "quit", Aliases: []string{"exit", "q"}, Group: groupLathe, Help: "Leave lathe; the session is kept",
-			Run: func(context.Context, Host, string) (event.Output, error) { return event.Output{Quit: true}, nil },
+			Run: func(context.Context, *Host, string) (event.Output, error) { return event.Output{Quit: true}, nil },
 		},
 	}
 }
 
-func open(view string) func(context.Context, Host, string) (event.Output, error) {
-	return func(context.Context, Host, string) (event.Output, error) { return event.Output{Open: view}, nil }
+func open(view string) func(context.Context, *Host, string) (event.Output, error) {
+	return func(context.Context, *Host, string) (event.Output, error) { return event.Output{Open: view}, nil }
 }
 
-func help(_ context.Context, h Host, args string) (event.Output, error) {
+func help(_ context.Context, h *Host, args string) (event.Output, error) {
 	if args != "" {
-		skills := h.Extensions().Skills()
+		skills := Skills(h.Instance)
 		c, ok := Find(args)
 		if !ok {
 			c, ok = findFile(skills, args)
@@ -76,7 +81,7 @@ func help(_ context.Context, h Host, args string) (event.Output, error) {
 	}
 	var b strings.Builder
 	group := ""
-	for _, c := range append(listed(), fromFiles(h.Extensions().Skills())...) {
+	for _, c := range append(listed(), fromFiles(Skills(h.Instance))...) {
 		if c.Group != group {
 			group = c.Group
 			fmt.Fprintf(&b, "\n**%s**\n\n", group)
@@ -122,7 +127,7 @@ func Document() string {
 	b.WriteString("# Commands\n\n" +
 		"Typed at the prompt, in the terminal and in plain lines alike; `lathe -c -p \"/cost\"` works too. This page is " +
 		"written from\n" +
-		"the code: `go test ./internal/command -update`.\n")
+		"the code: `go test ./internal/ui/command -update`.\n")
 	group := ""
 	for _, c := range listed() {
 		if c.Group != group {
@@ -152,8 +157,8 @@ notice, and one that was read may be edited. One message attaches 20 files at mo
 shows each file below the prompt with its tokens; ` + "`lathe -p`" + ` attaches them too.
 `
 
-func theme(ctx context.Context, h Host, args string) (event.Output, error) {
-	names := h.Setup().Themes()
+func theme(_ context.Context, h *Host, args string) (event.Output, error) {
+	names := h.themes()
 	if args == "" {
 		p := &event.Pick{Title: "Theme", Command: "theme"}
 		for i, n := range names {
@@ -167,19 +172,32 @@ func theme(ctx context.Context, h Host, args string) (event.Output, error) {
 	if !slices.Contains(names, args) {
 		return event.Output{}, fmt.Errorf("there is no theme %q; the themes are %s", args, strings.Join(names, ", "))
 	}
-	if err := h.Setup().SetTheme(ctx, args); err != nil {
+	if err := h.Instance.Config().Set("theme", quote(args), config.User); err != nil {
 		return event.Output{}, err
 	}
 	return event.Output{Theme: args}, nil
 }
 
-func reload(ctx context.Context, h Host, _ string) (event.Output, error) {
-	changed, err := h.Setup().Reload(ctx)
+func reload(_ context.Context, h *Host, _ string) (event.Output, error) {
+	changes, err := h.Instance.Reload()
 	if err != nil {
 		return event.Output{}, err
+	}
+	var changed []string
+	for _, ch := range changes {
+		changed = append(changed, ch.Path)
 	}
 	if len(changed) == 0 {
 		return text("The settings are as they were."), nil
 	}
 	return text("Changed: %s.", strings.Join(changed, ", ")), nil
+}
+
+// themes lists the current theme first.
+func (h *Host) themes() []string {
+	out := []string{h.Instance.Config().Settings.Theme}
+	if h.Themes != nil {
+		out = append(out, h.Themes()...)
+	}
+	return out
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // languageServers shows the language servers, or starts them anew.
-func languageServers(_ context.Context, h Host, arg string) (event.Output, error) {
-	p := h.Workspace().Language()
+func languageServers(_ context.Context, h *Host, arg string) (event.Output, error) {
+	p := h.Instance.Code.Pool()
 	if verb, name, _ := strings.Cut(arg, " "); arg != "" {
 		if verb != "restart" {
 			return event.Output{}, fmt.Errorf("%q is not restart", verb)
@@ -38,7 +38,7 @@ func languageServers(_ context.Context, h Host, arg string) (event.Output, error
 		b.WriteString("No language server was started: each starts with the first file of its language.\n")
 	}
 	var installed []string
-	for _, s := range p.Known(h.Sessions().Dir()) {
+	for _, s := range p.Known(h.Instance.Dir()) {
 		if s.State == "installed" {
 			installed = append(installed, code(s.Name))
 		}

@@ -3,9 +3,12 @@ package command
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/plugin"
 )
 
 // Market is a marketplace. All texts are foreign.
@@ -18,7 +21,7 @@ const marketHelp = "The plugins of a marketplace, to look at and to install. Add
 	"SOURCE`: a folder, OWNER/REPOSITORY, or the address of a repository or of a `marketplace.json`."
 
 // markets does the work of /plugin marketplace.
-func markets(ctx context.Context, all Plugins, args string) (event.Output, error) {
+func markets(ctx context.Context, h *Host, args string) (event.Output, error) {
 	verb, what, _ := strings.Cut(args, " ")
 	what = strings.TrimSpace(what)
 	done := map[string]string{
@@ -27,23 +30,23 @@ func markets(ctx context.Context, all Plugins, args string) (event.Output, error
 	}[verb]
 	switch {
 	case verb == "", verb == "list" && what == "":
-		return listMarkets(all)
+		return listMarkets(h)
 	case verb == "list":
-		return listMarket(ctx, all, what)
+		return listMarket(ctx, h, what)
 	case done == "":
 		return event.Output{}, fmt.Errorf("%q is none of list, add, update and remove", verb)
 	case what == "":
 		return event.Output{}, fmt.Errorf("name the marketplace: /plugin marketplace %s NAME", verb)
 	}
-	name, err := all.ChangeMarket(ctx, verb, what)
+	name, err := h.changeMarket(ctx, verb, what)
 	if err != nil {
 		return event.Output{}, err
 	}
 	return text("The marketplace %s %s.", code(name), done), nil
 }
 
-func listMarkets(all Plugins) (event.Output, error) {
-	list, err := all.Markets()
+func listMarkets(h *Host) (event.Output, error) {
+	list, err := h.markets()
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -68,8 +71,8 @@ func listMarkets(all Plugins) (event.Output, error) {
 
 // listMarket lists the plugins of a marketplace. Choosing one fetches and shows it; nothing of it runs before the user
 // agrees.
-func listMarket(ctx context.Context, all Plugins, name string) (event.Output, error) {
-	list, err := all.Market(ctx, name)
+func listMarket(ctx context.Context, h *Host, name string) (event.Output, error) {
+	list, err := h.market(ctx, name)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -105,8 +108,8 @@ func entryPreview(p Plugin, state string) string {
 	return out + "It is not installed. Choose it to see what it may run; you are asked before anything is installed.\n"
 }
 
-func marketChoices(all Plugins) (out []event.Candidate) {
-	list, _ := all.Markets()
+func marketChoices(h *Host) (out []event.Candidate) {
+	list, _ := h.markets()
 	out = append(out, event.Candidate{Text: "marketplace add"})
 	for _, verb := range []string{"list", "update", "remove"} {
 		for _, m := range list {
@@ -114,4 +117,66 @@ func marketChoices(all Plugins) (out []event.Candidate) {
 		}
 	}
 	return out
+}
+
+func (h *Host) markets() (out []Market, err error) {
+	known, err := h.pluginStore().Markets()
+	if err != nil {
+		return nil, err
+	}
+	for _, name := range slices.Sorted(maps.Keys(known)) {
+		out = append(out, Market{Name: name, Source: known[name].Source.String(), Known: true})
+	}
+	extra := plugin.Extra(h.Instance.Config())
+	for _, name := range slices.Sorted(maps.Keys(extra)) {
+		if _, ok := known[name]; !ok {
+			out = append(out, Market{Name: name, Source: extra[name].String()})
+		}
+	}
+	return out, nil
+}
+
+func (h *Host) market(ctx context.Context, name string) (out []Plugin, err error) {
+	c := h.Instance.Config()
+	m, err := h.pluginStore().Market(ctx, name, plugin.Extra(c))
+	if err != nil {
+		return nil, err
+	}
+	records, err := h.pluginStore().Records()
+	if err != nil {
+		return nil, err
+	}
+	enabled := plugin.EnabledIn(c)
+	for _, e := range m.Entries {
+		id := e.Name + "@" + m.Name
+		_, installed := records[id]
+		out = append(out, Plugin{
+			ID: id, Version: e.Version, Source: e.Source.String(), Description: e.Description, Installed: installed,
+			Enabled: installed && enabled[id],
+		})
+	}
+	return out, nil
+}
+
+func (h *Host) changeMarket(ctx context.Context, verb, what string) (string, error) {
+	switch verb {
+	case "remove":
+		return what, h.pluginStore().RemoveMarket(what)
+	case "update":
+		m, err := h.pluginStore().UpdateMarket(ctx, what)
+		return marketName(m), err
+	}
+	src, err := plugin.ParseSource(what, h.Instance.Config().Paths().Dir)
+	if err != nil {
+		return "", err
+	}
+	m, err := h.pluginStore().AddMarket(ctx, src)
+	return marketName(m), err
+}
+
+func marketName(m *plugin.Market) string {
+	if m == nil {
+		return ""
+	}
+	return m.Name
 }

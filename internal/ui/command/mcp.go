@@ -4,38 +4,11 @@ import (
 	"context"
 	"fmt"
 	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/mcp"
 )
-
-// Servers are the MCP servers of the folder.
-type Servers interface {
-	List() []Server
-	Reconnect(ctx context.Context, name string) error
-	Toggle(name string, on bool) error // until lathe ends
-	// Approve lets a server of the project start, or accepts its changes.
-	Approve(ctx context.Context, name string) error
-	// Authorise begins a login and returns the next step for the user; its end is announced. With pasted, the address that
-	// a browser elsewhere ended at, it goes on with one.
-	Authorise(ctx context.Context, name, pasted string) (string, error)
-	Logout(ctx context.Context, name string) error
-	Log(name string) string // the end of it
-}
-
-// Server is an MCP server. All texts are foreign.
-type Server struct {
-	Name, Scope, File string
-	Effects           [][2]string // of its entry: a word such as "runs", and a text
-	State             string
-	Err               string
-	Version           string   // its own name and version; empty: it was not reached
-	Tools             []string // their names at the server
-	Prompts           []string // as commands
-	Withheld          []string // why tools are left out
-	Tokens            int      // of the tools' schemas
-	Changes           string   // descriptions that wait for approval, as a diff
-	Login             string
-}
 
 // The words after /mcp.
 var mcpVerbs = []struct{ word, help string }{
@@ -59,11 +32,11 @@ func mcpCommand() Command {
 	}
 }
 
-func completeServers(_ context.Context, h Host, typed string) []event.Candidate {
+func completeServers(_ context.Context, h *Host, typed string) []event.Candidate {
 	verb, rest, spoken := strings.Cut(typed, " ")
 	var out []event.Candidate
-	for _, s := range h.Extensions().Servers().List() {
-		c := event.Candidate{Text: s.Name, Help: s.State}
+	for _, s := range h.Instance.Servers().Status() {
+		c := event.Candidate{Text: s.Name, Help: string(s.State)}
 		if spoken {
 			c.Text = verb + " " + s.Name
 		}
@@ -78,15 +51,15 @@ func completeServers(_ context.Context, h Host, typed string) []event.Candidate 
 	return choices(typed, out)
 }
 
-func runServers(ctx context.Context, h Host, args string) (event.Output, error) {
-	servers := h.Extensions().Servers()
+func runServers(ctx context.Context, h *Host, args string) (event.Output, error) {
+	servers := h.Instance.Servers()
 	verb, rest, _ := strings.Cut(args, " ")
 	name, pasted, _ := strings.Cut(strings.TrimSpace(rest), " ")
 	if verb == "authorize" {
 		verb = "authorise"
 	}
 	if args == "" {
-		return listServers(servers.List()), nil
+		return listServers(servers), nil
 	}
 	known := false
 	for _, v := range mcpVerbs {
@@ -100,27 +73,27 @@ func runServers(ctx context.Context, h Host, args string) (event.Output, error) 
 		return event.Output{}, err
 	}
 	if verb == "authorise" {
-		next, err := servers.Authorise(ctx, s.Name, strings.TrimSpace(pasted))
+		next, err := h.authorise(ctx, s.Name, strings.TrimSpace(pasted))
 		return event.Output{Text: next}, err
 	}
 	return actOn(ctx, servers, verb, s)
 }
 
-func findServer(servers Servers, name string) (Server, error) {
+func findServer(servers *mcp.Set, name string) (mcp.Status, error) {
 	var names []string
-	for _, s := range servers.List() {
+	for _, s := range servers.Status() {
 		if s.Name == name {
 			return s, nil
 		}
 		names = append(names, s.Name)
 	}
 	if len(names) == 0 {
-		return Server{}, fmt.Errorf("there are no MCP servers; add one with: lathe mcp add NAME -- COMMAND")
+		return mcp.Status{}, fmt.Errorf("there are no MCP servers; add one with: lathe mcp add NAME -- COMMAND")
 	}
-	return Server{}, fmt.Errorf("there is no MCP server %q; the servers are %s", name, strings.Join(names, ", "))
+	return mcp.Status{}, fmt.Errorf("there is no MCP server %q; the servers are %s", name, strings.Join(names, ", "))
 }
 
-func actOn(ctx context.Context, servers Servers, verb string, s Server) (event.Output, error) {
+func actOn(ctx context.Context, servers *mcp.Set, verb string, s mcp.Status) (event.Output, error) {
 	switch verb {
 	case "reconnect":
 		if err := servers.Reconnect(ctx, s.Name); err != nil {
@@ -136,7 +109,7 @@ func actOn(ctx context.Context, servers Servers, verb string, s Server) (event.O
 		}
 		return text("The tools of %s are left out until lathe ends, or until `/mcp enable %s`.", code(s.Name), s.Name), nil
 	case "approve":
-		if err := servers.Approve(ctx, s.Name); err != nil {
+		if err := approve(servers, s); err != nil {
 			return event.Output{}, err
 		}
 		return text("%s is approved.", code(s.Name)), nil
@@ -146,34 +119,35 @@ func actOn(ctx context.Context, servers Servers, verb string, s Server) (event.O
 		}
 		return text("The login of %s is deleted.", code(s.Name)), nil
 	case "log":
-		log := servers.Log(s.Name)
+		log := endOf(servers.Log(s.Name))
 		if strings.TrimSpace(log) == "" {
 			return text("The log of %s is empty.", code(s.Name)), nil
 		}
 		return event.Output{Text: fenced("", log)}, nil
 	}
-	return event.Output{Text: describeServer(s)}, nil
+	return event.Output{Text: describeServer(servers, s)}, nil
 }
 
-func listServers(all []Server) event.Output {
+func listServers(servers *mcp.Set) event.Output {
+	all := servers.Status()
 	if len(all) == 0 {
 		return text("No MCP servers; `lathe mcp add NAME -- COMMAND` adds one.")
 	}
 	var b strings.Builder
 	for _, s := range all {
-		fmt.Fprintf(&b, "- %s %s", code(s.Name), code(s.State))
+		fmt.Fprintf(&b, "- %s %s", code(s.Name), code(string(s.State)))
 		if len(s.Tools) > 0 {
 			fmt.Fprintf(&b, ", %s, about %s tokens of schemas", plural(len(s.Tools), "tool"), grouped(s.Tokens))
 		}
-		if len(s.Prompts) > 0 {
-			fmt.Fprintf(&b, ", %s", plural(len(s.Prompts), "prompt"))
+		if n := len(promptsOf(servers, s.Name)); n > 0 {
+			fmt.Fprintf(&b, ", %s", plural(n, "prompt"))
 		}
 		switch {
 		case s.Err != "":
 			fmt.Fprintf(&b, ": %s", code(short(s.Err, 200)))
-		case s.State == "unapproved":
+		case s.State == mcp.Unapproved:
 			fmt.Fprintf(&b, ": `/mcp %s` shows it, `/mcp approve %s` lets it start", s.Name, s.Name)
-		case s.Changes != "":
+		case servers.Changes(s.Name) != "":
 			fmt.Fprintf(&b, ": its tools changed; `/mcp %s` shows how, `/mcp approve %s` accepts it", s.Name, s.Name)
 		}
 		b.WriteString("\n")
@@ -189,9 +163,9 @@ func listServers(all []Server) event.Output {
 	return event.Output{Text: b.String()}
 }
 
-func describeServer(s Server) string {
+func describeServer(servers *mcp.Set, s mcp.Status) string {
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s is %s\n\n", code(s.Name), code(s.State))
+	fmt.Fprintf(&b, "%s is %s\n\n", code(s.Name), code(string(s.State)))
 	line := func(name, text string) {
 		if text != "" {
 			fmt.Fprintf(&b, "- %s: %s\n", name, code(text))
@@ -201,21 +175,120 @@ func describeServer(s Server) string {
 	line("scope", s.Scope)
 	line("file", s.File)
 	for _, f := range s.Effects {
-		line(f[0], f[1])
+		line(f.Word, f.Text)
 	}
-	line("server", s.Version)
-	line("login", s.Login)
+	if s.Server.Name != "" {
+		line("server", s.Server.Name+" "+s.Server.Version)
+	}
+	line("login", servers.LoginOf(s.Name))
 	line("tools", strings.Join(s.Tools, ", "))
 	if s.Tokens > 0 {
 		line("tokens of their schemas", "about "+grouped(s.Tokens))
 	}
-	line("prompts", strings.Join(s.Prompts, ", "))
+	line("prompts", strings.Join(promptsOf(servers, s.Name), ", "))
 	for _, w := range s.Withheld {
 		line("left out", w)
 	}
-	if s.Changes != "" {
+	if changes := servers.Changes(s.Name); changes != "" {
 		fmt.Fprintf(&b, "\nChanged since you accepted it (`/mcp approve %s` accepts it):\n\n%s\n", s.Name,
-			fenced("diff", s.Changes))
+			fenced("diff", changes))
 	}
 	return b.String()
+}
+
+// logTail is how much of a log is shown, in bytes.
+const logTail = 4 << 10
+
+// endOf returns the end of a log, in whole lines.
+func endOf(log string) string {
+	if len(log) <= logTail {
+		return log
+	}
+	log = log[len(log)-logTail:]
+	_, rest, _ := strings.Cut(log, "\n")
+	return rest
+}
+
+// approve lets a server of the project start, or accepts its changes.
+func approve(servers *mcp.Set, s mcp.Status) error {
+	if s.State == mcp.Unapproved {
+		return servers.Admit(s.Name)
+	}
+	if servers.Changes(s.Name) == "" {
+		return fmt.Errorf("nothing of %s waits for approval", s.Name)
+	}
+	return servers.Accept(s.Name)
+}
+
+// promptsOf lists the prompts of a server as commands.
+func promptsOf(servers *mcp.Set, name string) (out []string) {
+	for _, p := range servers.Prompts() {
+		if p.Server == name {
+			out = append(out, "/"+p.Name)
+		}
+	}
+	return out
+}
+
+// loginWait is how long a login waits for the user.
+const loginWait = 10 * time.Minute
+
+// authorise begins a login beside the caller and returns as soon as its address is known. With pasted, the address at
+// which a browser on another machine ended, it goes on with the login that waits for it.
+func (h *Host) authorise(ctx context.Context, name, pasted string) (string, error) {
+	if pasted != "" {
+		return h.pasteLogin(name, pasted)
+	}
+	address, failed := make(chan string, 1), make(chan error, 1)
+	paste := make(chan string, 1)
+	h.mu.Lock()
+	if h.logins == nil {
+		h.logins = map[string]chan string{}
+	}
+	h.logins[name] = paste
+	h.mu.Unlock()
+	h.Go(func() {
+		ctx, cancel := context.WithTimeoutCause(h.Context, loginWait, fmt.Errorf("nobody logged in within %s", loginWait))
+		defer cancel()
+		err := h.Instance.Servers().Login(ctx, name,
+			mcp.Browser{Pasted: paste, Open: func(ctx context.Context, a string) error {
+				address <- a
+				if h.Browse != nil {
+					h.Browse(ctx, a)
+				}
+				return nil
+			}})
+		failed <- err
+		if err == nil {
+			h.Notice("info", "%s: %s", name, h.Instance.Servers().LoginOf(name))
+			h.Session().Hooks().Notify(h.Context, "auth_success", "you are logged in to the MCP server "+name)
+		} else if h.Context.Err() == nil && ctx.Err() != nil {
+			h.Notice("warning", "the login to %s: %v", name, err)
+		}
+	})
+	select {
+	case a := <-address:
+		return fmt.Sprintf("Log in at:\n\n%s\n\nIf the browser is on another machine, give the address that it ends at: "+
+			"`/mcp authorise %s ADDRESS`", a, name), nil
+	case err := <-failed:
+		return "", err
+	case <-ctx.Done():
+		return "", ctx.Err()
+	}
+}
+
+// pasteLogin gives the waiting login of a server the address that the user copied.
+func (h *Host) pasteLogin(name, address string) (string, error) {
+	h.mu.Lock()
+	paste := h.logins[name]
+	h.mu.Unlock()
+	if paste == nil {
+		return "", fmt.Errorf("no login to %s waits; begin one with /mcp authorise %s", name, name)
+	}
+	select {
+	case paste <- address:
+		return "The login goes on.", nil
+	default:
+		return "", fmt.Errorf("the login to %s has an address already", name)
+	}
 }

@@ -4,18 +4,15 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"regexp"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/tool/memory"
 )
-
-// Memory is the text that people and the agent wrote down for later sessions.
-type Memory interface {
-	Given() []string      // the memory files that the conversation has, in words
-	Notes() *memory.Store // the agent's notes about the project; nil where none are kept
-}
 
 func memoryCommand() Command {
 	return Command{
@@ -24,9 +21,9 @@ func memoryCommand() Command {
 		Doc: "Lists the memory files that this conversation has, and the notes that the agent keeps about the project. " +
 			"With a name it shows that note; " +
 			"edit puts the note into the prompt, where Enter saves it.",
-		Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+		Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
 			var all []event.Candidate
-			if store := h.Memory().Notes(); store != nil {
+			if store := h.Instance.Notes(); store != nil {
 				notes, _ := store.List()
 				for _, n := range notes {
 					all = append(all, event.Candidate{Text: n.Name, Help: n.Description})
@@ -38,11 +35,11 @@ func memoryCommand() Command {
 	}
 }
 
-func remember(_ context.Context, h Host, args string) (event.Output, error) {
-	store := h.Memory().Notes()
+func remember(_ context.Context, h *Host, args string) (event.Output, error) {
+	store := h.Instance.Notes()
 	verb, rest := cutWord(args)
 	if verb == "" {
-		return listMemory(h.Memory().Given(), store), nil
+		return listMemory(givenFiles(h.Session().Messages()), store), nil
 	}
 	if store == nil {
 		return event.Output{}, errors.New("no notes are kept: autoMemoryEnabled is off, or lathe runs without a place for " +
@@ -123,4 +120,37 @@ func listMemory(given []string, store *memory.Store) event.Output {
 		b.WriteString("- left out: " + p + "\n")
 	}
 	return event.Output{Text: b.String()}
+}
+
+// givenFile finds the heads that package prompt puts before each memory file.
+var givenFile = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`(?m)^(?:Contents of|Instructions for files like this one, from) (.+ \(.+\)):$`)
+})
+
+// givenFiles lists the memory files that messages carry, in words.
+func givenFiles(messages []llm.Message) (out []string) {
+	seen := map[string]bool{}
+	add := func(parts []llm.Part) {
+		for _, p := range parts {
+			t, ok := p.(llm.Text)
+			if !ok || t.Origin != llm.OriginMemory {
+				continue
+			}
+			for _, found := range givenFile().FindAllStringSubmatch(t.Text, -1) {
+				if !seen[found[1]] {
+					seen[found[1]] = true
+					out = append(out, found[1])
+				}
+			}
+		}
+	}
+	for _, msg := range messages {
+		add(msg.Parts)
+		for _, p := range msg.Parts {
+			if r, ok := p.(llm.ToolResult); ok {
+				add(r.Parts)
+			}
+		}
+	}
+	return out
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/cost"
 )
 
@@ -18,38 +19,38 @@ func modelCommands() []Command {
 			Name: "model", Aliases: []string{"models"}, Group: groupModel, Args: "[name]", Help: "Choose the model",
 			Doc: "It answers from the next step on, also within a turn that runs. The choice is kept with the session. A " +
 				"change loses the prompt cache.",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
 				var all []event.Candidate
-				for _, m := range h.Setup().Models() {
-					all = append(all, event.Candidate{Text: m.ID, Help: m.Detail})
+				for _, m := range h.Instance.Models() {
+					all = append(all, event.Candidate{Text: m.ID, Help: modelDetail(m)})
 				}
 				return choices(typed, all)
 			},
-			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
+			Run: func(ctx context.Context, h *Host, args string) (event.Output, error) {
 				if args == "" {
-					return pickModel(h, "model", "Model", h.Conversation().Status().Model), nil
+					return pickModel(h, "model", "Model", h.Status().Model), nil
 				}
-				if err := h.Conversation().SetModel(ctx, args); err != nil {
+				if err := h.SetModel(ctx, args); err != nil {
 					return event.Output{}, err
 				}
-				return text("The model is %s now.", code(h.Conversation().Status().Model)), nil
+				return text("The model is %s now.", code(h.Status().Model)), nil
 			},
 		},
 		{
 			Name: "smallmodel", Group: groupModel, Args: "[name]", Help: "Choose the model for titles and other small work",
-			Run: func(ctx context.Context, h Host, args string) (event.Output, error) {
+			Run: func(ctx context.Context, h *Host, args string) (event.Output, error) {
 				if args == "" {
-					return pickModel(h, "smallmodel", "Small model", h.Setup().SmallModel()), nil
+					return pickModel(h, "smallmodel", "Small model", h.smallModel(ctx)), nil
 				}
-				if err := h.Setup().SetSmallModel(ctx, args); err != nil {
+				if err := h.Instance.SetSmallModel(ctx, args); err != nil {
 					return event.Output{}, err
 				}
-				return text("Small work is done by %s now.", code(h.Setup().SmallModel())), nil
+				return text("Small work is done by %s now.", code(h.smallModel(ctx))), nil
 			},
 		},
 		{
 			Name: "effort", Group: groupModel, Args: "[level]", Help: "Choose how hard the model thinks",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
 				return choices(typed, words(efforts(h)...))
 			},
 			Run: effort,
@@ -65,30 +66,34 @@ func modelCommands() []Command {
 	}
 }
 
-func pickModel(h Host, name, title, current string) event.Output {
+func pickModel(h *Host, name, title, current string) event.Output {
 	p := &event.Pick{Title: title, Command: name, Empty: "No model is known here; give its name: /" + name + " NAME"}
-	for _, m := range h.Setup().Models() {
-		p.Items = append(p.Items, event.PickItem{ID: m.ID, Label: m.ID, Detail: m.Detail, Current: m.ID == current})
+	for _, m := range h.Instance.Models() {
+		p.Items = append(p.Items, event.PickItem{ID: m.ID, Label: m.ID, Detail: modelDetail(m), Current: m.ID == current})
 	}
 	return event.Output{Pick: p}
 }
 
 // efforts lists the levels that the current model supports.
-func efforts(h Host) []string {
+func efforts(h *Host) []string {
 	levels := []string{"off", "low", "medium", "high", "xhigh", "max"}
-	now := h.Conversation().Status().Model
-	for _, m := range h.Setup().Models() {
+	now := h.Status().Model
+	for _, m := range h.Instance.Models() {
 		if m.ID == now && len(m.Efforts) > 0 {
-			levels = append([]string{"off"}, slices.DeleteFunc(slices.Clone(m.Efforts),
-				func(s string) bool { return s == "off" })...)
+			levels = []string{"off"}
+			for _, e := range m.Efforts {
+				if e != "off" {
+					levels = append(levels, string(e))
+				}
+			}
 		}
 	}
 	return append(levels, "default")
 }
 
-func effort(ctx context.Context, h Host, args string) (event.Output, error) {
+func effort(_ context.Context, h *Host, args string) (event.Output, error) {
 	levels := efforts(h)
-	now := cmp.Or(h.Conversation().Status().Effort, "default")
+	now := cmp.Or(h.Status().Effort, "default")
 	if args == "" {
 		p := &event.Pick{Title: "How hard to think", Command: "effort"}
 		for _, l := range levels {
@@ -104,14 +109,12 @@ func effort(ctx context.Context, h Host, args string) (event.Output, error) {
 	if level == "default" {
 		level = ""
 	}
-	if err := h.Conversation().SetEffort(ctx, level); err != nil {
-		return event.Output{}, err
-	}
+	h.Session().SetEffort(llm.Effort(level))
 	return text("The effort is %s now.", code(args)), nil
 }
 
-func status(_ context.Context, h Host, _ string) (event.Output, error) {
-	s, info := h.Conversation().Status(), h.Conversation().Log().Info()
+func status(_ context.Context, h *Host, _ string) (event.Output, error) {
+	s, info := h.Status(), h.Session().Log().Info()
 	var b strings.Builder
 	row := func(name, format string, args ...any) {
 		fmt.Fprintf(&b, "- %s: %s\n", name, fmt.Sprintf(format, args...))
@@ -153,16 +156,16 @@ func usageLine(s event.Status) string {
 		grouped(u.Output))
 }
 
-func tokens(_ context.Context, h Host, _ string) (event.Output, error) {
-	s := h.Conversation().Status()
+func tokens(_ context.Context, h *Host, _ string) (event.Output, error) {
+	s := h.Status()
 	return text("- context: %s\n- whole session: %s", window(s), usageLine(s)), nil
 }
 
 // lastSteps is how many requests /cost lists; `lathe session cost` lists all.
 const lastSteps = 20
 
-func costs(_ context.Context, h Host, _ string) (event.Output, error) {
-	s, log := h.Conversation().Status(), h.Conversation().Log()
+func costs(_ context.Context, h *Host, _ string) (event.Output, error) {
+	s, log := h.Status(), h.Session().Log()
 	c := cost.Of(log)
 	var out strings.Builder
 	fmt.Fprintf(&out, "This session cost %s in %s.\n\n", dollars(s.CostUSD), plural(log.Info().Turns, "turn"))
@@ -203,19 +206,42 @@ func writeSteps(out *strings.Builder, steps []cost.Step) {
 	}
 }
 
-func cache(_ context.Context, h Host, _ string) (event.Output, error) {
-	s, c := h.Conversation().Status(), h.Setup().Cache()
+func cache(_ context.Context, h *Host, _ string) (event.Output, error) {
+	s, c := h.Status(), h.Session().CacheStats()
 	var b strings.Builder
 	fmt.Fprintf(&b, "- prompts: %.0f %% of the last request came from the provider's cache", 100*s.CacheHit)
 	if n := s.Usage.Prompt(); n > 0 {
 		fmt.Fprintf(&b, ", %.0f %% of the whole session", 100*float64(s.Usage.CacheRead)/float64(n))
 	}
 	b.WriteString("\n")
-	if !c.Enabled {
+	if !h.Instance.Config().Settings.ExploreCache.Enabled {
 		b.WriteString("- files: the explore cache is switched off (exploreCache.enabled)\n")
 	} else {
-		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(c.Hits, "hit"), plural(c.Misses, "miss"),
+		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(int(c.Hits), "hit"), plural(int(c.Misses), "miss"),
 			plural(c.Entries, "result"))
 	}
 	return event.Output{Text: strings.Replace(b.String(), "misss", "misses", 1)}, nil
+}
+
+// modelDetail summarises a model for the choice: name, window, price.
+func modelDetail(m llm.ModelInfo) string {
+	var out []string
+	if m.Name != "" && m.Name != m.ID {
+		out = append(out, m.Name)
+	}
+	if m.ContextWindow > 0 {
+		out = append(out, fmt.Sprintf("%dk window", m.ContextWindow/1000))
+	}
+	if m.Price.Input > 0 || m.Price.Output > 0 {
+		out = append(out, fmt.Sprintf("$%g in, $%g out per million", m.Price.Input, m.Price.Output))
+	}
+	return strings.Join(out, " · ")
+}
+
+func (h *Host) smallModel(ctx context.Context) string {
+	m, err := h.Instance.SmallModel(ctx)
+	if err != nil {
+		return ""
+	}
+	return m.Info().ID
 }

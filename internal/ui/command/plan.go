@@ -18,11 +18,10 @@ func planCommand() Command {
 	}
 }
 
-func plan(ctx context.Context, h Host, args string) (event.Output, error) {
-	c := h.Conversation()
-	on := c.Status().Mode == "plan"
+func plan(ctx context.Context, h *Host, args string) (event.Output, error) {
+	on := h.Status().Mode == "plan"
 	if !on {
-		if err := c.SetMode(ctx, "plan"); err != nil {
+		if err := h.SetMode(ctx, "plan"); err != nil {
 			return event.Output{}, err
 		}
 	}
@@ -33,7 +32,7 @@ func plan(ctx context.Context, h Host, args string) (event.Output, error) {
 	if !on {
 		return text("Plan mode is on: nothing is changed until you have approved a plan."), nil
 	}
-	draft, err := consult.ReadFile(consult.FileOf(c.Log()))
+	draft, err := consult.ReadFile(consult.FileOf(h.Session().Log()))
 	if err != nil {
 		return event.Output{}, err
 	}

@@ -2,31 +2,17 @@ package command
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
+	"sync"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/plugin"
 )
-
-// Plugins are the installed plugins. All texts are foreign.
-type Plugins interface {
-	List() ([]Plugin, error)
-	Switch(id string, on bool) error               // in the user's settings
-	Remove(id string) (needed []string, err error) // by the plugins whose ids it returns
-	// Look fetches a plugin, or with update a newer state of an installed one, and keeps it until Agree. Nothing of it
-	// runs.
-	Look(ctx context.Context, what string, update bool) (Offer, error)
-	// Agree installs and enables the plugin that Look fetched last, and those that it needs. An update leaves a disabled
-	// one disabled.
-	Agree(id string) (enabled bool, err error)
-	// Markets are the marketplaces that are known or named by the settings.
-	Markets() ([]Market, error)
-	// Market lists the plugins of one; one that only the settings name is fetched.
-	Market(ctx context.Context, name string) ([]Plugin, error)
-	// ChangeMarket adds a marketplace by its source, or updates or removes one by its name, which it returns.
-	ChangeMarket(ctx context.Context, verb, what string) (name string, err error)
-}
 
 // Plugin is one that is installed, or that a marketplace has.
 type Plugin struct {
@@ -51,7 +37,7 @@ func pluginCommand() Command {
 		Doc: "`/plugin install PLUGIN` shows the parts of a plugin (NAME@MARKETPLACE, a folder, OWNER/REPOSITORY) and " +
 			"asks; nothing of it runs before. `/plugin update ID` shows the difference first. `/plugin marketplace` lists " +
 			"marketplaces and their plugins; `/plugin marketplace add SOURCE` makes one known.",
-		Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+		Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
 			verb, _, spoken := strings.Cut(typed, " ")
 			var all []event.Candidate
 			if !spoken {
@@ -61,9 +47,9 @@ func pluginCommand() Command {
 				return choices(typed, all)
 			}
 			if verb == "marketplace" {
-				return choices(typed, marketChoices(h.Settings().Plugins()))
+				return choices(typed, marketChoices(h))
 			}
-			list, _ := h.Settings().Plugins().List()
+			list, _ := h.plugins()
 			for _, p := range list {
 				all = append(all, event.Candidate{Text: verb + " " + p.ID, Help: p.Description})
 			}
@@ -73,30 +59,29 @@ func pluginCommand() Command {
 	}
 }
 
-func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
+func plugins(ctx context.Context, h *Host, args string) (event.Output, error) {
 	verb, name, _ := strings.Cut(strings.TrimSpace(args), " ")
 	name = strings.TrimSpace(name)
-	all := h.Settings().Plugins()
 	switch verb {
 	case "":
-		return listPlugins(all)
+		return listPlugins(h)
 	case "marketplace":
-		return markets(ctx, all, name)
+		return markets(ctx, h, name)
 	}
 	if name == "" && !slices.Contains([]string{"install", "update", "enable", "disable", "remove", "agree"}, verb) {
-		return showPlugin(all, verb)
+		return showPlugin(h, verb)
 	}
 	if name == "" {
 		return event.Output{}, fmt.Errorf("name the plugin: /plugin %s PLUGIN", verb)
 	}
 	switch verb {
 	case "enable", "disable":
-		if err := all.Switch(name, verb == "enable"); err != nil {
+		if err := h.switchPlugin(name, verb == "enable"); err != nil {
 			return event.Output{}, err
 		}
 		return text("%s was %sd.", code(name), verb), nil
 	case "remove":
-		needed, err := all.Remove(name)
+		needed, err := h.removePlugin(name)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -106,13 +91,13 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 		}
 		return text("%s was removed. Install it again with: /plugin install %s", code(name), code(name)), nil
 	case "install", "update":
-		o, err := all.Look(ctx, name, verb == "update")
+		o, err := h.lookAt(ctx, name, verb == "update")
 		if err != nil {
 			return event.Output{}, err
 		}
 		return offer(o, verb), nil
 	case "agree":
-		enabled, err := all.Agree(name)
+		enabled, err := h.agree(name)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -124,8 +109,8 @@ func plugins(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{}, fmt.Errorf("%q is none of install, update, enable, disable, remove and marketplace", verb)
 }
 
-func listPlugins(all Plugins) (event.Output, error) {
-	list, err := all.List()
+func listPlugins(h *Host) (event.Output, error) {
+	list, err := h.plugins()
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -147,7 +132,7 @@ func listPlugins(all Plugins) (event.Output, error) {
 		p.Items = append(p.Items, event.PickItem{ID: one.ID, Label: one.ID, Detail: strings.TrimSpace(state + " " +
 			one.Version), Preview: describePlugin(one), Current: one.Enabled})
 	}
-	known, err := all.Markets()
+	known, err := h.markets()
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -160,8 +145,8 @@ func listPlugins(all Plugins) (event.Output, error) {
 	return event.Output{Pick: p}, nil
 }
 
-func showPlugin(all Plugins, name string) (event.Output, error) {
-	list, err := all.List()
+func showPlugin(h *Host, name string) (event.Output, error) {
+	list, err := h.plugins()
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -217,4 +202,157 @@ func offer(o Offer, verb string) event.Output {
 			{ID: "agree " + o.ID, Label: word, Detail: "from " + o.Source, Preview: says},
 		},
 	}}
+}
+
+// lookedAt is the plugin that was fetched and shown last, with those that it needs.
+type lookedAt struct {
+	mu     sync.Mutex
+	last   *plugin.Bundle
+	update bool
+}
+
+// keep takes the place of the one before.
+func (l *lookedAt) keep(b *plugin.Bundle, update bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last != nil {
+		l.last.Drop()
+	}
+	l.last, l.update = b, update
+}
+
+// take hands over the one with this id; nil: another one, or none, was shown last.
+func (l *lookedAt) take(id string) (b *plugin.Bundle, update bool) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.last == nil || l.last.Root().ID != id {
+		return nil, false
+	}
+	b, l.last = l.last, nil
+	return b, l.update
+}
+
+func (h *Host) pluginStore() *plugin.Store { return h.Instance.Extensions().Plugins.Store() }
+
+func (h *Host) plugins() (out []Plugin, err error) {
+	all, err := h.pluginStore().Records()
+	if err != nil {
+		return nil, err
+	}
+	enabled := plugin.EnabledIn(h.Instance.Config())
+	for _, id := range slices.Sorted(maps.Keys(all)) {
+		rec := all[id]
+		one := Plugin{ID: id, Version: rec.Version, Source: rec.Source.String(), Enabled: enabled[id]}
+		if got, err := h.pluginStore().Load(id, rec, nil); err == nil {
+			one.Description = got.Manifest.Description
+			one.Report, _ = got.Report()
+		} else {
+			one.Report = []string{err.Error()}
+		}
+		out = append(out, one)
+	}
+	return out, nil
+}
+
+func (h *Host) switchPlugin(name string, on bool) error {
+	id, err := h.pluginStore().ID(name)
+	if err != nil {
+		return err
+	}
+	ids, err := h.pluginStore().Switched(id, on, plugin.EnabledIn(h.Instance.Config()))
+	if err != nil {
+		return err
+	}
+	return h.enableAll(ids, on, config.User)
+}
+
+func (h *Host) enableAll(ids []string, on bool, layer config.Layer) error {
+	for _, id := range ids {
+		if err := h.enable(id, on, layer); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (h *Host) enable(id string, on bool, layer config.Layer) error {
+	_, err := h.written(h.Instance.Config().Set(plugin.Key(id), fmt.Sprint(on), layer))
+	return err
+}
+
+func (h *Host) removePlugin(name string) (needed []string, err error) {
+	id, err := h.pluginStore().ID(name)
+	if err != nil {
+		return nil, err
+	}
+	if needed, err = h.pluginStore().NeededBy(id, plugin.EnabledIn(h.Instance.Config())); err != nil {
+		return nil, err
+	}
+	for _, layer := range []config.Layer{config.User, config.Project, config.Local} {
+		_ = h.Instance.Config().Unset(plugin.Key(id), layer) // most do not have it
+	}
+	_, err = h.written(h.pluginStore().Remove(id, true))
+	return needed, err
+}
+
+func (h *Host) lookAt(ctx context.Context, what string, update bool) (Offer, error) {
+	c := h.Instance.Config()
+	var got *plugin.Candidate
+	var err error
+	if update {
+		id, err := h.pluginStore().ID(what)
+		if err != nil {
+			return Offer{}, err
+		}
+		if got, err = h.pluginStore().Update(ctx, id, plugin.Extra(c)); err != nil {
+			return Offer{}, err
+		}
+	} else if got, err = h.pluginStore().Fetch(ctx, what, c.Paths().Dir, plugin.Extra(c)); err != nil {
+		return Offer{}, err
+	}
+	all, err := h.pluginStore().With(ctx, got, plugin.Extra(c))
+	if err != nil {
+		return Offer{}, err
+	}
+	h.looked.keep(all, update)
+	return offered(all), nil
+}
+
+// offered describes a plugin that was fetched, and those that it needs.
+func offered(all *plugin.Bundle) Offer {
+	one := func(c *plugin.Candidate) (Plugin, []string) {
+		lines, notes := c.Report()
+		return Plugin{
+			ID: c.ID, Version: c.Manifest.Version, Source: c.Source.String(), Description: c.Manifest.Description,
+			Report: lines,
+		}, notes
+	}
+	root := all.Root()
+	o := Offer{Same: root.Same && len(all.New) == 1, Diff: root.Diff}
+	o.Plugin, o.Notes = one(root)
+	for _, c := range all.New[:len(all.New)-1] {
+		needed, notes := one(c)
+		o.Needed, o.Notes = append(o.Needed, needed), append(o.Notes, notes...)
+	}
+	return o
+}
+
+func (h *Host) agree(id string) (enabled bool, err error) {
+	all, update := h.looked.take(id)
+	if all == nil {
+		return false, errors.New("look at the plugin first: /plugin install PLUGIN, or /plugin update ID")
+	}
+	defer all.Drop()
+	if err := h.pluginStore().InstallAll(all); err != nil {
+		return false, err
+	}
+	h.Instance.Extensions().Plugins.Reload()
+	ids := all.IDs()
+	if update { // it stays as it is, in the settings that say so
+		if !plugin.EnabledIn(h.Instance.Config())[id] {
+			return false, nil
+		}
+		return true, h.enableAll(ids[:len(ids)-1], true, plugin.EnabledBy(h.Instance.Config(), id))
+	}
+	return true, h.enableAll(ids, true, config.User)
 }

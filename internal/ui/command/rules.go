@@ -4,12 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
-	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 func ruleCommands() []Command {
@@ -21,8 +22,8 @@ func ruleCommands() []Command {
 				"`dontAsk` refuses what it would ask, `auto` lets the small model answer a question first, `bypassPermissions` " +
 				"asks nothing that rules do not " +
 				"ask; what deny rules and guards refuse stays refused. `/mode next` takes the next of the first three.",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
-				return choices(typed, words(h.Rules().Modes()...))
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
+				return choices(typed, words(permission.ModeNames()...))
 			},
 			Run: mode,
 		},
@@ -34,7 +35,7 @@ func ruleCommands() []Command {
 				"lathe ends), `local` (this " +
 				"project, for you: the default), `project` (shared with the team) and `user`. `/permissions remove deny Bash(rm " +
 				"*) in user` takes it away.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 				return choices(typed, words("allow", "ask", "deny", "remove"))
 			},
 			Run: permissions,
@@ -42,8 +43,8 @@ func ruleCommands() []Command {
 		{
 			Name: "sandbox", Group: groupRules, Help: "Show what confines commands",
 			Doc: "The tier, what commands may write, the network, and the exceptions. The sandbox is chosen when lathe starts.",
-			Run: func(_ context.Context, h Host, _ string) (event.Output, error) {
-				return event.Output{Text: h.Rules().Sandbox()}, nil
+			Run: func(_ context.Context, h *Host, _ string) (event.Output, error) {
+				return event.Output{Text: h.Boundary.Describe()}, nil
 			},
 		},
 		{Name: "permissions-remove", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Remove a rule", Run: removeRule},
@@ -61,7 +62,7 @@ func ruleCommands() []Command {
 				"between the steps. `git`: everything that is not committed. " +
 				"With the number of a message, as /tree shows them: the way from the branch in front to the branch of that " +
 				"message; with two, from the one to the other.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 				return choices(typed, words("all", "agents", "theirs", "git"))
 			},
 			Run: diff,
@@ -76,8 +77,8 @@ func ruleCommands() []Command {
 	}
 }
 
-func mode(ctx context.Context, h Host, args string) (event.Output, error) {
-	modes, now := h.Rules().Modes(), string(h.Conversation().Status().Mode)
+func mode(ctx context.Context, h *Host, args string) (event.Output, error) {
+	modes, now := permission.ModeNames(), string(h.Status().Mode)
 	switch args {
 	case "":
 		p := &event.Pick{Title: "Permission mode", Command: "mode"}
@@ -87,14 +88,14 @@ func mode(ctx context.Context, h Host, args string) (event.Output, error) {
 		return event.Output{Pick: p}, nil
 	case "next":
 		cycle := []string{"default", "acceptEdits", "plan"}
-		return event.Output{}, h.Conversation().SetMode(ctx, cycle[(slices.Index(cycle, now)+1)%len(cycle)])
+		return event.Output{}, h.SetMode(ctx, cycle[(slices.Index(cycle, now)+1)%len(cycle)])
 	}
 	for _, m := range modes {
 		if strings.EqualFold(m, args) {
 			args = m
 		}
 	}
-	if err := h.Conversation().SetMode(ctx, args); err != nil {
+	if err := h.SetMode(ctx, args); err != nil {
 		return event.Output{}, err
 	}
 	return text("The mode is %s now: %s.", args, modeHelp[args]), nil
@@ -115,7 +116,7 @@ var places = map[string]string{
 	"project": "this project, for everybody", "user": "all your projects",
 }
 
-func permissions(ctx context.Context, h Host, args string) (event.Output, error) {
+func permissions(ctx context.Context, h *Host, args string) (event.Output, error) {
 	verb, rest, _ := strings.Cut(args, " ")
 	switch verb {
 	case "":
@@ -129,7 +130,7 @@ func permissions(ctx context.Context, h Host, args string) (event.Output, error)
 		"Bash(go test *)", verb)
 }
 
-func pickRule(h Host) event.Output {
+func pickRule(h *Host) event.Output {
 	p := &event.Pick{
 		Title: "Permission rules", Command: "permissions-remove",
 		Empty: "There are no rules; add one: /permissions allow Bash(go test *)",
@@ -137,7 +138,7 @@ func pickRule(h Host) event.Output {
 			{Key: "ctrl+d", Label: "remove", Command: "permissions-remove", Undo: "permissions-add", Refresh: "permissions"},
 		},
 	}
-	for _, r := range h.Rules().List() {
+	for _, r := range h.rules() {
 		scope := r.Scope
 		if scope == "" {
 			scope = "fixed"
@@ -165,7 +166,7 @@ func readRule(args string) (Rule, error) {
 	return r, nil
 }
 
-func addRule(ctx context.Context, h Host, args string) (event.Output, error) {
+func addRule(_ context.Context, h *Host, args string) (event.Output, error) {
 	r, err := readRule(args)
 	if err != nil {
 		return event.Output{}, err
@@ -173,36 +174,39 @@ func addRule(ctx context.Context, h Host, args string) (event.Output, error) {
 	if r.Scope == "fixed" {
 		return event.Output{}, errors.New("that rule is not lathe's to write")
 	}
-	if err := h.Rules().Add(ctx, r); err != nil {
+	if err := h.grant(r); err != nil {
 		return event.Output{}, err
 	}
 	return text("Added for %s: %s %s", places[r.Scope], r.Effect, code(r.Text)), nil
 }
 
-func removeRule(ctx context.Context, h Host, args string) (event.Output, error) {
+func removeRule(_ context.Context, h *Host, args string) (event.Output, error) {
 	r, err := readRule(args)
 	if err != nil {
 		return event.Output{}, err
 	}
 	if r.Scope == "fixed" {
-		for _, known := range h.Rules().List() {
+		for _, known := range h.rules() {
 			if known.Effect == r.Effect && known.Text == r.Text {
 				return event.Output{}, fmt.Errorf("this rule comes from %s and is changed there", known.Source)
 			}
 		}
 	}
-	if err := h.Rules().Remove(ctx, r); err != nil {
+	if err := h.withdraw(r); err != nil {
 		return event.Output{}, err
 	}
 	return text("Removed: %s %s. Add it again with: /permissions %s %s in %s", r.Effect, code(r.Text), r.Effect, r.Text,
 		r.Scope), nil
 }
 
-func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
+func addDir(_ context.Context, h *Host, args string) (event.Output, error) {
 	if args == "" {
 		return event.Output{}, errors.New("give the folder: /add-dir ../other")
 	}
-	dir, err := h.Workspace().AddDir(ctx, args)
+	if rest, ok := strings.CutPrefix(args, "~/"); ok {
+		args = filepath.Join(h.Instance.Config().Paths().Home, rest)
+	}
+	dir, err := h.Session().AddDir(args)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -210,130 +214,104 @@ func addDir(ctx context.Context, h Host, args string) (event.Output, error) {
 		"permissions.additionalDirectories.", code(dir)), nil
 }
 
-func diff(ctx context.Context, h Host, args string) (event.Output, error) {
-	switch args {
-	case "git":
-		d, err := h.Workspace().Diff(ctx)
-		if err != nil {
-			return event.Output{}, err
-		}
-		if strings.TrimSpace(d) == "" {
-			return text("Nothing differs from the last commit."), nil
-		}
-		return event.Output{Text: fenced("diff", d)}, nil
-	case "all", "theirs":
-		return diffSteps(h, args == "theirs")
-	case "agents":
-		return diffAgents(h)
-	case "":
-	default:
-		return diffBranches(h, strings.Fields(args))
-	}
-	all, err := h.Workspace().Changes(ctx)
-	if err != nil {
-		return event.Output{}, err
-	}
-	if len(all) == 0 {
-		return text("lathe's edits changed no file in this session. /diff git shows what differs from the last commit."), nil
-	}
-	var b strings.Builder
-	for _, d := range all {
-		fmt.Fprintf(&b, "%s +%d -%d\n\n%s\n\n", code(d.Path), d.Added, d.Removed, fenced("diff", d.Unified))
-	}
-	return event.Output{Text: b.String()}, nil
+// Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;
+// Source names the place the rule comes from, for people.
+type Rule struct {
+	Effect string // allow, ask, deny
+	Text   string
+	Scope  string
+	Source string
 }
 
-func tasks(ctx context.Context, h Host, args string) (event.Output, error) {
-	if id, ok := strings.CutPrefix(args, "end "); ok {
-		t, err := h.Workspace().Tasks().End(ctx, strings.TrimSpace(id))
-		if err != nil {
-			return event.Output{}, err
+// layers are the settings files that rules can be saved to.
+var layers = map[string]config.Layer{"local": config.Local, "project": config.Project, "user": config.User}
+
+// rules returns the rules of the settings with their sources, then those of the session.
+func (h *Host) rules() []Rule {
+	var out []Rule
+	cfg := h.Instance.Config()
+	for _, rule := range cfg.Rules() {
+		shown := Rule{Effect: rule.Action, Text: rule.Text, Source: rule.Origin.String()}
+		if rule.Text == "" {
+			shown.Text = rule.Permission + "(" + rule.Pattern + ")"
+			shown.Source += ", in order"
 		}
-		return text("%s is ended: %s, %s.", t.ID, code(t.Title), t.State), nil
-	}
-	if rest, ok := strings.CutPrefix(args, "tell "); ok {
-		id, message, _ := strings.Cut(strings.TrimSpace(rest), " ")
-		if message = strings.TrimSpace(message); message == "" {
-			return event.Output{Insert: "/tasks tell " + id + " "}, nil
+		for scope, layer := range layers {
+			if rule.Text != "" && rule.Origin.Layer == layer && rule.Origin.File == cfg.Target(layer) {
+				shown.Scope = scope
+			}
 		}
-		if err := h.Workspace().Tasks().Tell(ctx, id, message); err != nil {
-			return event.Output{}, err
+		out = append(out, shown)
+	}
+	for _, rule := range h.Session().Rules() {
+		switch rule.Source.Name {
+		case SessionScope:
+			out = append(out, Rule{Effect: string(rule.Effect), Text: rule.Text, Source: SessionScope, Scope: "session"})
+		case "a hook":
+			out = append(out, Rule{
+				Effect: string(rule.Effect), Text: rule.Text, Source: "a hook, in this session",
+				Scope: "session",
+			})
+		case "command line":
+			out = append(out, Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "the command line"})
 		}
-		return text("The agent gets the message at its next step."), nil
 	}
-	p := taskPick("tasks")
-	for _, t := range h.Workspace().Tasks().List() {
-		if args != "" && t.ID == args {
-			return taskOutput(t)
+	return out
+}
+
+func (h *Host) grant(rule Rule) error {
+	effect := permission.Effect(rule.Effect)
+	if err := h.toolOf(rule.Text); err != nil {
+		return err
+	}
+	if _, errs := permission.ParseRules(h.Instance.Tools(), []string{rule.Text}, effect, permission.Source{}); len(
+		errs) > 0 {
+		return errs[0]
+	}
+	if rule.Scope == "session" {
+		return h.Session().Grant(rule.Text, effect)
+	}
+	if err := h.Instance.Config().Set("permissions."+rule.Effect+"+", quote(rule.Text), layers[rule.Scope]); err != nil {
+		return err
+	}
+	return h.reload()
+}
+
+func (h *Host) withdraw(rule Rule) error {
+	if rule.Scope == "session" {
+		if !h.Session().Ungrant(rule.Text, permission.Effect(rule.Effect)) {
+			return fmt.Errorf("this session has no rule %s %s", rule.Effect, rule.Text)
 		}
-		p.Items = append(p.Items, taskItem(t))
+		return nil
 	}
-	if args != "" {
-		return event.Output{}, fmt.Errorf("there is no task %q; /tasks lists them", args)
+	if rule.Scope == "" {
+		return errors.New("this rule is not in a file that lathe writes")
 	}
-	return event.Output{Pick: p}, nil
+	if err := h.Instance.Config().Drop("permissions."+rule.Effect, rule.Text, layers[rule.Scope]); err != nil {
+		return err
+	}
+	return h.reload()
 }
 
-// taskPick is an empty list of tasks, which the command line returns again.
-func taskPick(again string) *event.Pick {
-	return &event.Pick{
-		Title: "In the background", Command: "tasks", Empty: "Nothing runs in the background.", Live: again,
-		Actions: []event.PickAction{
-			{Key: "ctrl+d", Label: "end", Command: "tasks end", Refresh: again},
-			{Key: "ctrl+t", Label: "message", Command: "tasks tell", Ask: "Message to the agent"},
-		},
-	}
+func (h *Host) reload() error {
+	_, err := h.Instance.Reload()
+	return err
 }
 
-// taskItem has no time: beside one the label takes all the room, and the state, which has the duration, matters more.
-func taskItem(t Task) event.PickItem {
-	label, preview := t.ID+" "+short(t.Title, 100), t.Title
-	if t.Agent {
-		label, preview = short(t.Title, 100), t.Title+"\n"+t.Detail
+// toolOf refuses a rule for a tool that does not exist, since it would have no effect. Tools of servers are
+// known only while their server runs.
+func (h *Host) toolOf(rule string) error {
+	name, _, _ := strings.Cut(rule, "(")
+	name = strings.TrimSpace(name)
+	tools := h.Instance.Tools()
+	if tools.Named(tools.Name(name)) || strings.HasPrefix(name, "mcp__") || strings.ContainsAny(name, "*") {
+		return nil
 	}
-	return event.PickItem{ID: t.ID, Label: label, Detail: t.State, Current: t.Running, Preview: fenced("", preview)}
+	if near := tools.Nearest(name); near != "" {
+		return fmt.Errorf("there is no tool %q; did you mean %s?", name, near)
+	}
+	return fmt.Errorf("there is no tool %q; a rule begins with one, such as Bash(make *), Edit(docs/**) or Read", name)
 }
 
-// mostShown limits how much of the end of a task's output is shown, in bytes.
-const mostShown = 16 << 10
-
-// taskOutput shows a task's state, and the end of its output once it has ended.
-func taskOutput(t Task) (event.Output, error) {
-	if t.Agent {
-		return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", t.ID, code(t.Title), t.State, fenced("", t.Detail))}, nil
-	}
-	if t.Output == "" {
-		return text("%s: %s, %s.", t.ID, code(t.Title), t.State), nil
-	}
-	output, err := tail(t.Output, mostShown)
-	if err != nil {
-		return event.Output{}, fmt.Errorf("the output of %s cannot be read: %w", t.ID, err)
-	}
-	return event.Output{
-		Text: fmt.Sprintf("%s: %s, %s. All of the output is in %s.\n\n%s", t.ID, code(t.Title), t.State, code(t.Output),
-			fenced("", output)),
-	}, nil
-}
-
-// tail returns the end of a file, at most limit bytes, in whole lines where possible.
-func tail(file string, limit int64) (_ string, err error) {
-	f, err := os.Open(file)
-	if err != nil {
-		return "", err
-	}
-	defer func() { err = errors.Join(err, f.Close()) }()
-	info, err := f.Stat()
-	if err != nil {
-		return "", err
-	}
-	from := max(info.Size()-limit, 0)
-	data := make([]byte, min(info.Size(), limit))
-	if _, err := f.ReadAt(data, from); err != nil && !errors.Is(err, io.EOF) {
-		return "", err
-	}
-	out := string(data)
-	if _, rest, ok := strings.Cut(out, "\n"); ok && from > 0 {
-		out = "…\n" + rest
-	}
-	return strings.ToValidUTF8(out, "\uFFFD"), nil
-}
+// SessionScope is the source of rules that end with the session.
+const SessionScope = "this session"

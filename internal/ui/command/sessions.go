@@ -30,7 +30,7 @@ func sessionCommands() []Command {
 			Doc: "Those of this folder, newest first; with `all` those of every folder. `find` searches titles and first " +
 				"prompts, or takes the beginning of an id. A deleted session goes to the trash and can be brought " +
 				"back for 30 days.",
-			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
+			Run: func(_ context.Context, h *Host, args string) (event.Output, error) {
 				args, all := strings.CutPrefix(args, "all")
 				typed, find := strings.CutPrefix(strings.TrimSpace(args), "find")
 				if !find && strings.TrimSpace(args) != "" {
@@ -63,7 +63,7 @@ func sessionCommands() []Command {
 		{
 			Name: "find-sessions", Group: groupSessions, Hidden: true, Args: "<here|all> <text>",
 			Help: "List the sessions that fit a text",
-			Run: func(_ context.Context, h Host, args string) (event.Output, error) {
+			Run: func(_ context.Context, h *Host, args string) (event.Output, error) {
 				where, typed, _ := strings.Cut(args, " ")
 				return pickSession(h, where == "all", strings.TrimSpace(typed))
 			},
@@ -75,22 +75,22 @@ func sessionCommands() []Command {
 	}
 }
 
-func resume(ctx context.Context, h Host, args string) (event.Output, error) {
+func resume(ctx context.Context, h *Host, args string) (event.Output, error) {
 	if args == "" || args == "all" {
 		return pickSession(h, args == "all", "")
 	}
-	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), args)
+	info, err := h.Instance.Store().Find(h.Instance.Dir(), args)
 	if err != nil {
 		return event.Output{}, err
 	}
-	if info.ID == h.Conversation().Log().ID() {
+	if info.ID == h.Session().Log().ID() {
 		return text("This session is open already."), nil
 	}
-	return event.Output{}, h.Sessions().Open(ctx, info.ID)
+	return event.Output{}, h.Open(ctx, info.ID)
 }
 
 // pickSession lists sessions: the newest, or those that match the typed text, best first.
-func pickSession(h Host, all bool, typed string) (event.Output, error) {
+func pickSession(h *Host, all bool, typed string) (event.Output, error) {
 	p := &event.Pick{
 		Title: "Sessions of this folder", Command: "resume",
 		Empty: "There is no other session of this folder yet; /resume all lists those of every folder.",
@@ -99,7 +99,7 @@ func pickSession(h Host, all bool, typed string) (event.Output, error) {
 			{Key: "ctrl+d", Label: "delete", Command: "delete-session", Undo: "restore-session", Refresh: "sessions"},
 		},
 	}
-	dir := h.Sessions().Dir()
+	dir := h.Instance.Dir()
 	p.Search = "find-sessions here"
 	if all {
 		p.Title, p.Empty, dir, p.Search = "All sessions", "There is no session yet.", "", "find-sessions all"
@@ -107,7 +107,7 @@ func pickSession(h Host, all bool, typed string) (event.Output, error) {
 			p.Actions[i].Refresh = "sessions all"
 		}
 	}
-	current := h.Conversation().Log().ID()
+	current := h.Session().Log().ID()
 	found := findSessions(h, dir, typed, maxListed)
 	if typed == "" && len(found) == maxListed {
 		p.Title += fmt.Sprintf(", the newest %d; typing searches all", maxListed)
@@ -120,10 +120,10 @@ func pickSession(h Host, all bool, typed string) (event.Output, error) {
 
 // findSessions lists the newest sessions of a folder ("": all folders). With typed text, it searches all of
 // them for a matching title or first prompt, best first; an id matches by its prefix only.
-func findSessions(h Host, dir, typed string, limit int) []session.Info {
+func findSessions(h *Host, dir, typed string, limit int) []session.Info {
 	var all []session.Info
 	var texts []string
-	for info, err := range h.Sessions().Store().List(dir) {
+	for info, err := range h.Instance.Store().List(dir) {
 		if err != nil || info.FirstPrompt == "" {
 			continue // an unreadable session cannot be resumed; lathe session verify has the details
 		}
@@ -198,9 +198,9 @@ func sessionItem(info session.Info, current string) event.PickItem {
 	}
 }
 
-func completeSession(_ context.Context, h Host, typed string) []event.Candidate {
+func completeSession(_ context.Context, h *Host, typed string) []event.Candidate {
 	var out []event.Candidate
-	for _, info := range findSessions(h, h.Sessions().Dir(), typed, 50) {
+	for _, info := range findSessions(h, h.Instance.Dir(), typed, 50) {
 		out = append(out, event.Candidate{
 			Text: info.ID, Label: short(cmp.Or(info.Title, info.FirstPrompt), 60),
 			Help: age(info.Modified),
@@ -209,30 +209,30 @@ func completeSession(_ context.Context, h Host, typed string) []event.Candidate 
 	return out
 }
 
-func rename(ctx context.Context, h Host, args string) (event.Output, error) {
+func rename(ctx context.Context, h *Host, args string) (event.Output, error) {
 	if args == "" {
 		return event.Output{}, errors.New("give the title: /rename fix the login")
 	}
 	title := short(args, 100)
-	if err := h.Conversation().Log().SetTitle(ctx, title); err != nil {
+	if err := h.Session().Log().SetTitle(ctx, title); err != nil {
 		return event.Output{}, err
 	}
 	return text("This session is called %s now.", code(title)), nil
 }
 
-func renameSession(ctx context.Context, h Host, args string) (event.Output, error) {
+func renameSession(ctx context.Context, h *Host, args string) (event.Output, error) {
 	id, title, _ := strings.Cut(args, " ")
 	if strings.TrimSpace(title) == "" {
 		return event.Output{}, errors.New("give the session and its title: /rename-session ID TITLE")
 	}
-	if id == h.Conversation().Log().ID() {
+	if id == h.Session().Log().ID() {
 		return rename(ctx, h, title)
 	}
-	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), id)
+	info, err := h.Instance.Store().Find(h.Instance.Dir(), id)
 	if err != nil {
 		return event.Output{}, err
 	}
-	s, err := h.Sessions().Store().Open(ctx, info.ID)
+	s, err := h.Instance.Store().Open(ctx, info.ID)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -243,31 +243,31 @@ func renameSession(ctx context.Context, h Host, args string) (event.Output, erro
 	return text("The session is called %s now.", code(title)), nil
 }
 
-func fork(ctx context.Context, h Host, args string) (event.Output, error) {
-	if len(h.Conversation().Log().Messages()) == 0 {
+func fork(ctx context.Context, h *Host, args string) (event.Output, error) {
+	if len(h.Session().Log().Messages()) == 0 {
 		return event.Output{}, errNothing
 	}
-	from := h.Conversation().Log().ID()
-	if err := h.Sessions().Fork(ctx); err != nil {
+	from := h.Session().Log().ID()
+	if err := h.Fork(ctx); err != nil {
 		return event.Output{}, err
 	}
 	if args != "" {
-		if err := h.Conversation().Log().SetTitle(ctx, short(args, 100)); err != nil {
+		if err := h.Session().Log().SetTitle(ctx, short(args, 100)); err != nil {
 			return event.Output{}, err
 		}
 	}
 	return text("This is a copy now; /resume %s leads back to the original.", from), nil
 }
 
-func save(ctx context.Context, h Host, _ string) (event.Output, error) {
-	log := h.Conversation().Log()
+func save(ctx context.Context, h *Host, _ string) (event.Output, error) {
+	log := h.Session().Log()
 	if err := log.Sync(ctx); err != nil {
 		return event.Output{}, err
 	}
 	return text("The session is in %s; lathe --resume %s goes on with it.", code(log.Folder()), log.ID()), nil
 }
 
-func deleteSession(_ context.Context, h Host, args string) (event.Output, error) {
+func deleteSession(_ context.Context, h *Host, args string) (event.Output, error) {
 	if args == "" {
 		out, err := pickSession(h, false, "")
 		if out.Pick != nil {
@@ -275,25 +275,25 @@ func deleteSession(_ context.Context, h Host, args string) (event.Output, error)
 		}
 		return out, err
 	}
-	info, err := h.Sessions().Store().Find(h.Sessions().Dir(), args)
+	info, err := h.Instance.Store().Find(h.Instance.Dir(), args)
 	if err != nil {
 		return event.Output{}, err
 	}
-	if info.ID == h.Conversation().Log().ID() {
+	if info.ID == h.Session().Log().ID() {
 		return event.Output{}, errors.New("this session is the one in front; start another with /new first")
 	}
-	if err := h.Sessions().Store().Trash(info.ID); err != nil {
+	if err := h.Instance.Store().Trash(info.ID); err != nil {
 		return event.Output{}, err
 	}
 	return text("Deleted %s. /restore-session %s brings it back for 30 days.",
 		code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID), nil
 }
 
-func restoreSession(_ context.Context, h Host, args string) (event.Output, error) {
+func restoreSession(_ context.Context, h *Host, args string) (event.Output, error) {
 	if args == "" {
 		return event.Output{}, errors.New("give the id that /delete-session told")
 	}
-	if err := h.Sessions().Store().Restore(args); err != nil {
+	if err := h.Instance.Store().Restore(args); err != nil {
 		return event.Output{}, err
 	}
 	return text("The session is back; /resume %s opens it.", args), nil

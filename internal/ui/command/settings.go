@@ -2,29 +2,13 @@ package command
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 )
-
-// Settings reads and changes lathe's settings.
-type Settings interface {
-	List() []Setting // those in force, secrets masked
-	// Set keeps a value in the user's settings and returns their file. The value in force may be another one.
-	Set(ctx context.Context, key, value string) (file string, err error)
-	// Unset removes a key from the user's settings and returns their file.
-	Unset(ctx context.Context, key string) (file string, err error)
-	Plugins() Plugins // those that the settings enable
-}
-
-// Setting is one value in force.
-type Setting struct {
-	Key    string // dotted
-	Value  string // JSON, or a text without quotes
-	From   string // where it was written, in words
-	Secret bool   // Value is masked
-}
 
 func settingCommands() []Command {
 	return []Command{
@@ -33,10 +17,10 @@ func settingCommands() []Command {
 			Help: "Show and change settings",
 			Doc: "`/config KEY VALUE` keeps a value in your own settings, `/config unset KEY` removes it there. " +
 				"`docs/configuration.md` lists the keys. Secrets are masked.",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
 				var all []event.Candidate
-				for _, s := range h.Settings().List() {
-					all = append(all, event.Candidate{Text: s.Key, Help: short(s.Value, 60)})
+				for _, s := range h.Instance.Config().Explain() {
+					all = append(all, event.Candidate{Text: s.Path, Help: short(valueText(s), 60)})
 				}
 				return choices(typed, all)
 			},
@@ -49,14 +33,14 @@ func settingCommands() []Command {
 	}
 }
 
-func configure(ctx context.Context, h Host, args string) (event.Output, error) {
+func configure(ctx context.Context, h *Host, args string) (event.Output, error) {
 	key, value, _ := strings.Cut(args, " ")
 	value = strings.TrimSpace(value)
 	switch {
 	case key == "":
 		return pickSetting(h), nil
 	case key == "unset" && value != "":
-		file, err := h.Settings().Unset(ctx, value)
+		file, err := h.written(h.Instance.Config().Unset(value, config.User))
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -67,51 +51,74 @@ func configure(ctx context.Context, h Host, args string) (event.Output, error) {
 	if key == "theme" {
 		return theme(ctx, h, value) // is checked, and shows at once
 	}
-	file, err := h.Settings().Set(ctx, key, value)
+	file, err := h.written(h.Instance.Config().Set(key, value, config.User))
 	if err != nil {
 		return event.Output{}, err
 	}
 	return changed(h, key, "kept in", file), nil
 }
 
-func pickSetting(h Host) event.Output {
+func pickSetting(h *Host) event.Output {
 	p := &event.Pick{
 		Title: "Settings in force", Command: "config",
 		Empty: "Nothing is set; /config KEY VALUE sets something",
 	}
-	for _, s := range h.Settings().List() {
-		p.Items = append(p.Items, event.PickItem{ID: s.Key, Label: s.Key, Detail: short(s.Value, 80)})
+	for _, s := range h.Instance.Config().Explain() {
+		p.Items = append(p.Items, event.PickItem{ID: s.Path, Label: s.Path, Detail: short(valueText(s), 80)})
 	}
 	return event.Output{Pick: p}
 }
 
 // showSetting shows a value and puts the command that changes it into the editor.
-func showSetting(h Host, key string) (event.Output, error) {
+func showSetting(h *Host, key string) (event.Output, error) {
 	s, ok := setting(h, key)
 	if !ok {
 		return event.Output{}, fmt.Errorf("%s is not set; set it with: /config %s VALUE", key, key)
 	}
-	out := text("%s is %s (%s).", code(s.Key), code(s.Value), s.From)
+	out := text("%s is %s (%s).", code(s.Path), code(valueText(s)), s.Origin)
 	if !s.Secret { // its mask would replace it
-		out.Insert = "/config " + s.Key + " " + s.Value
+		out.Insert = "/config " + s.Path + " " + valueText(s)
 	}
 	return out, nil
 }
 
-func setting(h Host, key string) (Setting, bool) {
-	for _, s := range h.Settings().List() {
-		if s.Key == key {
+func setting(h *Host, key string) (config.Value, bool) {
+	for _, s := range h.Instance.Config().Explain() {
+		if s.Path == key {
 			return s, true
 		}
 	}
-	return Setting{}, false
+	return config.Value{}, false
 }
 
 // changed reports a change, and the value in force when another layer decides it.
-func changed(h Host, key, how, file string) event.Output {
+func changed(h *Host, key, how, file string) event.Output {
 	s, ok := setting(h, key)
 	if !ok {
 		return text("%s was %s %s.", code(key), how, code(file))
 	}
-	return text("%s was %s %s. In force: %s (%s).", code(key), how, code(file), code(s.Value), s.From)
+	return text("%s was %s %s. In force: %s (%s).", code(key), how, code(file), code(valueText(s)), s.Origin)
+}
+
+// valueText is a value as JSON, a text without its quotes.
+func valueText(v config.Value) string {
+	var text string
+	if json.Unmarshal(v.JSON, &text) == nil {
+		return text
+	}
+	return string(v.JSON)
+}
+
+// written has a change of the user's settings read again, and returns their file.
+func (h *Host) written(err error) (string, error) {
+	if err == nil {
+		err = h.reload()
+	}
+	return h.Instance.Config().Target(config.User), err
+}
+
+// quote writes a text as JSON.
+func quote(s string) string {
+	b, _ := json.Marshal(s) // a string always has a JSON form
+	return string(b)
 }

@@ -7,29 +7,12 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/agent/hook"
-	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/extend/skill"
+	"github.com/lathe-dev/lathe/internal/extend/style"
 )
-
-// Extensions are lathe's additions from files: skills, commands and output styles.
-type Extensions interface {
-	Skills() []Skill
-	Notes() []string // files that were left out, and why
-	Agents() *subagent.Catalog
-	Agent() string // the kind of the conversation in front; "": lathe's own
-	SetAgent(ctx context.Context, name string) error
-	Styles() Styles
-	Servers() Servers
-	Hooks() *hook.Hooks
-}
-
-// Styles are the output styles.
-type Styles interface {
-	All() []Style // the default one first
-	// Set chooses the output style of new conversations, and saves it for this project.
-	Set(ctx context.Context, name string) error
-}
 
 // Skill is a skill, or a command from a file.
 type Skill struct {
@@ -42,20 +25,13 @@ type Skill struct {
 	Typed  bool     // a person can invoke it
 }
 
-// Style is an output style.
-type Style struct {
-	Name, Help, Source string
-	Current            bool // of this conversation
-	Next               bool // of new ones
-}
-
 func skillCommands() []Command {
 	return []Command{
 		{
 			Name: "skills", Group: groupLathe, Args: "[name]", Help: "List the skills and commands from files",
 			Doc: "Each with its origin, and why it cannot be invoked where that is so; also files that were left out. " +
 				"docs/skills.md has more.",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate { return skillNames(h, typed) },
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate { return skillNames(h, typed) },
 			Run:      listSkills,
 		},
 		{
@@ -64,7 +40,7 @@ func skillCommands() []Command {
 			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be " +
 				"switched off. `try PreToolUse {\"tool_name\":\"Bash\"}` runs those of an event with an input and shows their " +
 				"decisions. docs/hooks.md has more.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}, {Text: "try"}})
 			},
 			Run: hooks,
@@ -73,7 +49,7 @@ func skillCommands() []Command {
 			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or start them anew",
 			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md " +
 				"has more.",
-			Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 				return choices(typed, []event.Candidate{{Text: "restart"}})
 			},
 			Run: languageServers,
@@ -82,10 +58,11 @@ func skillCommands() []Command {
 			Name: "output-style", Group: groupLathe, Args: "[name]", Help: "Choose how the model answers",
 			Doc: "A style is part of the system prompt, so it counts from the next conversation (`/new`). The choice is " +
 				"saved for you in this project.",
-			Complete: func(_ context.Context, h Host, typed string) []event.Candidate {
+			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
 				var out []event.Candidate
-				for _, s := range h.Extensions().Styles().All() {
-					out = append(out, event.Candidate{Text: s.Name, Help: s.Help})
+				all, _ := h.Instance.Extensions().Styles.All()
+				for _, s := range all {
+					out = append(out, event.Candidate{Text: s.Name, Help: s.Description})
 				}
 				return choices(typed, out)
 			},
@@ -118,16 +95,16 @@ func findFile(skills []Skill, name string) (Command, bool) {
 	return Command{}, false
 }
 
-func skillNames(h Host, typed string) []event.Candidate {
+func skillNames(h *Host, typed string) []event.Candidate {
 	var out []event.Candidate
-	for _, s := range h.Extensions().Skills() {
+	for _, s := range Skills(h.Instance) {
 		out = append(out, event.Candidate{Text: s.Name, Help: short(s.Help, 120)})
 	}
 	return choices(typed, out)
 }
 
-func listSkills(_ context.Context, h Host, name string) (event.Output, error) {
-	skills := h.Extensions().Skills()
+func listSkills(_ context.Context, h *Host, name string) (event.Output, error) {
+	skills := Skills(h.Instance)
 	if name = strings.TrimPrefix(name, "/"); name != "" {
 		i := slices.IndexFunc(skills, func(s Skill) bool { return strings.EqualFold(s.Name, name) })
 		if i < 0 {
@@ -143,7 +120,7 @@ func listSkills(_ context.Context, h Host, name string) (event.Output, error) {
 		b.WriteString("There are no skills. A folder with a SKILL.md in `.lathe/skills` or `.claude/skills`, of the " +
 			"project or yours, is one.\n")
 	}
-	if notes := h.Extensions().Notes(); len(notes) > 0 {
+	if notes := h.Instance.Extensions().Skills.Catalog().Notes; len(notes) > 0 {
 		b.WriteString("\nLeft out:\n\n")
 		for _, n := range notes {
 			b.WriteString("- " + code(n) + "\n")
@@ -165,16 +142,16 @@ func (s Skill) describe() string {
 	return out
 }
 
-func outputStyle(ctx context.Context, h Host, name string) (event.Output, error) {
-	styles := h.Extensions().Styles().All()
+func outputStyle(_ context.Context, h *Host, name string) (event.Output, error) {
+	styles, next := h.Instance.Extensions().Styles.All()
 	if name == "" {
 		p := &event.Pick{Title: "Output style of new conversations", Command: "output-style"}
 		for _, s := range styles {
-			p.Items = append(p.Items, event.PickItem{ID: s.Name, Label: s.Name, Detail: s.Help, Current: s.Next})
+			p.Items = append(p.Items, event.PickItem{ID: s.Name, Label: s.Name, Detail: s.Description, Current: s.Name == next})
 		}
 		return event.Output{Pick: p}, nil
 	}
-	i := slices.IndexFunc(styles, func(s Style) bool { return strings.EqualFold(s.Name, name) })
+	i := slices.IndexFunc(styles, func(s style.Style) bool { return strings.EqualFold(s.Name, name) })
 	if i < 0 {
 		var names []string
 		for _, s := range styles {
@@ -183,15 +160,50 @@ func outputStyle(ctx context.Context, h Host, name string) (event.Output, error)
 		return event.Output{}, fmt.Errorf("there is no output style %q; the styles are %s", name, strings.Join(names, ", "))
 	}
 	chosen := styles[i]
-	if err := h.Extensions().Styles().Set(ctx, chosen.Name); err != nil {
+	if err := h.Instance.Config().Set("outputStyle", quote(chosen.Name), config.Local); err != nil {
 		return event.Output{}, err
 	}
+	h.Instance.Extensions().Styles.Set(chosen.Name)
 	now := "default"
 	for _, s := range styles {
-		if s.Current {
+		if s.Name == h.Session().Style() {
 			now = cmp.Or(s.Name, now)
 		}
 	}
 	return text("Output style %s, from the next conversation on (`/new`); this one keeps %s.", code(chosen.Name),
 		code(now)), nil
+}
+
+// Skills lists the skills and the commands from files as the commands see them.
+func Skills(inst *conversation.Instance) []Skill {
+	var out []Skill
+	for _, s := range inst.Extensions().Skills.Catalog().All() {
+		out = append(out, Skill{
+			Name: s.Name, Args: s.ArgumentHint, Help: s.Description, Source: s.Source, Path: s.Path, Limits: limits(s),
+			Typed: !s.HiddenFromUser,
+		})
+	}
+	return out
+}
+
+// limits lists who cannot invoke a skill, or when, and the fields of its file that have no effect.
+func limits(s *skill.Skill) []string {
+	var out []string
+	_, taken := Find(s.Name)
+	switch {
+	case s.HiddenFromUser && s.HiddenFromModel:
+		out = append(out, "nobody can invoke it (user-invocable: false, disable-model-invocation: true)")
+	case s.HiddenFromUser:
+		out = append(out, "only the model invokes it")
+	case taken && s.HiddenFromModel:
+		out = append(out, "nobody can invoke it: lathe has a command of this name")
+	case taken:
+		out = append(out, "only the model invokes it: lathe has a command of this name")
+	case s.HiddenFromModel:
+		out = append(out, "the model does not see it")
+	}
+	if len(s.Paths) > 0 && !s.HiddenFromModel {
+		out = append(out, "the model sees it when a file is touched that matches "+strings.Join(s.Paths, ", "))
+	}
+	return append(out, s.Notes...)
 }

@@ -1,25 +1,23 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/conversation/team"
+	"github.com/lathe-dev/lathe/internal/conversation/team/start"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
-
-// Team is the team of agents that works beside the conversation.
-type Team interface {
-	// Begin starts a team for a goal or, without one, goes on with the team of an id; "" is the newest.
-	Begin(ctx context.Context, goal, id string, l TeamLimits) error
-	Stop() error             // ends the work; it can go on later
-	Now() (TeamState, error) // the team that works, or the newest
-	End(worker string) error // ends a worker, or cancels its task
-	Tell(ctx context.Context, worker, text string) error
-}
 
 // TeamLimits are the limits of a team; zero fields have none, or the default.
 type TeamLimits struct {
@@ -52,35 +50,34 @@ func teamCommand() Command {
 		Doc: "Without arguments: a row for the coordinator and for each worker, with its state; Ctrl+D ends one, Ctrl+T " +
 			"sends it a message. `--workers N`, `--time 30m` and `--check COMMAND` (in quotes) before the goal set limits " +
 			"and the check. The questions of workers appear here. docs/teams.md has more.",
-		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+		Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 			return choices(typed, words("resume", "stop"))
 		},
 		Run: runTeam,
 	}
 }
 
-func runTeam(ctx context.Context, h Host, args string) (event.Output, error) {
-	t := h.Workspace().Team()
+func runTeam(ctx context.Context, h *Host, args string) (event.Output, error) {
 	verb, rest := cutWord(args)
 	switch verb {
 	case "":
-		s, err := t.Now()
+		s, err := h.teamNow()
 		if err != nil {
 			return event.Output{}, err
 		}
 		return event.Output{Pick: teamPick(s)}, nil
 	case "stop":
-		if err := t.Stop(); err != nil {
+		if err := h.stopTeam(); err != nil {
 			return event.Output{}, err
 		}
 		return text("The team stops. `/team resume` goes on with it."), nil
 	case "resume":
-		if err := t.Begin(ctx, "", rest, TeamLimits{}); err != nil {
+		if err := h.beginTeam(ctx, "", rest, TeamLimits{}); err != nil {
 			return event.Output{}, err
 		}
 		return text("The team goes on. `/team` shows it."), nil
 	case "end":
-		if err := t.End(rest); err != nil {
+		if err := h.endWorker(rest); err != nil {
 			return event.Output{}, err
 		}
 		return text("%s is ended.", code(rest)), nil
@@ -89,12 +86,12 @@ func runTeam(ctx context.Context, h Host, args string) (event.Output, error) {
 		if message == "" {
 			return event.Output{Insert: "/team tell " + worker + " "}, nil
 		}
-		if err := t.Tell(ctx, worker, message); err != nil {
+		if err := h.tellWorker(ctx, worker, message); err != nil {
 			return event.Output{}, err
 		}
 		return text("%s gets the message at its next step.", code(worker)), nil
 	}
-	if s, err := t.Now(); err == nil && rest == "" {
+	if s, err := h.teamNow(); err == nil && rest == "" {
 		for _, r := range s.Rows {
 			if r.Name == verb {
 				return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", r.Name, code(r.Title), r.State, fenced("", r.Detail))},
@@ -109,7 +106,7 @@ func runTeam(ctx context.Context, h Host, args string) (event.Output, error) {
 	if goal == "" {
 		return event.Output{}, errors.New("give the goal: /team GOAL")
 	}
-	if err := t.Begin(ctx, goal, "", l); err != nil {
+	if err := h.beginTeam(ctx, goal, "", l); err != nil {
 		return event.Output{}, err
 	}
 	return text("The team begins. `/team` shows it, and its end is announced here."), nil
@@ -172,4 +169,212 @@ func teamPick(s TeamState) *event.Pick {
 		})
 	}
 	return p
+}
+
+// teamwork is the team that works beside the conversation in front.
+type teamwork struct {
+	mu    sync.Mutex
+	seats map[*conversation.Session]*start.Seat
+	board *team.Board // of the team that works or worked last; nil: none yet
+	on    *conversation.Session
+	stop  context.CancelCauseFunc // nil: none works
+	done  chan struct{}           // closed when it has ended
+}
+
+var errTeamStopped = errors.New("the team was stopped")
+
+// seat gives a session a seat, before anything runs in it.
+func (t *teamwork) seat(s *conversation.Session) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.seats == nil {
+		t.seats = map[*conversation.Session]*start.Seat{}
+	}
+	if t.seats[s] == nil {
+		t.seats[s] = &start.Seat{}
+		t.seats[s].Take(s)
+	}
+}
+
+// works reports whether a team works.
+func (t *teamwork) works() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.stop != nil
+}
+
+// leave ends the work of the team in a session that is about to close, and waits for it. It can go on later.
+func (t *teamwork) leave(s *conversation.Session) {
+	t.mu.Lock()
+	delete(t.seats, s)
+	stop, done := t.stop, t.done
+	here := t.on == s
+	t.mu.Unlock()
+	if stop != nil && here {
+		stop(errTeamStopped)
+		<-done
+	}
+}
+
+func (h *Host) beginTeam(ctx context.Context, goal, id string, l TeamLimits) error {
+	if h.team.works() {
+		return errors.New("a team works already; /team shows it, and /team stop ends its work")
+	}
+	board, _, err := h.openTeam(ctx, goal, id)
+	if err != nil {
+		return err
+	}
+	s := h.Session()
+	h.team.mu.Lock()
+	defer h.team.mu.Unlock()
+	r, err := h.team.seats[s].Runner(h.Instance, s, board, start.Options{
+		Workers: l.Workers, Check: l.Check,
+		Report: func(n team.News) {
+			h.Notice("info", "team: %s", n.Text)
+			h.Touch()
+		},
+	})
+	if err != nil {
+		return err
+	}
+	work, stop := context.WithCancelCause(h.Context)
+	done := make(chan struct{})
+	h.team.board, h.team.on, h.team.stop, h.team.done = board, s, stop, done
+	h.Go(func() {
+		defer close(done)
+		defer stop(nil)
+		limited, end := start.Limited(work, l.Time)
+		defer end()
+		h.teamEnded(r.Run(limited))
+	})
+	return nil
+}
+
+func (h *Host) openTeam(ctx context.Context, goal, id string) (*team.Board, team.State, error) {
+	if goal == "" {
+		return start.Boards(h.Instance).Find(id)
+	}
+	return start.New(ctx, h.Instance, goal, time.Now())
+}
+
+// teamEnded announces the end of the team.
+func (h *Host) teamEnded(err error) {
+	h.team.mu.Lock()
+	board := h.team.board
+	h.team.stop = nil
+	h.team.mu.Unlock()
+	h.Touch()
+	s, failed := board.State()
+	switch err = errors.Join(err, failed); {
+	case err != nil:
+		h.Notice("warning", "the team has ended: %v; /team shows it, /team resume goes on", err)
+	default:
+		h.Notice("info", "the team has reached its goal: %s\nThe work is on the branch %s: git merge %s takes it over.",
+			s.Summary, s.Branch, s.Branch)
+	}
+}
+
+func (h *Host) stopTeam() error {
+	h.team.mu.Lock()
+	defer h.team.mu.Unlock()
+	if h.team.stop == nil {
+		return errors.New("no team works")
+	}
+	h.team.stop(errTeamStopped)
+	return nil
+}
+
+// presentTeam is the team that works or, if none does, the newest; with the agents of its session.
+func (h *Host) presentTeam() (*team.Board, team.State, *subagent.Tasks, error) {
+	h.team.mu.Lock()
+	board, on := h.team.board, h.team.on
+	h.team.mu.Unlock()
+	if board == nil {
+		b, s, err := start.Boards(h.Instance).Find("")
+		if err != nil {
+			err = errors.New("there is no team yet; /team GOAL starts one")
+		}
+		return b, s, h.Session().Env().Agents.Tasks, err
+	}
+	s, err := board.State()
+	return board, s, on.Env().Agents.Tasks, err
+}
+
+func (h *Host) teamNow() (TeamState, error) {
+	_, s, tasks, err := h.presentTeam()
+	if err != nil {
+		return TeamState{}, err
+	}
+	out := TeamState{ID: s.ID, Goal: s.Goal, Branch: s.Branch, Over: s.Over, Works: h.team.works(), Summary: s.Summary}
+	row := func(name, title, session, state, detail string) {
+		r := TeamRow{Name: name, Title: title, State: state, Detail: detail}
+		if now, err := tasks.Get(session); err == nil && now.Working() {
+			r.State, r.Works = now.String(), true
+			r.Detail = strings.Join(tool.AgentCalls(tasks.Messages(now.ID), 20), "\n")
+		}
+		out.Rows = append(out.Rows, r)
+	}
+	row(team.Coordinator, s.Goal, s.Coordinator, "waits", s.Summary)
+	for _, task := range s.Tasks {
+		state := string(task.Status)
+		if task.Steps > 0 {
+			state += fmt.Sprintf(", %d steps, $%.4f", task.Steps, task.CostUSD)
+		}
+		row(task.Worker(), task.Title, task.Session, state, cmp.Or(task.Note, task.Prompt))
+	}
+	return out, nil
+}
+
+// worker finds the session of an agent of the team, and its task; 0 is the coordinator.
+func worker(s team.State, name string) (id int, session string, err error) {
+	if name == team.Coordinator {
+		return 0, s.Coordinator, nil
+	}
+	for _, t := range s.Tasks {
+		if t.Worker() == name {
+			return t.ID, t.Session, nil
+		}
+	}
+	return 0, "", fmt.Errorf("there is no agent %q in this team; /team lists them", name)
+}
+
+func (h *Host) endWorker(name string) error {
+	board, s, tasks, err := h.presentTeam()
+	if err != nil {
+		return err
+	}
+	id, session, err := worker(s, name)
+	if err != nil {
+		return err
+	}
+	if now, err := tasks.Get(session); err == nil && now.Working() {
+		_, err := tasks.Stop(h.Context, session)
+		return err
+	}
+	if id == 0 {
+		return errors.New("the coordinator is not at work; /team stop ends the team")
+	}
+	_, err = board.Update(id, func(on *team.Task) error {
+		if on.Status == team.Done || on.Status == team.Working {
+			return fmt.Errorf("%s is %s", name, on.Status)
+		}
+		on.Status = team.Canceled
+		return nil
+	})
+	return err
+}
+
+func (h *Host) tellWorker(ctx context.Context, name, text string) error {
+	board, s, tasks, err := h.presentTeam()
+	if err != nil {
+		return err
+	}
+	_, session, err := worker(s, name)
+	if err != nil {
+		return err
+	}
+	if err := tasks.Steer(ctx, session, llm.UserText(text)); err == nil {
+		return nil
+	}
+	return board.Send(team.Message{From: "user", To: name, Text: text, Time: time.Now().Round(time.Second)})
 }

@@ -23,7 +23,7 @@ func undoCommand() Command {
 			"brings everything back. The conversation stays as it is; `/rewind` takes " +
 			"both back. `/undo --stash [all|restore]` puts all uncommitted changes, yours too, into git's stash, or takes " +
 			"them out again. See docs/undo.md.",
-		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+		Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 			return choices(typed, words("show", "keep", "take", "merge", "choose", "--stash"))
 		},
 		Run: undo,
@@ -35,15 +35,15 @@ func redoCommand() Command {
 		Name: "redo", Group: groupRules, Alone: true, Args: "[show|keep|take|merge|choose]",
 		Help: "Bring back what the last /undo took back",
 		Doc:  "After another step there is nothing to redo. The words are those of `/undo`.",
-		Complete: func(_ context.Context, _ Host, typed string) []event.Candidate {
+		Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
 			return choices(typed, words("show", "keep", "take", "merge", "choose"))
 		},
-		Run: func(_ context.Context, h Host, args string) (event.Output, error) {
+		Run: func(_ context.Context, h *Host, args string) (event.Output, error) {
 			o, err := readUndo(args)
 			if err != nil {
 				return event.Output{}, err
 			}
-			history, err := h.Workspace().History()
+			history, err := h.history()
 			if err != nil {
 				return event.Output{}, err
 			}
@@ -90,7 +90,7 @@ func readUndo(args string) (undoing, error) {
 	return o, nil
 }
 
-func undo(ctx context.Context, h Host, args string) (event.Output, error) {
+func undo(ctx context.Context, h *Host, args string) (event.Output, error) {
 	if rest, ok := strings.CutPrefix(args, "--stash"); ok {
 		return stash(ctx, h, strings.TrimSpace(rest))
 	}
@@ -98,7 +98,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, err
 	}
-	history, err := h.Workspace().History()
+	history, err := h.history()
 	if err != nil {
 		return event.Output{}, fmt.Errorf("%w; /undo --stash puts all uncommitted changes into git's stash", err)
 	}
@@ -111,7 +111,7 @@ func undo(ctx context.Context, h Host, args string) (event.Output, error) {
 
 // restore shows or applies a plan. Where somebody else changed files since and no choice was made, it returns the
 // choices.
-func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output, error) {
+func restore(h *Host, plan *snapshot.Plan, o undoing, again string) (event.Output, error) {
 	if o.show {
 		return text("%s%s%s%s", running(h), uncovered(h), coverage(h), planned(plan)), nil
 	}
@@ -137,8 +137,8 @@ func restore(h Host, plan *snapshot.Plan, o undoing, again string) (event.Output
 }
 
 // uncovered names the folders in which the changes of commands are not kept.
-func uncovered(h Host) string {
-	history, err := h.Workspace().History()
+func uncovered(h *Host) string {
+	history, err := h.history()
 	if err != nil {
 		return ""
 	}
@@ -150,8 +150,8 @@ func uncovered(h Host) string {
 }
 
 // coverage says which files of the working folders undo covers from now on.
-func coverage(h Host) string {
-	history, err := h.Workspace().History()
+func coverage(h *Host) string {
+	history, err := h.history()
 	if err != nil {
 		return ""
 	}
@@ -181,9 +181,9 @@ func conflictPick(plan *snapshot.Plan, command string) *event.Pick {
 }
 
 // running names the commands in the background, which may go on changing files.
-func running(h Host) string {
+func running(h *Host) string {
 	var names []string
-	for _, t := range h.Workspace().Tasks().List() {
+	for _, t := range tasksOf(h.Session()) {
 		if t.Running {
 			names = append(names, code(t.ID+" "+short(t.Title, 60)))
 		}
@@ -258,8 +258,8 @@ func outcome(plan *snapshot.Plan, out snapshot.Outcome) string {
 }
 
 // rewindFiles plans to take back all that was done to files since a message; nil when nothing was.
-func rewindFiles(h Host, log *session.Session, message string) (*snapshot.Plan, error) {
-	history, err := h.Workspace().History()
+func rewindFiles(h *Host, log *session.Session, message string) (*snapshot.Plan, error) {
+	history, err := h.history()
 	if errors.Is(err, checkpoint.ErrOff) {
 		return nil, nil
 	}
@@ -273,12 +273,12 @@ func rewindFiles(h Host, log *session.Session, message string) (*snapshot.Plan, 
 	return plan, err
 }
 
-func stash(ctx context.Context, h Host, args string) (event.Output, error) {
+func stash(ctx context.Context, h *Host, args string) (event.Output, error) {
 	switch args {
 	case "":
 		return stashPlan(ctx, h)
 	case "all":
-		s, err := h.Workspace().Stashes().Put(ctx)
+		s, err := h.stashAll(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -288,7 +288,7 @@ func stash(ctx context.Context, h Host, args string) (event.Output, error) {
 		return text("%s put into git's stash (%s). /undo --stash restore takes them back; so does: git stash apply %s",
 			plural(s.Total, "changed path"), code(s.Ref), s.Ref), nil
 	case "restore":
-		s, err := h.Workspace().Stashes().Restore(ctx)
+		s, err := h.unstash(ctx)
 		if err != nil {
 			return event.Output{}, err
 		}
@@ -297,8 +297,8 @@ func stash(ctx context.Context, h Host, args string) (event.Output, error) {
 	return event.Output{}, fmt.Errorf("/undo --stash takes nothing, all or restore; not %q", args)
 }
 
-func stashPlan(ctx context.Context, h Host) (event.Output, error) {
-	s, err := h.Workspace().Stashes().Stash(ctx)
+func stashPlan(ctx context.Context, h *Host) (event.Output, error) {
+	s, err := h.uncommitted(ctx)
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -318,8 +318,8 @@ func stashPlan(ctx context.Context, h Host) (event.Output, error) {
 }
 
 // diffSteps shows what the session's steps changed, or what others did between them.
-func diffSteps(h Host, theirs bool) (event.Output, error) {
-	history, err := h.Workspace().History()
+func diffSteps(h *Host, theirs bool) (event.Output, error) {
+	history, err := h.history()
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -350,8 +350,8 @@ func diffOf(store *snapshot.Store, changes []snapshot.Change) string {
 }
 
 // diffAgents shows what each agent of the conversation changed.
-func diffAgents(h Host) (event.Output, error) {
-	history, err := h.Workspace().History()
+func diffAgents(h *Host) (event.Output, error) {
+	history, err := h.history()
 	if err != nil {
 		return event.Output{}, err
 	}
@@ -375,15 +375,15 @@ func diffAgents(h Host) (event.Output, error) {
 
 // diffBranches shows the way from one branch of the conversation to another: from the one in front where one message is
 // named.
-func diffBranches(h Host, names []string) (event.Output, error) {
+func diffBranches(h *Host, names []string) (event.Output, error) {
 	if len(names) > 2 {
 		return event.Output{}, errors.New("/diff takes all, agents, theirs or git, or one or two messages")
 	}
-	history, err := h.Workspace().History()
+	history, err := h.history()
 	if err != nil {
 		return event.Output{}, err
 	}
-	changes, err := checkpoint.Between(history, h.Conversation().Log(), names)
+	changes, err := checkpoint.Between(history, h.Session().Log(), names)
 	if err != nil {
 		return event.Output{}, fmt.Errorf("/diff takes all, agents, theirs or git, or messages: %w", err)
 	}

@@ -1,11 +1,16 @@
 package command
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 const (
@@ -16,12 +21,12 @@ const (
 
 // contextWindow draws the context window: a row for each kind of content, the free room, and how much each level of a
 // compaction would free. It is the same text in a terminal and without one.
-func contextWindow(ctx context.Context, h Host, _ string) (event.Output, error) {
-	w, err := h.Conversation().Window(ctx)
+func contextWindow(ctx context.Context, h *Host, _ string) (event.Output, error) {
+	w, err := WindowOf(ctx, h.Session())
 	if err != nil {
 		return event.Output{}, err
 	}
-	s, sum := h.Conversation().Status(), 0
+	s, sum := h.Status(), 0
 	for _, p := range w.Shares {
 		sum += p.Tokens
 	}
@@ -85,4 +90,116 @@ func picture(w Window, sum, size int) string {
 		row("free", "", max(size-sum, 0))
 	}
 	return strings.TrimSuffix(b.String(), "\n")
+}
+
+// Window is the content of the context window. All tokens are estimated.
+type Window struct {
+	Shares []Share
+	Mark   int     // of tokens, from which a compaction comes by itself; 0: none does
+	Freed  []Share // by each level of a compaction, with those before it
+}
+
+// Share is one part of the context window's content.
+type Share struct {
+	Name   string
+	Tokens int
+	Parts  []Share // of it, the largest first
+}
+
+// WindowOf estimates the parts of the next request, and how much a compaction would free.
+func WindowOf(ctx context.Context, s *conversation.Session) (Window, error) {
+	system, err := s.System(ctx)
+	if err != nil {
+		return Window{}, err
+	}
+	out := Window{Shares: append([]Share{
+		{Name: "system prompt", Tokens: llm.EstimateRequest(&llm.Request{System: system})},
+		{Name: "tools", Tokens: llm.EstimateRequest(&llm.Request{Tools: s.Specs()})},
+	}, messageShares(s.Messages())...)}
+	k := s.Window()
+	if k == nil {
+		return out, nil
+	}
+	out.Mark = k.Mark(s.Model())
+	if results, stale, summary := k.Freeable(); summary > 0 {
+		out.Freed = []Share{
+			{Name: "old results as stubs", Tokens: results},
+			{Name: "also old reasoning and repeated results", Tokens: stale},
+			{Name: "a summary of all but the newest messages", Tokens: summary},
+		}
+	}
+	return out, nil
+}
+
+// messageShares sorts the content of messages.
+func messageShares(msgs []llm.Message) []Share {
+	sums, byTool := map[string]int{}, map[string]int{}
+	for _, m := range msgs {
+		for _, p := range m.Parts {
+			n := llm.EstimateTokens(llm.Message{Parts: []llm.Part{p}})
+			switch p := p.(type) {
+			case llm.ToolCall:
+				byTool[p.Name] += n
+			case llm.ToolResult:
+				byTool[p.Name] += n
+			}
+			sums[kindOf(m.Role, p)] += n
+		}
+	}
+	var out []Share
+	for _, name := range []string{
+		"environment", "memory", "skills", "your messages", "attached files", "summary",
+		"commands, hooks, reminders", "replies", "reasoning", toolShare,
+	} {
+		s := Share{Name: name, Tokens: sums[name]}
+		if name == toolShare {
+			s.Parts = byTokens(byTool)
+		}
+		out = append(out, s)
+	}
+	return out
+}
+
+const toolShare = "tool calls and results"
+
+// kindOf is the share that a part belongs to.
+func kindOf(role llm.Role, p llm.Part) string {
+	switch p.(type) {
+	case llm.Reasoning:
+		return "reasoning"
+	case llm.ToolCall, llm.ToolResult:
+		return toolShare
+	}
+	switch o := origin(p); {
+	case role == llm.Assistant:
+		return "replies"
+	case o == llm.OriginFile:
+		return "attached files"
+	case o == llm.OriginMemory:
+		return "memory"
+	case o == llm.OriginSkill:
+		return "skills"
+	case o == llm.OriginContext:
+		return "environment"
+	case o == llm.OriginSummary:
+		return "summary"
+	case o != llm.OriginAuthor:
+		return "commands, hooks, reminders"
+	}
+	return "your messages"
+}
+
+func origin(p llm.Part) llm.Origin {
+	t, _ := p.(llm.Text)
+	return t.Origin
+}
+
+// byTokens lists the tools by their share, the largest first.
+func byTokens(byTool map[string]int) (out []Share) {
+	names := slices.SortedFunc(maps.Keys(byTool),
+		func(a, b string) int { return cmp.Or(byTool[b]-byTool[a], strings.Compare(a, b)) })
+	for _, n := range names {
+		out = append(out, Share{Name: n, Tokens: byTool[n]})
+	}
+	return out
 }

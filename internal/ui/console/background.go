@@ -1,16 +1,11 @@
 package console
 
 import (
-	"context"
 	"errors"
-	"fmt"
-	"strings"
-	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/extend/lsp"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/ui/command"
@@ -43,7 +38,7 @@ func (c *Console) watchTasks(s *conversation.Session) {
 		if now.Status == tool.ShellRunning || c.session() != s {
 			return
 		}
-		c.notice("info", "%s ended in the background: %s", now.ID, taskLine(now))
+		c.notice("info", "%s ended in the background: %s", now.ID, command.TaskLine(now))
 		if now.Status != tool.ShellKilled {
 			c.wake(s)
 		}
@@ -92,65 +87,4 @@ func (c *Console) news(s *conversation.Session) (llm.Message, bool) {
 		return s.Hooks().News()
 	}
 	return m[0], true
-}
-
-// taskLine describes a background command in one line.
-func taskLine(now tool.BackgroundShell) string {
-	return fmt.Sprintf("%s, %s, %s", now.Command, state(now), now.Duration.Round(time.Second))
-}
-
-func state(now tool.BackgroundShell) string {
-	if now.Status == tool.ShellRunning {
-		return "runs"
-	}
-	return fmt.Sprintf("%s, exit code %d", now.Status, now.ExitCode)
-}
-
-// tasks implements command.Tasks.
-type tasks struct{ c *Console }
-
-func (w workspace) Tasks() command.Tasks { return tasks(w) }
-
-func (w workspace) Language() *lsp.Pool { return w.c.inst.Code.Pool() }
-
-// List returns the commands in the background and the agents, also those that a call waits for.
-func (t tasks) List() []command.Task {
-	s := t.c.session()
-	var out []command.Task
-	for _, now := range s.Env().Background.List() {
-		out = append(out, command.Task{
-			ID: now.ID, Title: now.Command, State: state(now) + ", " + now.Duration.Round(time.Second).String(),
-			Running: now.Status == tool.ShellRunning, Output: now.Output,
-		})
-	}
-	for _, now := range s.Env().Agents.Tasks.List() {
-		out = append(out, agentTask(now, s.Env().Agents.Tasks.Messages(now.ID)))
-	}
-	return out
-}
-
-// agentTask describes an agent, with its last calls while it works and its answer then.
-func agentTask(now subagent.State, messages []llm.Message) command.Task {
-	t := command.Task{
-		ID: now.ID, Title: now.Kind + ": " + now.Title, State: now.String(), Running: now.Working(), Agent: true,
-		Detail: now.Answer,
-	}
-	if now.Working() {
-		t.Detail = strings.Join(tool.AgentCalls(messages, 20), "\n")
-	}
-	return t
-}
-
-func (t tasks) End(ctx context.Context, id string) (command.Task, error) {
-	s := t.c.session()
-	now, err := s.Env().Agents.Tasks.Stop(ctx, id)
-	if !errors.Is(err, subagent.ErrNoTask) {
-		return agentTask(now, nil), err
-	}
-	shell, err := s.Env().Background.Kill(ctx, id)
-	return command.Task{ID: shell.ID, Title: shell.Command, State: state(shell)}, err
-}
-
-func (t tasks) Tell(ctx context.Context, id, text string) error {
-	return t.c.session().Env().Agents.Tasks.Steer(ctx, id, llm.UserText(text))
 }

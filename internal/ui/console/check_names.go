@@ -42,18 +42,3 @@ func (c *Console) knows(id string) error {
 	return fmt.Errorf("lathe knows no model %q; did you mean %s? PROVIDER/%s takes any name", id,
 		strings.Join(near, " or "), id)
 }
-
-// toolOf refuses a rule for a tool that does not exist, since it would have no effect. Tools of servers are
-// known only while their server runs.
-func (c *Console) toolOf(rule string) error {
-	name, _, _ := strings.Cut(rule, "(")
-	name = strings.TrimSpace(name)
-	tools := c.inst.Tools()
-	if tools.Named(tools.Name(name)) || strings.HasPrefix(name, "mcp__") || strings.ContainsAny(name, "*") {
-		return nil
-	}
-	if near := tools.Nearest(name); near != "" {
-		return fmt.Errorf("there is no tool %q; did you mean %s?", name, near)
-	}
-	return fmt.Errorf("there is no tool %q; a rule begins with one, such as Bash(make *), Edit(docs/**) or Read", name)
-}

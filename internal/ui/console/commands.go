@@ -8,6 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
 // Commands runs slash commands on a session whose turns another front end runs (the control protocol). It
@@ -23,6 +24,7 @@ func Over(ctx context.Context, o Options, s *conversation.Session, bus *event.Bu
 		shell: map[string]context.CancelFunc{}, prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
 	}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.host = c.newHost()
 	return &Commands{c}
 }
 
@@ -59,7 +61,7 @@ func (k *Commands) Status() event.Status {
 
 // Shares lists the content of the context window, with estimated tokens.
 func (k *Commands) Shares(ctx context.Context) ([]Share, error) {
-	w, err := talk(host{k.c}).Window(ctx)
+	w, err := command.WindowOf(ctx, k.c.session())
 	out := make([]Share, len(w.Shares))
 	for i, s := range w.Shares {
 		out[i] = Share{s.Name, s.Tokens}
@@ -123,7 +125,7 @@ func (k *Commands) Close() error {
 	if index != nil {
 		err = index.Close()
 	}
-	k.c.looked.keep(nil, false)
+	k.c.host.Close()
 	return errors.Join(err, k.c.used.save())
 }
 

@@ -61,6 +61,7 @@ var errClosed = errors.New("the console is closed")
 // Console is lathe with one session in front. It is safe for concurrent use; Next is for one goroutine.
 type Console struct {
 	inst   *conversation.Instance
+	host   *command.Host
 	opts   Options
 	bus    *event.Bus
 	events *Reader // of the front end that opened the console
@@ -87,17 +88,14 @@ type Console struct {
 	held    *config.Config // the configuration whose values that question shows
 	seen    statusValues
 	line    string        // output of the statusLine command
-	looked  lookedAt      // the plugin that was shown before it is installed
 	redraw  chan struct{} // signals that the statusLine command should run
 	model   string        // chosen, but not yet in the journal
 	mode    permission.Mode
 	index   *files.Index // of the session in front
 	prompts *promptHistory
 	used    *usage
-	titled  bool                   // a title was asked for
-	made    []string               // sessions that were created here
-	logins  map[string]chan string // logins to MCP servers that wait for an address, by server
-	team    teamwork
+	titled  bool     // a title was asked for
+	made    []string // sessions that were created here
 }
 
 // waiting is a message that waits for the turn's end.
@@ -114,6 +112,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 		shell: map[string]context.CancelFunc{},
 	}
 	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
+	c.host = c.newHost()
 	c.events = &Reader{c: c, limit: o.History, sub: bus.Subscribe(c.ctx, event.Options{})}
 	state := o.Instance.Config().Paths().StateHome
 	c.prompts = newPromptHistory(state, o.Instance.Dir())
@@ -178,7 +177,7 @@ func (c *Console) Close() error {
 		return nil
 	}
 	s.Hooks().Ends("prompt_input_exit")
-	c.team.leave(s)
+	c.host.Leave(s)
 	err := errors.Join(s.Close(), c.index.Close())
 	c.stop()
 	c.works.Wait()
@@ -186,7 +185,7 @@ func (c *Console) Close() error {
 	if c.opts.Forget {
 		err = errors.Join(err, c.forget())
 	}
-	c.looked.keep(nil, false)
+	c.host.Close()
 	return errors.Join(err, c.used.save())
 }
 
@@ -448,5 +447,5 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 		defer c.release()
 	}
 	defer c.touch()
-	return command.Run(ctx, host{c}, cmd.Name, args)
+	return command.Run(ctx, c.host, cmd.Name, args)
 }

@@ -155,7 +155,7 @@ func (c *Console) status() event.Status {
 		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed,
 		Todos: seen.todos, Line: c.withSegments(line),
 	}
-	if c.team.works() {
+	if c.host.TeamWorks() {
 		out.Background++
 	}
 	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {

@@ -10,11 +10,12 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
 // put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) {
-	c.team.seat(s)
+	c.host.Arrive(s)
 	r := replay(s.Log(), c.opts.History == 0)
 	if again {
 		c.restoreChoices(ctx, s, r)
@@ -135,7 +136,7 @@ func (c *Console) leave(s *conversation.Session) error {
 	if lost > 0 {
 		c.warnBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
 	}
-	c.team.leave(s)
+	c.host.Leave(s)
 	return s.Close()
 }
 
@@ -160,15 +161,12 @@ type frontSettings struct {
 func frontSettingsOf(s *conversation.Session) frontSettings {
 	m := frontSettings{model: s.ModelName(), effort: s.Effort(), mode: s.Mode(), dirs: s.Dirs()}
 	for _, r := range s.Rules() {
-		if r.Source.Name == sessionScope {
+		if r.Source.Name == command.SessionScope {
 			m.grants = append(m.grants, r)
 		}
 	}
 	return m
 }
-
-// sessionScope is the source of rules that end with the session.
-const sessionScope = "this session"
 
 func (m frontSettings) apply(ctx context.Context, s *conversation.Session) error {
 	var errs []error

@@ -1,9 +1,8 @@
-package console
+package command
 
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -12,40 +11,56 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/store/session"
-	"github.com/lathe-dev/lathe/internal/store/snapshot"
-	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
-func quote(s string) (string, error) {
-	b, err := json.Marshal(s)
-	return string(b), err
-}
-
-// workspace is the working folder, for commands.
-type workspace struct{ c *Console }
-
-func (w workspace) Stashes() command.Stashes { return w }
-
-func (w workspace) History() (snapshot.History, error) {
-	return w.c.inst.Checkpoints().History(w.c.session().Log())
-}
-
-func (w workspace) AddDir(_ context.Context, dir string) (string, error) {
-	if rest, ok := strings.CutPrefix(dir, "~/"); ok {
-		dir = filepath.Join(w.c.inst.Config().Paths().Home, rest)
+func diff(ctx context.Context, h *Host, args string) (event.Output, error) {
+	switch args {
+	case "git":
+		d, err := h.gitDiff(ctx)
+		if err != nil {
+			return event.Output{}, err
+		}
+		if strings.TrimSpace(d) == "" {
+			return text("Nothing differs from the last commit."), nil
+		}
+		return event.Output{Text: fenced("diff", d)}, nil
+	case "all", "theirs":
+		return diffSteps(h, args == "theirs")
+	case "agents":
+		return diffAgents(h)
+	case "":
+	default:
+		return diffBranches(h, strings.Fields(args))
 	}
-	return w.c.session().AddDir(dir)
+	all := edits(h.Session())
+	if len(all) == 0 {
+		return text("lathe's edits changed no file in this session. /diff git shows what differs from the last commit."), nil
+	}
+	var b strings.Builder
+	for _, d := range all {
+		fmt.Fprintf(&b, "%s +%d -%d\n\n%s\n\n", code(d.Path), d.Added, d.Removed, fenced("diff", d.Unified))
+	}
+	return event.Output{Text: b.String()}, nil
 }
 
-// Changes merges the session's own edits by file, in the order of the first change, with paths relative to the working
+// Stash is uncommitted changes of a repository.
+type Stash struct {
+	Root  string
+	Files []string // at most a few, as git writes them
+	Total int
+	Ref   string // the commit that holds them, once stashed
+}
+
+// edits merges the session's own edits by file, in the order of the first change, with paths relative to the working
 // folder. It includes all branches:
 // going back to an earlier message leaves files unchanged.
-func (w workspace) Changes(context.Context) ([]event.Diff, error) {
+func edits(s *conversation.Session) []event.Diff {
 	var out []event.Diff
-	for e := range w.c.session().Log().All() {
+	for e := range s.Log().All() {
 		end, ok := e.Body.(session.CallEnd)
 		if !ok || end.Denied || end.Result.IsError {
 			continue
@@ -58,11 +73,11 @@ func (w workspace) Changes(context.Context) ([]event.Diff, error) {
 		}
 	}
 	for i := range out {
-		if rel, err := filepath.Rel(w.c.session().Dir(), out[i].Path); err == nil && filepath.IsLocal(rel) {
+		if rel, err := filepath.Rel(s.Dir(), out[i].Path); err == nil && filepath.IsLocal(rel) {
 			out[i].Path = rel
 		}
 	}
-	return out, nil
+	return out
 }
 
 // merged adds a diff to the one of its file.
@@ -83,19 +98,19 @@ const maxDiff = 512 << 10
 // gitTime limits git commands that the user waits for.
 const gitTime = 20 * time.Second
 
-func (w workspace) repo() (*git.Git, git.Repo, error) {
-	repo, ok := git.Find(w.c.session().Dir())
+func (h *Host) repo() (*git.Git, git.Repo, error) {
+	repo, ok := git.Find(h.Session().Dir())
 	if !ok {
 		return nil, repo, errors.New("this folder is in no git repository")
 	}
-	g := git.New(w.c.inst.Runner()).WithEnviron(w.c.inst.ChildEnv)
+	g := git.New(h.Instance.Runner()).WithEnviron(h.Instance.ChildEnv)
 	g.Timeout, g.MaxOutput = gitTime, maxDiff
 	return g, repo, nil
 }
 
-// Diff shows the changes since the last commit, and untracked files.
-func (w workspace) Diff(ctx context.Context) (string, error) {
-	g, repo, err := w.repo()
+// gitDiff shows the changes since the last commit, and untracked files.
+func (h *Host) gitDiff(ctx context.Context) (string, error) {
+	g, repo, err := h.repo()
 	if err != nil {
 		return "", err
 	}
@@ -123,25 +138,25 @@ func (w workspace) Diff(ctx context.Context) (string, error) {
 	return text, nil
 }
 
-// listed limits the changed paths that a stash names.
-const listed = 30
+// stashListed limits the changed paths that a stash names.
+const stashListed = 30
 
-// Stash lists the changes that Put would stash.
-func (w workspace) Stash(ctx context.Context) (command.Stash, error) {
-	g, repo, err := w.repo()
+// uncommitted lists the changes that stashAll would stash.
+func (h *Host) uncommitted(ctx context.Context) (Stash, error) {
+	g, repo, err := h.repo()
 	if err != nil {
-		return command.Stash{}, err
+		return Stash{}, err
 	}
 	out, err := g.Run(ctx, repo, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
 	if err != nil {
-		return command.Stash{}, err
+		return Stash{}, err
 	}
-	s := command.Stash{Root: repo.Root}
+	s := Stash{Root: repo.Root}
 	for _, line := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
 		if line == "" {
 			continue
 		}
-		if s.Total++; len(s.Files) < listed {
+		if s.Total++; len(s.Files) < stashListed {
 			s.Files = append(s.Files, line)
 		}
 	}
@@ -151,13 +166,13 @@ func (w workspace) Stash(ctx context.Context) (command.Stash, error) {
 	return s, nil
 }
 
-// Put stashes the changes with untracked files, and records the commit that holds them.
-func (w workspace) Put(ctx context.Context) (command.Stash, error) {
-	s, err := w.Stash(ctx)
+// stashAll stashes the changes with untracked files, and records the commit that holds them.
+func (h *Host) stashAll(ctx context.Context) (Stash, error) {
+	s, err := h.uncommitted(ctx)
 	if err != nil || s.Total == 0 {
 		return s, err
 	}
-	g, repo, err := w.repo()
+	g, repo, err := h.repo()
 	if err != nil {
 		return s, err
 	}
@@ -168,7 +183,7 @@ func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 		return s, fmt.Errorf("%s names filters (as Git LFS has), which lathe does not run; put the changes away yourself: "+
 			"git stash push --include-untracked", name)
 	}
-	if err := os.MkdirAll(filepath.Dir(w.stashFile()), 0o700); err != nil {
+	if err := os.MkdirAll(filepath.Dir(h.stashFile()), 0o700); err != nil {
 		return s, fmt.Errorf("the changes put away cannot be recorded: %w", err)
 	}
 	ident := []string{"-c", "user.name=lathe", "-c", "user.email=lathe@localhost"}
@@ -181,7 +196,7 @@ func (w workspace) Put(ctx context.Context) (command.Stash, error) {
 		return s, err
 	}
 	s.Ref = strings.TrimSpace(string(out))
-	if err := os.WriteFile(w.stashFile(), []byte(s.Ref+"\n"+repo.Root+"\n"), 0o600); err != nil {
+	if err := os.WriteFile(h.stashFile(), []byte(s.Ref+"\n"+repo.Root+"\n"), 0o600); err != nil {
 		return s, fmt.Errorf("the changes are in git's stash, but that cannot be remembered: %w; take them back with: git "+
 			"stash apply %s", err, s.Ref)
 	}
@@ -210,23 +225,23 @@ func filtered(ctx context.Context, g *git.Git, repo git.Repo) string {
 }
 
 // stashFile records the last stash, for all sessions.
-func (w workspace) stashFile() string {
-	return filepath.Join(w.c.inst.Config().Paths().StateHome, "undo")
+func (h *Host) stashFile() string {
+	return filepath.Join(h.Instance.Config().Paths().StateHome, "undo")
 }
 
-// Restore applies the changes that Put stashed last. The stash keeps them.
-func (w workspace) Restore(ctx context.Context) (command.Stash, error) {
-	g, repo, err := w.repo()
+// unstash applies the changes that stashAll stashed last. The stash keeps them.
+func (h *Host) unstash(ctx context.Context) (Stash, error) {
+	g, repo, err := h.repo()
 	if err != nil {
-		return command.Stash{}, err
+		return Stash{}, err
 	}
-	b, err := os.ReadFile(w.stashFile())
+	b, err := os.ReadFile(h.stashFile())
 	ref, root, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	if err != nil || cmp.Or(root, repo.Root) != repo.Root || ref == "" {
-		return command.Stash{}, errors.New("/undo put nothing away in this repository; git stash list shows what others did")
+		return Stash{}, errors.New("/undo put nothing away in this repository; git stash list shows what others did")
 	}
 	if _, err := g.Run(ctx, repo, "stash", "apply", "--index", ref); err != nil {
-		return command.Stash{}, fmt.Errorf("%w; nothing is lost: git stash apply %s by hand", err, ref)
+		return Stash{}, fmt.Errorf("%w; nothing is lost: git stash apply %s by hand", err, ref)
 	}
-	return command.Stash{Root: repo.Root, Ref: ref}, nil
+	return Stash{Root: repo.Root, Ref: ref}, nil
 }
