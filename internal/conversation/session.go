@@ -239,8 +239,12 @@ func (s *Session) Compact(ctx context.Context, instructions string) (compact.Rep
 	defer cancel()
 	s.mu.Lock()
 	s.cancel = cancel
+	closed := s.closed
 	s.mu.Unlock()
 	defer s.setCancel(nil)
+	if closed {
+		return compact.Report{}, errors.New("the session is closed")
+	}
 	return s.window.Compact(ctx, instructions)
 }
 

@@ -37,6 +37,20 @@ func (p *place) with(t *testing.T, settings string, env []string, change func(*c
 	return inst, err
 }
 
+// A compaction that comes too late would hold up the end of its session, which interrupts what runs once.
+func TestAClosedSessionIsNotCompacted(t *testing.T) {
+	s, err := newPlace(t, llmtest.Replies()).open(t, nil).NewSession(t.Context(), conversation.SessionOptions{})
+	if err == nil {
+		err = s.Close()
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Compact(t.Context(), ""); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("%v", err)
+	}
+}
+
 func TestAddressOfTheCommandLineIsAlwaysUsed(t *testing.T) {
 	const base = `{"apiBase": "http://localhost:1/v1"}`
 	for _, tc := range []struct {

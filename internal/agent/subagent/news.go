@@ -125,7 +125,7 @@ func (a *Agents) Await(ctx context.Context) {
 	if !working || news {
 		return
 	}
-	defer a.wait()()
+	defer a.wait()(ctx)
 	select {
 	case <-end:
 	case <-ctx.Done():

@@ -178,7 +178,7 @@ func (a *Agents) Run(ctx context.Context, r Request) (Outcome, error) {
 	if r.Background {
 		return away, nil
 	}
-	defer a.wait()()
+	defer a.wait()(ctx)
 	select {
 	case <-t.left:
 		return away, nil
@@ -299,22 +299,22 @@ func Problem(end event.TurnEnd, err error) string {
 
 // wait lends the slot of a session that is itself an agent to the agents it waits for. Otherwise agents that only wait
 // for each other could use up all slots.
-func (a *Agents) wait() (done func()) {
+func (a *Agents) wait() (done func(context.Context)) {
 	if a.Depth == 0 {
-		return func() {}
+		return func(context.Context) {}
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.waiting++; a.waiting == 1 {
 		a.Slots.give()
 	}
-	return func() {
+	return func(ctx context.Context) {
 		a.mu.Lock()
 		a.waiting--
 		last := a.waiting == 0
 		a.mu.Unlock()
 		if last {
-			a.Slots.mustTake()
+			a.Slots.takeBack(ctx)
 		}
 	}
 }
@@ -341,6 +341,12 @@ func (s *Slots) take(ctx context.Context) (release func(), err error) {
 	}
 }
 
-func (s *Slots) mustTake() { <-s.free }
+// takeBack takes a slot that was lent. An agent that is to end does not wait for it: the slot is taken when one is
+// free, at the latest the one that this agent gives in the end.
+func (s *Slots) takeBack(ctx context.Context) {
+	if _, err := s.take(ctx); err != nil {
+		go func() { <-s.free }()
+	}
+}
 
 func (s *Slots) give() { s.free <- struct{}{} }

@@ -11,6 +11,7 @@ package team
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -20,8 +21,6 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/gofrs/flock"
 )
 
 // Status is the state of a task.
@@ -187,13 +186,19 @@ func (b *Board) State() (s State, err error) {
 	return s, nil
 }
 
+// longestChange is how long a change of another process may take: an instant as a rule, and for good if it was stopped.
+const longestChange = 10 * time.Second
+
 // Change changes the board under its lock. An error of change leaves it as it was.
 func (b *Board) Change(change func(*State) error) (s State, err error) {
-	lock := flock.New(b.path + ".lock")
-	if err := lock.Lock(); err != nil {
-		return s, fmt.Errorf("the board cannot be locked: %w", err)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longestChange,
+		fmt.Errorf("another lathe has held it for %s; end it, and try again", longestChange))
+	defer cancel()
+	unlock, err := b.wait(ctx, ".lock")
+	if err != nil {
+		return s, err
 	}
-	defer func() { err = errors.Join(err, lock.Unlock()) }()
+	defer func() { err = errors.Join(err, unlock()) }()
 	if s, err = b.State(); err != nil {
 		return s, err
 	}

@@ -2,10 +2,14 @@ package team_test
 
 import (
 	"fmt"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+
+	"github.com/gofrs/flock"
 
 	"github.com/lathe-dev/lathe/internal/conversation/team"
 )
@@ -56,6 +60,30 @@ func TestAllChangesOfABoardCount(t *testing.T) {
 }
 
 // A task is ready when all that it comes after are done, and it can come after tasks that are there only.
+// A process that was stopped in the middle of a change holds nobody for good.
+func TestAChangeWaitsForAnotherProcessOnlyForAWhile(t *testing.T) {
+	dir := t.TempDir()
+	b, err := team.Boards(dir).New(team.State{ID: "one", Goal: "all of it"})
+	if err == nil {
+		_, err = b.Create(team.Task{Title: "x", Prompt: "do"})
+	}
+	locks, _ := filepath.Glob(filepath.Join(dir, "*.lock"))
+	if err != nil || len(locks) != 1 {
+		t.Fatalf("%v %v", err, locks)
+	}
+	other := flock.New(locks[0])
+	if ok, err := other.TryLock(); !ok || err != nil {
+		t.Fatalf("%v %v", ok, err)
+	}
+	defer other.Close()
+	synctest.Test(t, func(t *testing.T) {
+		if _, err := b.Create(team.Task{Title: "y", Prompt: "do"}); err == nil || !strings.Contains(err.Error(),
+			"end it, and try again") {
+			t.Errorf("%v", err)
+		}
+	})
+}
+
 func TestATaskWaitsForThoseItComesAfter(t *testing.T) {
 	_, b := newBoard(t)
 	for _, after := range [][]int{nil, nil, {1, 2}} {

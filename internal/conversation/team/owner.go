@@ -1,6 +1,7 @@
 package team
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -57,7 +58,7 @@ func (b *Board) try(name string) (release func() error, ok bool, err error) {
 func (b *Board) wait(ctx context.Context, name string) (release func() error, err error) {
 	lock := flock.New(b.path + name)
 	if _, err := lock.TryLockContext(ctx, pollBoard/10); err != nil {
-		return nil, fmt.Errorf("the board cannot be locked: %w", err)
+		return nil, fmt.Errorf("the board cannot be locked: %w", cmp.Or(context.Cause(ctx), err))
 	}
 	return lock.Unlock, nil
 }

@@ -158,10 +158,17 @@ func (x *Index) recent() []string {
 	return out
 }
 
+// closeWait is how long Close waits for the reading of names: longer only where a folder does not answer.
+const closeWait = time.Second
+
 // Close ends the watcher. A search after that fails.
 func (x *Index) Close() error {
 	x.end()
-	<-x.lock
+	select {
+	case <-x.lock:
+	case <-time.After(closeWait):
+		return nil // the watcher ends with the process
+	}
 	defer func() { x.lock <- struct{}{} }()
 	return x.state.watch.close()
 }

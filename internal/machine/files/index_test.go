@@ -43,6 +43,16 @@ func indexed(t testing.TB, files ...string) (*Index, string) {
 	return x, dir
 }
 
+// A folder that does not answer does not hold up who is done with the index.
+func TestTheEndOfAnIndexWaitsForItsReadingOnlyForAWhile(t *testing.T) {
+	x, _ := indexed(t)
+	<-x.lock // somebody reads
+	if err := x.Close(); err != nil {
+		t.Error(err)
+	}
+	x.lock <- struct{}{}
+}
+
 func put(t testing.TB, path, text string) {
 	t.Helper()
 	if err := errors.Join(os.MkdirAll(filepath.Dir(path), 0o755), os.WriteFile(path, []byte(text), 0o644)); err != nil {

@@ -187,7 +187,7 @@ func (s *Store) Ahead() {
 	s.copier.Go(func() {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		if s.closed || s.looked || len(s.running) > 0 || s.use() != nil {
+		if s.closed || s.looked || len(s.running) > 0 || s.use(context.Background()) != nil {
 			return // the next step begins with all of it, and reports the failure
 		}
 		defer s.unuse()

@@ -1,6 +1,7 @@
 package snapshot
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -32,7 +33,7 @@ func (p *Plan) Apply(choose func(PlannedFile) Choice) (Outcome, error) {
 	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.use(); err != nil {
+	if err := s.use(context.Background()); err != nil {
 		return Outcome{}, err
 	}
 	defer s.unuse()

@@ -1,11 +1,15 @@
 package snapshot_test
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/base64"
+	"errors"
 	"os"
 	"path/filepath"
 	"testing"
+
+	"github.com/gofrs/flock"
 
 	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
@@ -46,6 +50,26 @@ func TestAPruneOfAnotherProcessLosesNothingThatThisOneKnows(t *testing.T) {
 	if v, err := p.s.Verify(); err != nil || len(v.Problems) > 0 {
 		t.Errorf("%+v %v", v, err)
 	}
+}
+
+// A process that was stopped while it lets snapshots go holds nobody for good.
+func TestAWaitForAnotherProcessEndsWithTheTurn(t *testing.T) {
+	p := newPlace(t)
+	p.step(func() {})
+	p.must(p.s.Close())
+	other := flock.New(filepath.Join(p.store, "use.lock"))
+	if ok, err := other.TryLock(); !ok || err != nil {
+		t.Fatalf("%v %v", ok, err)
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	s := snapshot.New(snapshot.Options{
+		Dir: p.store, Roots: func() []string { return []string{p.dir} },
+		Wait: func(string) { cancel() },
+	})
+	if _, err := s.Begin(ctx, snapshot.Where{}, nil); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+	p.must(errors.Join(other.Unlock(), s.Close()))
 }
 
 // A process that starts after the prune reads the index, whose contents may be gone.

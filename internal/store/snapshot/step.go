@@ -29,7 +29,7 @@ func (s *Store) Begin(ctx context.Context, w Where, paths []string) (end func(),
 	s.waitForLooks()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if err := s.use(); err != nil {
+	if err := s.use(ctx); err != nil {
 		return nil, unwritable(err)
 	}
 	if paths != nil {

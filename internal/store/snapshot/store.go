@@ -2,6 +2,7 @@ package snapshot
 
 import (
 	"bytes"
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/binary"
@@ -153,7 +154,7 @@ func (s *Store) end() error {
 	var errs []error
 	if s.shared != nil {
 		s.closed, s.uses = false, 0
-		errs = append(errs, s.use())
+		errs = append(errs, s.use(context.Background()))
 	}
 	for _, t := range s.trees {
 		if t.changed {

@@ -1,12 +1,16 @@
 package snapshot
 
 import (
+	"cmp"
+	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"time"
 
 	"github.com/gofrs/flock"
 )
@@ -15,8 +19,9 @@ import (
 // restores: what it knows to be stored stays. Letting snapshots go takes the lock alone. A process that takes the lock
 // anew looks whether segments are gone, and stores again what it still needs of them.
 
-// use takes the shared lock, or counts one more use of it; s.mu is held. The first use opens the folder.
-func (s *Store) use() error {
+// use takes the shared lock, or counts one more use of it; s.mu is held. The first use opens the folder. It waits for
+// another process at most until ctx ends.
+func (s *Store) use(ctx context.Context) error {
 	if s.closed {
 		return errClosed
 	}
@@ -30,7 +35,7 @@ func (s *Store) use() error {
 	if s.shared == nil {
 		s.shared = flock.New(filepath.Join(s.opt.Dir, "use.lock"), flock.SetPermissions(0o600))
 	}
-	if err := s.waitForUse(); err != nil {
+	if err := s.waitForUse(ctx); err != nil {
 		return err
 	}
 	s.uses = 1
@@ -44,14 +49,24 @@ func (s *Store) use() error {
 	return err
 }
 
+// longestUse is how long another process may take to let snapshots go: seconds as a rule, and for good if it was
+// stopped.
+const longestUse = time.Minute
+
 // waitForUse waits while another process lets snapshots go.
-func (s *Store) waitForUse() error {
+func (s *Store) waitForUse(ctx context.Context) error {
 	ok, err := s.shared.TryRLock()
-	if err == nil && !ok {
-		s.opt.Wait("Waiting for another lathe, which is letting the oldest snapshots of this project go.")
-		err = s.shared.RLock()
+	if err != nil || ok {
+		return err
 	}
-	return err
+	s.opt.Wait("Waiting for another lathe, which is letting the oldest snapshots of this project go.")
+	ctx, cancel := context.WithTimeoutCause(ctx, longestUse,
+		fmt.Errorf("another lathe has held them for %s; end it, and try again", longestUse))
+	defer cancel()
+	if _, err := s.shared.TryRLockContext(ctx, 20*time.Millisecond); err != nil {
+		return fmt.Errorf("the snapshots are locked: %w", cmp.Or(context.Cause(ctx), err))
+	}
+	return nil
 }
 
 // unuse ends one use.
@@ -63,7 +78,7 @@ func (s *Store) unuse() {
 
 // using runs f within a use.
 func (s *Store) using(f func() error) error {
-	if err := s.use(); err != nil {
+	if err := s.use(context.Background()); err != nil {
 		return err
 	}
 	defer s.unuse()
@@ -87,7 +102,7 @@ func (s *Store) alone(f func() error) error {
 	} else if err == nil {
 		err = ErrInUse
 	}
-	if lockErr := s.waitForUse(); lockErr != nil {
+	if lockErr := s.waitForUse(context.Background()); lockErr != nil {
 		return errors.Join(err, lockErr)
 	}
 	return errors.Join(err, s.lookForGone())

@@ -3,6 +3,7 @@ package console
 import (
 	"bufio"
 	"bytes"
+	"context"
 	"encoding/json"
 	"errors"
 	"io/fs"
@@ -76,7 +77,10 @@ func (p *promptHistory) write(line []byte) error {
 		return err
 	}
 	lock := flock.New(p.path+".lock", flock.SetPermissions(0o600))
-	if err := lock.Lock(); err != nil {
+	// a process that was stopped may hold it for good
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
 		return err
 	}
 	defer func() { _ = lock.Unlock() }()

@@ -7,6 +7,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
+
+	"github.com/gofrs/flock"
 )
 
 func texts(p *promptHistory, text string) (out []string) {
@@ -14,6 +17,20 @@ func texts(p *promptHistory, text string) (out []string) {
 		out = append(out, c.Text)
 	}
 	return out
+}
+
+// A process that was stopped while it writes the history holds no prompt up for good.
+func TestAPromptWaitsForAnotherProcessOnlyForAWhile(t *testing.T) {
+	p := newPromptHistory(t.TempDir(), "/a")
+	other := flock.New(p.path + ".lock")
+	if ok, err := other.TryLock(); !ok || err != nil {
+		t.Fatalf("%v %v", ok, err)
+	}
+	defer other.Close()
+	synctest.Test(t, func(*testing.T) { p.add("one") })
+	if got := texts(p, ""); len(got) != 1 {
+		t.Errorf("%q", got)
+	}
 }
 
 func TestHistoryOfThisFolderComesFirst(t *testing.T) {

@@ -2,6 +2,8 @@ package entry
 
 import (
 	"bytes"
+	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -9,6 +11,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/gofrs/flock"
 	"github.com/tailscale/hujson"
@@ -65,14 +68,20 @@ func patch(root *hujson.Value, op string, keys []string, value json.RawMessage) 
 	return root.Patch(text)
 }
 
+// longestEdit is how long an edit of another process may take: an instant as a rule, and for good if it was stopped.
+const longestEdit = 5 * time.Second
+
 // edit replaces a file under a lock that all of lathe share.
 func edit(file string, change func(*hujson.Value) error) error {
 	if err := os.MkdirAll(filepath.Dir(file), 0o700); err != nil {
 		return err
 	}
 	lock := flock.New(file + ".lathe-lock")
-	if err := lock.Lock(); err != nil {
-		return fmt.Errorf("cannot lock %s: %w", file, err)
+	ctx, cancel := context.WithTimeoutCause(context.Background(), longestEdit,
+		fmt.Errorf("another lathe has held it for %s; end it, and try again", longestEdit))
+	defer cancel()
+	if _, err := lock.TryLockContext(ctx, 10*time.Millisecond); err != nil {
+		return fmt.Errorf("cannot lock %s: %w", file, cmp.Or(context.Cause(ctx), err))
 	}
 	defer func() { _ = errors.Join(lock.Unlock(), os.Remove(file+".lathe-lock")) }()
 	data, mode := []byte("{}\n"), os.FileMode(0o600)
