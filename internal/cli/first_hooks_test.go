@@ -28,17 +28,20 @@ const (
 	isEnded = "is interrupted"
 )
 
+func (h oneHook) command() string {
+	if h.does == refuses {
+		return fmt.Sprintf("[ -e '%[1]s' ] && exit 0; : >'%[1]s'; echo not that >&2; exit 2", h.begun)
+	}
+	return fmt.Sprintf("[ -e '%[1]s' ] && exit 0; : >'%[1]s'; until [ -e '%[1]s.go' ]; do sleep 0.05; done", h.begun)
+}
+
 func (h oneHook) settings(t *testing.T) string {
 	t.Helper()
-	command := fmt.Sprintf("[ -e '%[1]s' ] && exit 0; : >'%[1]s'; echo not that >&2; exit 2", h.begun)
-	if h.does != refuses {
-		command = fmt.Sprintf("[ -e '%[1]s' ] && exit 0; : >'%[1]s'; until [ -e '%[1]s.go' ]; do sleep 0.05; done", h.begun)
-	}
 	text,
 		err := json.Marshal(
 		map[string]any{"hooks": map[string]any{h.event: []any{map[string]any{"hooks": []any{map[string]any{
 			"type":    "command",
-			"command": command,
+			"command": h.command(),
 		}}}}}})
 	if err != nil {
 		t.Fatal(err)
@@ -187,4 +190,27 @@ func converseOn(s *termtest.Terminal, h oneHook, plain bool) {
 	}
 	s.Type("again\r")
 	s.Shows("Said again.")
+}
+
+// A command for the context of the first prompt that takes its time holds up nothing once the turn is interrupted.
+func TestAnInterruptedContextLeavesTheSessionUsable(t *testing.T) {
+	h := oneHook{"the context", isEnded, filepath.Join(t.TempDir(), "begun")}
+	settings,
+		err := json.Marshal(
+		map[string]any{"context": map[string]any{"providers": map[string]any{"slow": map[string]any{
+			"command":   h.command(),
+			"timeoutMs": 3000,
+		}}}})
+	if err != nil {
+		t.Fatal(err)
+	}
+	d := driveIn(t, firstHome(t, "p"), firstTurn, "--settings", string(settings))
+	late := time.AfterFunc(await.Patience, func() { _ = d.cmd.Process.Kill() })
+	defer late.Stop()
+	d.send(said("at first", "1"))
+	h.pass(t, func() { d.ask(`{"subtype":"interrupt"}`) })
+	d.kind("result")
+	d.send(said("again", "2"))
+	d.until("the second reply", func(m map[string]any) bool { return m["result"] == "Said again." })
+	d.end()
 }

@@ -455,9 +455,9 @@ func (l *local) Prompt(ctx context.Context, m llm.Message) error {
 	if l.commands != nil {
 		m = l.commands.Prepared(ctx, m)
 	}
-	_, err := l.front().Prompt(ctx, m)
+	end, err := l.front().Prompt(ctx, m)
 	switch {
-	case errors.Is(err, conversation.ErrBusy):
+	case err != nil && end.Reason == "":
 		return fmt.Errorf("%w: %w", ErrNotStarted, err)
 	case errors.Is(err, tool.ErrNoStructuredOutput):
 		return ErrNoAnswer

@@ -333,8 +333,7 @@ func (s *Session) newWindow() *window.Keeper {
 		Context: func(ctx context.Context) []llm.Part {
 			o := s.contextOptions(model().Info().ID)
 			o.Compacted = true
-			ctx = context.WithoutCancel(ctx)
-			return prompt.Begin(ctx, o).Parts(ctx)
+			return prompt.Begin(context.WithoutCancel(ctx), o).Parts(context.WithoutCancel(ctx))
 		},
 		Read: s.attached.Again,
 	})
@@ -426,28 +425,18 @@ func (s *Session) changes() []llm.Part {
 	return prompt.Changes(o, s.Messages())
 }
 
-// withContext puts it before the first message of the conversation. A context counts for one message: when that is
-// refused, the next one gets another. The error is the end of ctx.
-func (s *Session) withContext(ctx context.Context, m llm.Message) (llm.Message, error) {
+// withContext puts it before the first message of the conversation. The error is the end of ctx.
+func (s *Session) withContext(ctx context.Context, m *llm.Message) error {
+	defer func() { s.pending = nil }() // it is read once; when a hook refuses the message, the next one gets another
 	if s.pending == nil {
 		model, _ := s.agent.Model()
 		s.beginContext(ctx, model)
 	}
-	pending := s.pending
-	s.pending = nil
-	parts := pending.Parts(ctx)
-	if err := ctx.Err(); err != nil {
-		return m, fmt.Errorf("the prompt was not sent: %w", err)
-	}
-	o := s.contextOptions(s.Model().ID)
-	o.NoMemory = true // it was just read
-	// such as the mode, set since
-	parts = append(parts, prompt.Changes(o, []llm.Message{{Role: llm.User, Parts: parts}})...)
-	m.Parts = append(parts, m.Parts...)
-	if n := pending.Notice(); n != "" {
+	err := s.pending.Precede(ctx, m, s.contextOptions(s.Model().ID))
+	if n := s.pending.Notice(); n != "" {
 		s.Note(event.Notice{Level: "warning", Text: n})
 	}
-	return m, nil
+	return err
 }
 
 // record starts the debug recorder where it is wanted.

@@ -30,7 +30,10 @@ import (
 )
 
 // ErrBusy is returned by Prompt while another turn runs.
-var ErrBusy = errors.New("a turn is running; steer it, or wait until it ends")
+var (
+	ErrBusy   = errors.New("a turn is running; steer it, or wait until it ends")
+	errClosed = errors.New("the session is closed")
+)
 
 // Session is one conversation with everything it needs. A front end prompts it, reads its events and
 // answers its questions. It is safe for concurrent use; one turn runs at a time.
@@ -165,10 +168,10 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	defer s.turn.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	if !s.setCancel(cancel) {
-		return event.TurnEnd{}, errors.New("the session is closed")
+	if !s.setCancel(cancel, true) {
+		return event.TurnEnd{}, errClosed
 	}
-	defer s.setCancel(nil)
+	defer s.setCancel(nil, false)
 	for _, n := range s.notes {
 		s.Publish(event.Notice{Level: "warning", Text: n})
 	}
@@ -177,11 +180,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	s.gate.Begin(m)
 	s.env.Cache.InvalidateSearches() // the user may have changed files since
 	if len(s.Messages()) == 0 {
-		whole, err := s.withContext(ctx, m)
-		if err != nil {
+		if err := s.withContext(ctx, &m); err != nil {
 			return event.TurnEnd{}, err
 		}
-		m = whole
 		s.journalStart()
 	} else if s.Log() != nil {
 		s.journalChanges()
@@ -216,10 +217,11 @@ func (s *Session) late(completed bool) *llm.Message {
 	return nil
 }
 
-func (s *Session) setCancel(c context.CancelFunc) bool {
+// setCancel sets what Interrupt calls, and whether messages are taken; false: the session is closed.
+func (s *Session) setCancel(c context.CancelFunc, open bool) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.cancel, s.open = c, c != nil && !s.closed
+	s.cancel, s.open = c, open && !s.closed
 	return !s.closed
 }
 
@@ -237,14 +239,10 @@ func (s *Session) Compact(ctx context.Context, instructions string) (compact.Rep
 	defer s.turn.Unlock()
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	s.mu.Lock()
-	s.cancel = cancel
-	closed := s.closed
-	s.mu.Unlock()
-	defer s.setCancel(nil)
-	if closed {
-		return compact.Report{}, errors.New("the session is closed")
+	if !s.setCancel(cancel, false) {
+		return compact.Report{}, errClosed
 	}
+	defer s.setCancel(nil, false)
 	return s.window.Compact(ctx, instructions)
 }
 

@@ -81,11 +81,11 @@ func Begin(ctx context.Context, o ContextOptions) *Pending {
 }
 
 // Sections waits for the context and returns its sections, memory last; empty ones are left out. When ctx ends first,
-// the memory is missing. It is to be called once, by itself or through Parts or Message.
+// some are missing. It is to be called once, by itself or through Parts or Message.
 func (p *Pending) Sections(ctx context.Context) []Section {
 	out := []Section{{"environment", "lathe", environment(p.o)}, {"git", "lathe", p.gitState()}}
 	for _, a := range p.running {
-		s, note := a.section()
+		s, note := a.section(ctx)
 		if note != "" {
 			p.notes = append(p.notes, note)
 		}
@@ -181,6 +181,19 @@ func FirstMessage(ctx context.Context, m llm.Message, o ContextOptions) llm.Mess
 func (p *Pending) Message(ctx context.Context, m llm.Message) llm.Message {
 	m.Parts = append(p.Parts(ctx), m.Parts...)
 	return m
+}
+
+// Precede puts the context before the first message of a conversation, with what has changed since it was begun, such
+// as the mode. The error is the end of ctx. It is to be called once.
+func (p *Pending) Precede(ctx context.Context, m *llm.Message, now ContextOptions) error {
+	parts := p.Parts(ctx)
+	if err := ctx.Err(); err != nil {
+		return fmt.Errorf("the prompt was not sent: %w", err)
+	}
+	now.NoMemory = true // it was just read
+	parts = append(parts, Changes(now, []llm.Message{{Role: llm.User, Parts: parts}})...)
+	m.Parts = append(parts, m.Parts...)
+	return nil
 }
 
 func environment(o ContextOptions) string {

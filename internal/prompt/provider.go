@@ -56,9 +56,9 @@ func start(ctx context.Context, p Provider) *running {
 }
 
 // section waits for the provider's text. One that fails or takes too long gives no section, and a note for the user.
-func (a *running) section() (s Section, note string) {
+func (a *running) section(ctx context.Context) (s Section, note string) {
 	defer a.stop()
-	r := a.wait()
+	r := a.wait(ctx)
 	if errors.Is(r.err, context.DeadlineExceeded) {
 		return s, fmt.Sprintf("the context %q is left out: it took longer than %s", a.Name, cmp.Or(a.Wait, providerWait))
 	}
@@ -73,7 +73,7 @@ func (a *running) section() (s Section, note string) {
 }
 
 // wait returns the provider's result. One that is there counts, also long after the time that a first message waits.
-func (a *running) wait() result {
+func (a *running) wait(ctx context.Context) result {
 	select {
 	case r := <-a.done:
 		return r
@@ -84,6 +84,8 @@ func (a *running) wait() result {
 		return r
 	case <-a.end:
 		return result{err: context.DeadlineExceeded}
+	case <-ctx.Done():
+		return result{err: ctx.Err()}
 	}
 }
 
