@@ -31,12 +31,13 @@ type Local struct {
 	gone  chan struct{}
 	all   sync.WaitGroup
 	mu    sync.Mutex
-	conns map[net.Conn]bool
+	links map[net.Conn]bool
+	over  bool // those that come yet are closed
 }
 
 // NewLocal returns a Local. The port skip is not opened.
 func NewLocal(skip int) *Local {
-	return &Local{skip: skip, stop: make(chan struct{}), gone: make(chan struct{}), conns: map[net.Conn]bool{}}
+	return &Local{skip: skip, stop: make(chan struct{}), gone: make(chan struct{}), links: map[net.Conn]bool{}}
 }
 
 // Serve opens the ports on which processes in the network of pid listen, until Close or the end of pid. Connections
@@ -66,14 +67,35 @@ func (l *Local) Serve(sockets []int, pid int) {
 		break
 	}
 	l.follow(open, nil)
-	l.mu.Lock()
-	for c := range l.conns {
-		c.Close()
-	}
-	l.mu.Unlock()
+	l.hangUp()
 	l.all.Wait()
 	for range len(sockets) {
 		unix.Close(<-l.stock)
+	}
+}
+
+// hangUp closes all connections, also those that come yet.
+func (l *Local) hangUp() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.over = true
+	for c := range l.links {
+		c.Close()
+	}
+}
+
+// keep lists a connection until drop is called.
+func (l *Local) keep(c net.Conn) (drop func()) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.links[c] = true; l.over {
+		c.Close()
+	}
+	return func() {
+		c.Close()
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.links, c)
 	}
 }
 
@@ -118,15 +140,10 @@ func (l *Local) accept(at net.Listener, port int) {
 		if err != nil {
 			return
 		}
-		l.mu.Lock()
-		l.conns[c] = true
-		l.mu.Unlock()
+		drop := l.keep(c)
 		l.all.Go(func() {
+			defer drop()
 			_ = l.pass(c, port) // the client sees its connection end
-			c.Close()
-			l.mu.Lock()
-			delete(l.conns, c)
-			l.mu.Unlock()
 		})
 	}
 }
@@ -154,7 +171,7 @@ func (l *Local) pass(c net.Conn, port int) error {
 	if err != nil {
 		return err
 	}
-	defer to.Close()
+	defer l.keep(to)()
 	done := make(chan struct{})
 	go func() {
 		defer close(done)

@@ -81,9 +81,12 @@ func (r *Runner) Start(ctx context.Context, spec Spec) (*Proc, error) {
 	if spec.confined() && spec.Confine.Watch != nil {
 		started = spec.Confine.Watch()
 	}
-	if err := r.launch(p); err != nil {
+	if err := r.launch(ctx, p); err != nil {
 		started(nil)
 		p.closeOutputs()
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
 		return nil, startError(spec, err)
 	}
 	for _, o := range p.outputs {
@@ -107,14 +110,14 @@ func (p *Proc) Cover(protect, mask []string) error {
 }
 
 // launch forks. The Proc is registered first, so that Close cannot miss it.
-func (r *Runner) launch(p *Proc) error {
+func (r *Runner) launch(ctx context.Context, p *Proc) error {
 	if err := r.add(p); err != nil {
 		return err
 	}
 	p.started = time.Now()
 	err := r.spawner.do(func() error { return p.tree.start(p.cmd, p.begin) })
 	if err == nil {
-		err = p.entered()
+		err = p.entered(ctx)
 	}
 	if err != nil {
 		r.forget(p)
@@ -149,11 +152,23 @@ func (p *Proc) confine(spec Spec) error {
 	return nil
 }
 
-// entered waits until a confined command has started, or reaps the child that failed to start it.
-func (p *Proc) entered() error {
+// entered waits until a confined command has started, or reaps the child that failed to start it. It ends with ctx and
+// the Runner.
+func (p *Proc) entered(ctx context.Context) error {
 	if p.child == nil {
 		return nil
 	}
+	over := make(chan struct{})
+	defer close(over)
+	go func() {
+		select {
+		case <-over:
+			return
+		case <-ctx.Done():
+		case <-p.stopped:
+		}
+		_ = p.cmd.Process.Kill() // as long as its sandbox is set up, this is the whole tree
+	}()
 	l, err := p.child.Started()
 	if err != nil {
 		_ = p.cmd.Process.Kill()

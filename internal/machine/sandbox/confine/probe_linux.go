@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"strings"
 	"sync"
+	"time"
 
 	"golang.org/x/sys/unix"
 
@@ -76,6 +77,10 @@ type HoleError struct{ Found string }
 
 func (e *HoleError) Error() string { return "the probe's boundary does not hold: " + e.Found }
 
+// probeLimit is how long a probe may take: some milliseconds as a rule, and for good where the setting up of a sandbox
+// hangs.
+var probeLimit = 10 * time.Second
+
 // Probe starts a child in a tier and has it test the boundary. Nil means that it held.
 func Probe(s Support) error {
 	in, err := os.MkdirTemp("", "lathe-probe-")
@@ -115,6 +120,7 @@ func Probe(s Support) error {
 	if err := c.Start(cmd); err != nil {
 		return err
 	}
+	defer time.AfterFunc(probeLimit, func() { _ = cmd.Process.Kill() }).Stop()
 	if _, err := c.Started(); err != nil {
 		_ = cmd.Wait()
 		return err
