@@ -261,7 +261,7 @@ func TestNoWaitIsWithoutAWayOut(t *testing.T) {
 
 // isTestSupport reports files that only tests use, which give up by themselves.
 func isTestSupport(path string) bool {
-	for _, dir := range []string{"internal/llm/llmtest/", "internal/term/termtest/", "internal/await/", "tools/"} {
+	for _, dir := range []string{"internal/llm/llmtest/", "internal/machine/term/termtest/", "internal/base/await/", "tools/"} {
 		if strings.HasPrefix(path, dir) {
 			return true
 		}

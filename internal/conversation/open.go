@@ -409,7 +409,28 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened,
 			func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
 	}
+	o.Refused = s.refusesMemory
 	return s.kind.Context(o)
+}
+
+// refusesMemory holds a file that memory imports against the rules of Read. What the project's files name is the
+// project's choice, so a file that Read would ask about is left out, in each mode; the user's own files are bound by
+// deny rules.
+func (s *Session) refusesMemory(path string, own bool) string {
+	select {
+	case <-s.opened: // the rules are read while the context is gathered
+	case <-s.life.Done():
+		return "the session ended"
+	}
+	switch effect := s.MayRead(path); {
+	case effect == permission.Deny:
+		return "a rule denies Read"
+	case own:
+		return ""
+	case effect != permission.Allow || permission.SecretRead(path, s.Dirs()):
+		return "Read would ask before it reads this file"
+	}
+	return ""
 }
 
 // changes are the parts about changes since the last message.

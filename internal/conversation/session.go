@@ -119,7 +119,8 @@ func (s *Session) Model() llm.ModelInfo {
 		return m.Info()
 	}
 	set := s.inst.settings()
-	return llm.Lookup("", llm.Resolve(cmp.Or(set.Model, llm.DefaultModel), set.ModelAliases))
+	return llm.Lookup("", llm.Resolve(cmp.Or(set.Model, llm.Standard(llm.DefaultModel, set.ModelAliases)),
+		set.ModelAliases))
 }
 
 // Tools names the model's tools.

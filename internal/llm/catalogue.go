@@ -62,6 +62,17 @@ func Resolve(id string, overrides map[string]string) string {
 	return id
 }
 
+// Standard is the model that is used where none is chosen: id, or what overrides have for its line. Gateways are set up
+// by the names of the lines alone (ANTHROPIC_DEFAULT_SONNET_MODEL and its siblings).
+func Standard(id string, overrides map[string]string) string {
+	for _, line := range []string{"opus", "sonnet", "haiku"} {
+		if to := overrides[line]; to != "" && strings.Contains(id, line) {
+			return to
+		}
+	}
+	return id
+}
+
 // CutLong removes the "[1m]" suffix, which requests a window of one million tokens, from a model id.
 func CutLong(id string) (base string, long bool) {
 	if n := len(id) - len("[1m]"); n > 0 && strings.EqualFold(id[n:], "[1m]") {

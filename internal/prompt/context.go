@@ -44,6 +44,10 @@ type ContextOptions struct {
 
 	NoUser, NoProject, NoLocal bool // leave out the memory of the user, of the project, of the user for the project
 
+	// Refused says why the file at a path without links may not be read as memory, "" where it may. It is asked about
+	// imports and about files behind links; own: the file is the user's or the organisation's. nil: all may be read.
+	Refused func(path string, own bool) string
+
 	// Loaded hears of each memory file that the model gets; nil: nobody does.
 	Loaded func(Loaded)
 

@@ -251,6 +251,10 @@ func (l *loader) load(f file) {
 		l.warn("%s is left out: %s", f.from(), f.outside(real))
 		return
 	}
+	if why := l.refused(f, real); why != "" {
+		l.warn("%s is left out: %s", f.from(), why)
+		return
+	}
 	raw, err := readMemory(real)
 	if err != nil {
 		l.warn("%s is left out: %v", f.from(), err)
@@ -271,6 +275,14 @@ func (l *loader) load(f file) {
 		}, f.base, f.patterns)
 	}
 	l.follow(f, imports)
+}
+
+// refused says why a file that another one names, by an import or a link, is not for the model.
+func (l *loader) refused(f file, real string) string {
+	if l.o.Refused == nil || f.by == "" && filepath.Base(real) == filepath.Base(f.path) {
+		return ""
+	}
+	return l.o.Refused(real, f.bound == "")
 }
 
 // keep adds an entry, or with patterns a rule.

@@ -55,7 +55,8 @@ func (all *Set) Model(ctx context.Context, id string) (llm.Model, error) {
 func (all *Set) resolve(name, model string, set config.Provider) (string, error) {
 	h, _ := hostOf(name)
 	if speaksClaude(wireOf(name, set)) {
-		return llm.Resolve(cmp.Or(model, h.Model, llm.DefaultModel), all.o.Settings().ModelAliases), nil
+		aliases := all.o.Settings().ModelAliases
+		return llm.Resolve(cmp.Or(model, llm.Standard(cmp.Or(h.Model, llm.DefaultModel), aliases)), aliases), nil
 	}
 	if model == "" && ownHost(name, set) {
 		model = h.Model
@@ -121,7 +122,7 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	if h.Small == "" || !ownHost(name, set) || known && set.Type != "" && set.Type != h.Wire && set.Type != h.Own {
 		return all.Model(ctx, "") // other servers' models are not known
 	}
-	return all.connected(ctx, name, h.Small, set)
+	return all.connected(ctx, name, llm.Standard(h.Small, all.o.Settings().ModelAliases), set)
 }
 
 // connected returns a model of a provider.

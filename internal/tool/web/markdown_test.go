@@ -20,14 +20,14 @@ func TestCellsOfTablesKeepLinksAndCode(t *testing.T) {
 	for page, want := range map[string]string{
 		`<table><caption>The <b>caption</b></caption><tr><th>Name<th>Use<tr><td><a href="/x"><code>a|b</code></a><td><code>go  run</code> and <b>bold</b></table>`: "The **caption**\n\n" +
 			"| Name | Use |\n| --- | --- |\n| [`a\\|b`](https://x.org/x) | `go run` and **bold** |\n",
-		`<table><tr><td>one<br>two<td><p>three</p><p>four</p></table>`:                            "| one<br>two | three<br>four |\n| --- | --- |\n",
+		`<table><tr><td>one<br>two<td><p>three</p><p>four</p></table>`: "| one<br>two | three<br>four |\n| --- | --- |\n",
 		"<table><tr><td><ul><li>a<li><a href=/b>b</a></ul><td><pre>x := 1\n  y()\n</pre></table>": "| - a<br>" +
 			"- [b](https://x.org/b) | `x := 1`<br>`  y()` |\n| --- | --- |\n",
-		`<table><tr><td>a<td hidden>no<td>b<tr style="display:none"><td>c<td>d</table>`:           "| a | b |\n| --- | --- |\n",
-		`<blockquote><table><tr><td>a<td>b<br>c</table></blockquote>`:                             "> | a | b<br>c |\n> | --- | --- |\n",
-		`<table><tr><td><table><tr><td>a<td>b</table><td>right</table>`:                           "| a | b |\n| --- | --- |\n\nright\n",
-		`<table role="presentation"><tr><td>left<td>right</table>`:                                "left\nright\n",
-		`<table><tr><td><ul><li>menu</ul><td><h1>Head</h1><p>text</table>`:                        "- menu\n\n# Head\n\ntext\n",
+		`<table><tr><td>a<td hidden>no<td>b<tr style="display:none"><td>c<td>d</table>`: "| a | b |\n| --- | --- |\n",
+		`<blockquote><table><tr><td>a<td>b<br>c</table></blockquote>`:                   "> | a | b<br>c |\n> | --- | --- |\n",
+		`<table><tr><td><table><tr><td>a<td>b</table><td>right</table>`:                 "| a | b |\n| --- | --- |\n\nright\n",
+		`<table role="presentation"><tr><td>left<td>right</table>`:                      "left\nright\n",
+		`<table><tr><td><ul><li>menu</ul><td><h1>Head</h1><p>text</table>`:              "- menu\n\n# Head\n\ntext\n",
 	} {
 		if _, got := Markdown([]byte(page), "https://x.org"); got != want {
 			t.Errorf("%s:\n%q\nwant\n%q", page, got, want)
