@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"os/exec"
@@ -217,7 +218,7 @@ func (g *gitUser) command(argv ...string) *exec.Cmd {
 func (g *gitUser) look(line string) string {
 	g.t.Helper()
 	out, err := g.command("sh", "-c", line).Output()
-	if _, ended := err.(*exec.ExitError); err != nil && !ended {
+	if _, ended := errors.AsType[*exec.ExitError](err); err != nil && !ended {
 		g.t.Fatal(err)
 	}
 	return strings.TrimSpace(string(out))

@@ -30,11 +30,12 @@ func newFull() *sdk.Server {
 		CompletionHandler:         completeFull,
 		SubscribeHandler:          func(context.Context, *sdk.SubscribeRequest) error { return nil },
 		UnsubscribeHandler:        func(context.Context, *sdk.UnsubscribeRequest) error { return nil },
+		//nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 		RootsListChangedHandler: func(context.Context,
 			*sdk.RootsListChangedRequest,
 		) {
 			rooted <- struct{}{}
-		}, //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
+		},
 	})
 	addFullPrompts(s)
 	addFullResources(s)
@@ -64,13 +65,14 @@ func newFull() *sdk.Server {
 		return outcome(r, err)
 	})
 	add("sample", func(ctx context.Context, ss *sdk.ServerSession, in textInput) string {
+		//nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 		r, err := ss.CreateMessage(ctx, &sdk.CreateMessageParams{
 			MaxTokens: 100, SystemPrompt: "Be brief.",
 			Messages: []*sdk.SamplingMessage{{
 				Role:    "user",
 				Content: &sdk.TextContent{Text: in.Text},
 			}},
-		}) //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
+		})
 		return outcome(r, err)
 	})
 	add("roots", func(ctx context.Context, ss *sdk.ServerSession, in textInput) string {
@@ -81,10 +83,11 @@ func newFull() *sdk.Server {
 		return outcome(r, err)
 	})
 	add("log", func(ctx context.Context, ss *sdk.ServerSession, in textInput) string {
+		//nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 		return outcome(nil, ss.Log(ctx, &sdk.LoggingMessageParams{
 			Level: "warning", Logger: "disk",
 			Data: in.Text,
-		})) //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
+		}))
 	})
 	add("touch", func(ctx context.Context, _ *sdk.ServerSession, in textInput) string {
 		return outcome(nil, s.ResourceUpdated(ctx, &sdk.ResourceUpdatedNotificationParams{URI: in.Text}))

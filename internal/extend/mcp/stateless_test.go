@@ -83,13 +83,14 @@ func newStateless(versions ...string) *sdk.Server {
 		return &sdk.ElicitParams{Mode: "url", Message: "Sign in.", URL: in.Text, ElicitationID: "e1"}
 	})
 	asks("sample", func(in textInput) sdk.InputRequest {
+		//nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 		return &sdk.CreateMessageParams{
 			MaxTokens: 100,
 			Messages: []*sdk.SamplingMessage{{
 				Role:    "user",
 				Content: &sdk.TextContent{Text: in.Text},
 			}},
-		} //nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
+		}
 	})
 	asks("roots", func(textInput) sdk.InputRequest { return &sdk.ListRootsParams{} }) //nolint:staticcheck // as above
 	add("busy", func(r *sdk.CallToolRequest, _ textInput) *sdk.CallToolResult {
@@ -112,10 +113,11 @@ func newStateless(versions ...string) *sdk.Server {
 	sdk.AddTool(s, &sdk.Tool{Name: "log", Description: "log"}, func(ctx context.Context, r *sdk.CallToolRequest,
 		in textInput,
 	) (*sdk.CallToolResult, any, error) {
+		//nolint:staticcheck // deprecated in 2026-07-28, and spoken by servers for years
 		err := r.Session.Log(ctx, &sdk.LoggingMessageParams{
 			Level: "warning", Logger: "disk",
 			Data: in.Text,
-		}) //nolint:staticcheck // as above
+		})
 		return text(outcome(nil, err)), nil, nil
 	})
 	sdk.AddTool(s, &sdk.Tool{Name: "slow", Description: "slow"}, func(ctx context.Context, r *sdk.CallToolRequest,

@@ -16,8 +16,9 @@ func merge3(base, ours, theirs string) (merged string, conflicts int) {
 	case base == ours:
 		return theirs, 0
 	}
+	//nolint:staticcheck // its edits are whole lines
 	a, b := myers.ComputeEdits(base, ours), myers.ComputeEdits(base,
-		theirs) //nolint:staticcheck // its edits are whole lines
+		theirs)
 	var all []udiff.Edit
 	for _, x := range a {
 		clash, twice := false, false

@@ -12,7 +12,7 @@ import (
 	"image/png"
 	"io"
 
-	_ "golang.org/x/image/webp"
+	_ "golang.org/x/image/webp" // registers the format with package image
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
