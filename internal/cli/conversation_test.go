@@ -134,7 +134,7 @@ func (c *conversation) command(ts *testscript.TestScript, args []string) (cmd *e
 	for _, k := range []string{
 		"HOME", "PATH", "TMPDIR", "ANTHROPIC_BASE_URL", "ANTHROPIC_API_KEY", "OPENAI_BASE_URL",
 		"OPENAI_API_KEY", "LATHE_MODEL", "GH_TOKEN", "BOX_KEY", "GITHUB_TOKEN", "AI_GATEWAY_API_KEY",
-		"ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL",
+		"ANTHROPIC_DEFAULT_SONNET_MODEL", "ANTHROPIC_DEFAULT_HAIKU_MODEL", "ANTHROPIC_DEFAULT_OPUS_MODEL",
 	} {
 		if v := ts.Getenv(k); v != "" {
 			cmd.Env = append(cmd.Env, k+"="+v)

@@ -119,10 +119,13 @@ func (all *Set) SmallModel(ctx context.Context) (llm.Model, error) {
 	if !known && wireOf(name, set) == anthropicWire && set.APIBase == "" {
 		h.Small = llm.DefaultSmallModel
 	}
+	if haiku := all.o.Settings().ModelAliases["haiku"]; haiku != "" && speaksClaude(wireOf(name, set)) {
+		return all.connected(ctx, name, haiku, set) // a gateway names its models by their lines
+	}
 	if h.Small == "" || !ownHost(name, set) || known && set.Type != "" && set.Type != h.Wire && set.Type != h.Own {
 		return all.Model(ctx, "") // other servers' models are not known
 	}
-	return all.connected(ctx, name, llm.Standard(h.Small, all.o.Settings().ModelAliases), set)
+	return all.connected(ctx, name, h.Small, set)
 }
 
 // connected returns a model of a provider.
