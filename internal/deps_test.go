@@ -354,7 +354,7 @@ var table = func() map[string]row {
 		[]string{"event", "llm", "store/session", "machine/term", "base/fuzzy"},
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
 	}
-	t["ui/repl"], t["server"] = face, face
+	t["ui/repl"], t["face/server"] = face, face
 	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
 		"; its hint how to keep a key names the variables of the known hosts"}
 	below := []string{
@@ -372,7 +372,7 @@ var table = func() map[string]row {
 	t["ui/tui"] = row{with(face.may, append(slices.Clone(below), "permission")...), face.why +
 		"; the names of the permission modes are permission's"}
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
-	t["gateway"], t["fleet"] = remote, remote
+	t["face/gateway"], t["fleet"] = remote, remote
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}
 	return t
 }()
@@ -393,6 +393,40 @@ func TestPackagesImportOnlyWhatTheTableAllows(t *testing.T) {
 		for _, p := range f.imports(t) {
 			if imported, ok := strings.CutPrefix(p, modulePath+"/internal/"); ok && !slices.Contains(r.may, imported) {
 				t.Errorf("%s: %s may not import %s: %s", f.path, name, imported, r.why)
+			}
+		}
+	}
+}
+
+// layers are the folders below internal, from the top. A package imports those of its own row and of the rows below.
+var layers = [][]string{
+	{"cli"},
+	{"ui", "face", "fleet"},
+	{"conversation"},
+	{"tool"},
+	{"extend"},
+	{"agent"},
+	{"prompt", "provider"},
+	{"store"},
+	{"config"},
+	{"event", "llm"},
+	{"machine"},
+	{"permission"},
+	{"base"},
+}
+
+func TestImportsGoDownTheLayers(t *testing.T) {
+	layer := func(name string) int {
+		top, _, _ := strings.Cut(name, "/")
+		return slices.IndexFunc(layers, func(row []string) bool { return slices.Contains(row, top) })
+	}
+	for name, r := range table {
+		if layer(name) < 0 {
+			t.Errorf("%s lies in no layer", name)
+		}
+		for _, p := range r.may {
+			if layer(p) < layer(name) {
+				t.Errorf("%s may import %s, which lies in a layer above", name, p)
 			}
 		}
 	}
