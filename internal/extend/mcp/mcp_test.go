@@ -72,8 +72,9 @@ func (b *bench) open(t *testing.T, servers map[string]any, change ...func(*mcp.O
 		f(&o)
 	}
 	b.set = mcp.New(o)
-	b.notices = make(chan string, 100)
-	b.view = b.set.Join(mcp.Seat{Blob: b.blob, Waits: true, Notice: func(text string) { b.notices <- text }})
+	notices := make(chan string, 100) // a notice of an earlier opening may still come
+	b.notices = notices
+	b.view = b.set.Join(mcp.Seat{Blob: b.blob, Waits: true, Notice: func(text string) { notices <- text }})
 	t.Cleanup(func() { _ = b.set.Close() })
 }
 
