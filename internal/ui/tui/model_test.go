@@ -496,7 +496,7 @@ func TestACrashOfTheLoopIsReported(t *testing.T) {
 	m.cancel(errQuit)
 	_, err := m.program.result()
 	var crash *CrashError
-	if !errors.As(err, &crash) || !strings.Contains(err.Error(), "internal/tui/") {
+	if !errors.As(err, &crash) || !strings.Contains(err.Error(), "internal/ui/tui/") {
 		t.Errorf("the loop's crash became %v", err)
 	}
 }
