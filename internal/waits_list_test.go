@@ -83,7 +83,7 @@ var waitsThatEnd = map[string][]string{
 		"ui/tui.terminal.watchSize", "ui/tui.watchEnd 2",
 	},
 	"it waits for local files to be read or written, which no context ends": {
-		"extend/mcp.Set.choose", "store/session.Session.syncLog", "store/snapshot.Store.Close",
+		"agent.queue.abandon", "extend/mcp.Set.choose", "store/session.Session.syncLog", "store/snapshot.Store.Close",
 		"store/snapshot.Store.lookAfter", "store/snapshot.Store.waitForLooks",
 		"store/snapshot.Store.copySome",
 		"store/snapshot.Store.update 2",

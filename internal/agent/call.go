@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -34,7 +35,7 @@ func (q *queue) perform(p *pending, plan *Plan) {
 	ran.Took = q.since(began)
 	res := q.afterTool(p, ran)
 	p.settle()
-	q.finish(p, p.call, res, plan.Title, false, q.since(began))
+	q.finish(p, res, plan.Title, q.since(began))
 }
 
 func (q *queue) since(t time.Time) time.Duration { return q.a.cfg.Clock().Sub(t) }
@@ -49,7 +50,7 @@ func (q *queue) fail(p *pending, err error, title string, took time.Duration) {
 	if halt := q.halted(); halt != nil {
 		err = halt
 	}
-	q.finish(p, p.call, failed(err), title, false, took)
+	q.finish(p, failed(err), title, took)
 }
 
 // authorize asks for approval. When whoever approved changed the input, the call is prepared anew and
@@ -69,8 +70,11 @@ func (q *queue) authorize(p *pending, plan *Plan) (*Plan, permission.Decision, e
 		if p.ruling.Effect == permission.Deny && d.Effect == permission.Allow {
 			d = p.ruling.Apply(d)
 		}
-		if err != nil || d.Effect != permission.Allow || d.Input == nil || revised {
+		if err != nil || d.Effect != permission.Allow {
 			return plan, d, err
+		}
+		if d.Input == nil || revised {
+			return plan, d, q.move(p, authorised)
 		}
 		p.call.Input, p.tool = d.Input, nil
 		next, err := q.prepare(p)
@@ -94,7 +98,6 @@ func (q *queue) approval(p *pending, plan *Plan, revised bool) Approval {
 
 // refuse answers a denied call with the reason.
 func (q *queue) refuse(p *pending, plan *Plan, d permission.Decision) {
-	p.refusal = []event.Body{event.Denied{Call: p.call, Decision: d}}
 	if d.Interrupt {
 		q.refusedOne()
 	}
@@ -102,7 +105,8 @@ func (q *queue) refuse(p *pending, plan *Plan, d permission.Decision) {
 	if d.Guidance != "" {
 		msg += " The user says: " + d.Guidance
 	}
-	q.finish(p, p.call, (&Result{Parts: text(msg), IsError: true}).with(p.ruling.Context...), plan.Title, true, 0)
+	res := (&Result{Parts: text(msg), IsError: true}).with(p.ruling.Context...)
+	q.finish(p, res, plan.Title, 0, event.Denied{Call: p.call, Decision: d})
 }
 
 // begin takes the snapshot and journals the start, before any side effect.
@@ -160,13 +164,7 @@ func (q *queue) claim(p *pending) error {
 	if err := q.halted(); err != nil {
 		return err
 	}
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if p.answered {
-		return errNotStarted
-	}
-	p.started = true
-	return nil
+	return q.move(p, started)
 }
 
 func (q *queue) failWrite(err error) {
@@ -202,36 +200,40 @@ func (q *queue) run(p *pending, plan *Plan) (res *Result) {
 
 // output publishes live output of a call that has no result yet.
 func (q *queue) output(p *pending, s string) {
-	q.mu.Lock()
-	over := p.answered
-	q.mu.Unlock()
-	if !over && !q.quiet {
+	if q.phaseOf(p) < answered && !q.quiet {
 		q.a.cfg.Publish(event.ToolOutput{CallID: p.id, Text: s})
 	}
 }
 
 // finish gives a call its one result: on disk first, then as an event. A result that cannot be written is
-// kept and tried again before the next turn.
-func (q *queue) finish(p *pending, call llm.ToolCall, res *Result, title string, denied bool, took time.Duration) {
-	p.once.Do(func() {
-		if res.Title != "" {
-			title = res.Title
-		}
-		q.mu.Lock()
-		p.answered = true
-		q.out.ended = q.out.ended || (res.EndTurn && !res.IsError)
-		q.mu.Unlock()
-		res = q.limit(call, res)
-		p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
-		end := session.CallEnd{
-			Result: p.result, Title: title, Denied: denied, Duration: took,
-			Invoked: !q.journal, Parent: q.parent, Call: q.unwrittenCall(p, call),
-		}
-		q.write(end, call, res, append(p.refusal, event.ToolEnd{
-			Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied,
-			Duration: took,
-		}))
-	})
+// kept and tried again before the next turn. A call that was abandoned has its result already. The refusal of a denied
+// call is shown before the end.
+func (q *queue) finish(p *pending, res *Result, title string, took time.Duration, refusal ...event.Body) {
+	if q.move(p, answered) == nil {
+		q.answer(p, p.call, res, title, took, refusal...)
+	}
+}
+
+// answer writes the result of a call that was just moved to answered.
+func (q *queue) answer(p *pending, call llm.ToolCall, res *Result, title string, took time.Duration,
+	refusal ...event.Body,
+) {
+	defer close(p.done)
+	title = cmp.Or(res.Title, title)
+	q.mu.Lock()
+	q.out.ended = q.out.ended || (res.EndTurn && !res.IsError)
+	q.mu.Unlock()
+	res = q.limit(call, res)
+	p.result = llm.ToolResult{CallID: p.id, Name: call.Name, Parts: res.Parts, IsError: res.IsError}
+	denied := len(refusal) > 0
+	end := session.CallEnd{
+		Result: p.result, Title: title, Denied: denied, Duration: took,
+		Invoked: !q.journal, Parent: q.parent, Call: q.unwrittenCall(p, call),
+	}
+	q.write(end, call, res, append(refusal, event.ToolEnd{
+		Call: call, Parent: q.parent, Result: p.result, Title: title, View: res.View, Meta: res.Meta, Denied: denied,
+		Duration: took,
+	}))
 }
 
 // limit is the result as the model gets it. One that cannot be limited stays as it is, and says so.

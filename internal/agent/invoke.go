@@ -35,14 +35,14 @@ func CallID(ctx context.Context) string {
 	return ""
 }
 
-// refused reports whether a call that this one made was refused and ended the turn.
+// refused reports whether the user refused a call beside or below this one and wants the turn to end.
 func (r running) refused() bool {
 	if r.q == nil {
 		return false
 	}
 	r.q.mu.Lock()
 	defer r.q.mu.Unlock()
-	return r.p.refusedBelow
+	return r.q.out.refused
 }
 
 // take makes the outcome of calls that this one made count for the turn, as if the model had made them.
@@ -59,7 +59,6 @@ func (r running) take(out outcome) {
 	}
 	r.q.mu.Lock()
 	defer r.q.mu.Unlock()
-	r.p.refusedBelow = r.p.refusedBelow || out.refused
 	r.q.out.ended = r.q.out.ended || out.ended
 	r.q.out.doomed = r.q.out.doomed || out.doomed
 }

@@ -1,13 +1,13 @@
 package agent
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"sync"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
@@ -73,35 +73,6 @@ type queue struct {
 	out     outcome
 }
 
-// pending is a call on its way to its one result. The goroutine that works on it owns call; others look at
-// shown, since a turn that was interrupted does not wait for ever for a tool that does not obey.
-type pending struct {
-	id      string
-	written llm.ToolCall // as the model wrote it
-	call    llm.ToolCall // as it will run
-	tool    Tool         // resolved for call; nil: not yet, or the input changed since
-
-	judged  chan struct{} // closed when the hooks are done that began when it was added; nil: there are none
-	hooked  bool          // the hooks have seen it
-	ruling  Ruling        // their verdict
-	hookErr error
-	after   func() // ends its snapshot
-	final   bool   // preparing it again would not help
-
-	once    sync.Once
-	result  llm.ToolResult
-	refusal []event.Body // shown before the end
-
-	// guarded by queue.mu
-	shown    llm.ToolCall
-	started  bool
-	answered bool
-	ran      *Result // the call's own result, while hooks work on it
-	// refusedBelow: a call that this one made was refused, and that ends the turn.
-	refusedBelow bool
-	doomed       bool // stopped because it repeats the calls before it
-}
-
 func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
 	q := &queue{
 		a: a, ctx: ctx, journal: journal, slots: make(chan struct{}, maxParallel),
@@ -116,11 +87,10 @@ func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
 func (q *queue) add(c llm.ToolCall) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := &pending{id: c.ID, written: c, call: c, shown: c}
+	p := &pending{id: c.ID, written: c, call: c, shown: c, done: make(chan struct{})}
 	q.calls = append(q.calls, p)
 	if len(q.a.cfg.BeforeTool) > 0 {
-		p.judged = make(chan struct{})
-		go q.judge(p)
+		p.hooks.Go(func() { q.judge(p) })
 	}
 	if q.stopped == nil {
 		q.stopped = make(chan struct{})
@@ -171,16 +141,20 @@ func (q *queue) await(stopped chan struct{}) {
 // abandon answers a call whose tool does not return. One that had not started never will.
 func (q *queue) abandon(p *pending) {
 	q.mu.Lock()
-	p.answered = true
 	call, res := p.shown, failed(errNotStarted)
 	switch {
 	case p.ran != nil: // the call is done, its hooks are not
 		res = p.ran.with(text(hooksLeftText)...)
-	case p.started:
+	case p.phase >= started:
 		res = &Result{Parts: text(abandonedText), IsError: true}
 	}
+	err := p.move(answered)
 	q.mu.Unlock()
-	q.finish(p, call, res, "", false, 0)
+	if err != nil { // its own result is being written
+		<-p.done
+		return
+	}
+	q.answer(p, call, res, "", 0)
 }
 
 func (q *queue) snapshot() []*pending {
@@ -218,7 +192,7 @@ func (q *queue) schedule() {
 
 func (q *queue) start(p *pending) {
 	plan, err := q.prepare(p)
-	if !p.final && (err != nil || !plan.Parallel) {
+	if again := p.tool != nil && q.halted() == nil; again && (err != nil || !plan.Parallel) {
 		plan.close()
 		q.running.Wait()
 		plan, err = q.prepare(p)
@@ -267,7 +241,6 @@ func (q *queue) refusedOne() {
 // prepare resolves a call without side effects.
 func (q *queue) prepare(p *pending) (plan *Plan, err error) {
 	if err := q.halted(); err != nil {
-		p.final = true
 		return nil, err
 	}
 	defer func() {
@@ -277,26 +250,32 @@ func (q *queue) prepare(p *pending) (plan *Plan, err error) {
 	}()
 	if p.tool == nil {
 		if err := q.resolve(p); err != nil {
-			p.final = true
 			return nil, err
 		}
 	}
 	plan, err = p.tool.Prepare(q.ctx, p.call)
 	if err == nil && (plan == nil || plan.Run == nil) {
-		return nil, fmt.Errorf("%s cannot be run: it made no plan for this input", p.call.Name)
+		err = fmt.Errorf("%s cannot be run: it made no plan for this input", p.call.Name)
 	}
-	return plan, err
+	if err != nil {
+		return nil, err
+	}
+	if err := q.move(p, prepared); err != nil {
+		plan.close()
+		return nil, err
+	}
+	return plan, nil
 }
 
 // judge runs the hooks on a call that was just added, so that the calls of a reply do not wait for each
 // other's hooks. A call that has no tool yet is left to resolve.
 func (q *queue) judge(p *pending) {
-	defer close(p.judged)
 	q.judging <- struct{}{}
 	defer func() { <-q.judging }()
 	defer func() {
 		if r := recover(); r != nil {
-			p.hooked, p.hookErr = true, fmt.Errorf("%s crashed while its hooks ran: %v", p.call.Name, r)
+			p.hookErr = fmt.Errorf("%s crashed while its hooks ran: %v", p.call.Name, r)
+			_ = q.move(p, judged) // one that fails was answered, and its next move fails too
 		}
 	}()
 	if q.halted() != nil {
@@ -309,11 +288,9 @@ func (q *queue) judge(p *pending) {
 
 // resolve finds the tool of a call. The hooks see each call once, however often it is prepared.
 func (q *queue) resolve(p *pending) error {
-	if p.judged != nil {
-		<-p.judged
-	}
+	p.hooks.Wait()
 	tool, err := q.a.resolve(&p.call)
-	if err == nil && !p.hooked && len(q.a.cfg.BeforeTool) > 0 {
+	if err == nil && q.phaseOf(p) < judged {
 		if q.hook(p); p.ruling.Input != nil {
 			tool, err = q.a.resolve(&p.call)
 		}
@@ -322,16 +299,16 @@ func (q *queue) resolve(p *pending) error {
 	q.mu.Lock()
 	p.shown = p.call
 	q.mu.Unlock()
-	if err == nil {
-		p.tool, err = tool, p.hookErr
+	if err = cmp.Or(err, p.hookErr); err == nil {
+		p.tool = tool
 	}
 	return err
 }
 
 // hook takes the verdicts of the hooks on a call.
 func (q *queue) hook(p *pending) {
-	p.hooked = true
 	if p.ruling, p.hookErr = q.a.before(q.ctx, p.call); p.ruling.Input != nil {
 		p.call.Input, p.call.Raw = p.ruling.Input, ""
 	}
+	_ = q.move(p, judged)
 }
