@@ -28,35 +28,80 @@ type Transcript interface {
 	EndTurn(ctx context.Context, end session.TurnEnd) error
 }
 
-// Config is everything that the loop depends on. Model, Transcript and Tools are required; a nil function
-// is skipped, except that a nil Authorize refuses everything.
+// Config is everything that the loop depends on, grouped by concern; the fields of a group are fields of Config too.
+// Model, Transcript and Tools are required; a nil function is skipped, except that a nil Authorize refuses everything.
 type Config struct {
 	// Chain is the identity of this agent, in the form of permission.Request.Agent: the agents from the
 	// outermost to this one, each "kind" or "kind/id" with the id of the call that runs it; empty for the
 	// main agent. It is in every Approval and every Question. Publish and Record are expected to stamp their
 	// events with it.
 	Chain []string
-
 	// Parent is the agent that started this one. The limits of steps and money of all agents above hold for
 	// all of them together.
 	Parent *Agent
 
+	Requests
+	Limits
+	Calls
+	Hooks
+	Messages
+	Room
+	Journal
+	Timing
+}
+
+// Requests is what goes to the model, and to which one.
+type Requests struct {
 	Model       llm.Model
 	Fallback    []llm.Model // tried in order when Model is overloaded or down
-	Transcript  Transcript
-	MaxSteps    int     // in one turn, with those of the agents that this one starts; 0: no limit
-	BudgetUSD   float64 // for all turns, likewise; 0: no limit; checked before each step
 	Effort      llm.Effort
-	Temperature *float64      // nil: the model's default
-	MaxTokens   int           // output limit per reply; 0: the model's default
-	RetryBase   time.Duration // first wait after a reply that broke off, doubling; 0: 1 s
+	Temperature *float64                                  // nil: the model's default
+	MaxTokens   int                                       // output limit per reply; 0: the model's default
+	System      func(context.Context) ([]llm.Part, error) // asked once
 
+	// Adjust may change the parameters of each request before it goes out, never its messages, tools or system prompt; the
+	// request is sent with the context that it returns.
+	Adjust func(context.Context, llm.ModelInfo, *llm.Request) context.Context
+	// OnRequest is called with each request before it goes out. It must neither keep nor change it.
+	OnRequest func(llm.ModelInfo, *llm.Request)
+}
+
+// Limits end a turn. They hold for this agent and those that it starts together, and are checked before each step.
+type Limits struct {
+	MaxSteps  int     // in one turn; 0: no limit
+	BudgetUSD float64 // for all turns; 0: no limit
+}
+
+// Calls is which tools there are, and what may run.
+type Calls struct {
 	// Tools is asked before each step and each Invoke, so it must be cheap while nothing changes. An error
 	// ends the turn.
 	Tools     func(context.Context) (ToolSet, error)
-	System    func(context.Context) ([]llm.Part, error)        // asked once
 	Canonical func(name string, input []byte) (string, []byte) // other spellings of tools and parameters
 
+	Authorize func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
+	Ask       func(context.Context, event.Question) (event.Answer, error)
+	Mode      func() permission.Mode // in an Approval; nil: the default mode
+	Dir       func() string          // in an Approval: the working folder
+
+	// Snapshot saves the files that a call may change, before its effects; CallID of the context names the call. The
+	// function it returns is called once when the call has ended, or was not run after all.
+	Snapshot func(context.Context, *Plan) (after func(), err error)
+	// LimitResult shortens a result that is too long, in place. It sees every result last, with all that hooks
+	// added, also those of calls that did not run.
+	LimitResult func(context.Context, llm.ToolCall, *Result)
+}
+
+// Hooks are functions that others add, each with a name.
+type Hooks struct {
+	BeforeStep []BeforeStep // run in order before each step
+	BeforeTool []BeforeTool // run side by side before a call is prepared
+	AfterTool  []AfterTool  // run in order after a call has run
+	BeforeStop []BeforeStop // run in order when the model has stopped asking for calls
+}
+
+// Messages is how messages of the user enter the conversation, and how people see its texts.
+type Messages struct {
 	// Boundaries delivers steered messages only between the calls of one step and the next request: one that
 	// comes before the first request or after the last calls stays for TakeSteers.
 	Boundaries bool
@@ -70,19 +115,14 @@ type Config struct {
 	// refusal.
 	Admit func(ctx context.Context, m llm.Message, steered bool) (llm.Message, error)
 
-	BeforeStep []BeforeStep                                                 // run in order before each step
-	BeforeTool []BeforeTool                                                 // run side by side before a call is prepared
-	Authorize  func(context.Context, Approval) (permission.Decision, error) // policy, else asks and waits
-	Ask        func(context.Context, event.Question) (event.Answer, error)
-	// Snapshot saves the files that a call may change, before its effects; CallID of the context names the call. The
-	// function it returns is called once when the call has ended, or was not run after all.
-	Snapshot  func(context.Context, *Plan) (after func(), err error)
-	AfterTool []AfterTool // run in order after a call has run
-	// LimitResult shortens a result that is too long, in place. It sees every result last, with all that hooks
-	// added, also those of calls that did not run.
-	LimitResult func(context.Context, llm.ToolCall, *Result)
-	BeforeStop  []BeforeStop // run in order when the model has stopped asking for calls
+	// Display is asked once for each reply. The function that it returns says what people are shown of a piece of a text
+	// in the piece's place; it changes nothing of the conversation. While it is there, text is shown by whole lines. nil:
+	// text is shown as it comes.
+	Display func() func(context.Context, Showing) (string, bool)
+}
 
+// Room keeps the conversation within the model's context window.
+type Room struct {
 	// OnWindow makes room when the context window fills. It is called before a request whose prompt has
 	// WindowMark(model) tokens or more, and with Overflow set after the provider refused a prompt as too
 	// long or stopped because of it. When it reports on an overflow that it shrank the conversation, the
@@ -90,27 +130,21 @@ type Config struct {
 	// error. An error ends the turn.
 	OnWindow   func(context.Context, Window) (shrunk bool, err error)
 	WindowMark func(llm.ModelInfo) int // nil: 85 % of the model's window
+}
 
-	// Adjust may change the parameters of each request before it goes out, never its messages, tools or system prompt; the
-	// request is sent with the context that it returns.
-	Adjust func(context.Context, llm.ModelInfo, *llm.Request) context.Context
-
-	// Display is asked once for each reply. The function that it returns says what people are shown of a piece of a text
-	// in the piece's place; it changes nothing of the conversation. While it is there, text is shown by whole lines. nil:
-	// text is shown as it comes.
-	Display func() func(context.Context, Showing) (string, bool)
-
-	// OnRequest is called with each request before it goes out. It must neither keep nor change it.
-	OnRequest func(llm.ModelInfo, *llm.Request)
-
-	Publish func(event.Body)
-	// runs write and publishes, as one step; nil: one after the other
+// Journal is where the conversation is kept and what happens is told.
+type Journal struct {
+	Transcript Transcript
+	Publish    func(event.Body)
+	// Record runs write and publishes, as one step; nil: one after the other.
 	Record func(write func() error, bodies ...event.Body) error
-	Mode   func() permission.Mode
-	Dir    func() string
+}
 
-	Clock func() time.Time                           // nil: time.Now
-	Sleep func(context.Context, time.Duration) error // nil: a timer
+// Timing is the clock, and the waits of the loop.
+type Timing struct {
+	Clock     func() time.Time                           // nil: time.Now
+	Sleep     func(context.Context, time.Duration) error // nil: a timer
+	RetryBase time.Duration                              // first wait after a reply that broke off, doubling; 0: 1 s
 }
 
 // Blocked is the refusal of a message, or the end of a turn, by a hook.

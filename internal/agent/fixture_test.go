@@ -125,11 +125,14 @@ func fixed(tools ...agent.Tool) func(context.Context) (agent.ToolSet, error) {
 func newFixture(t *testing.T, tools []agent.Tool, change func(*agent.Config), plays ...play) *fixture {
 	f := &fixture{model: &script{t: t, plays: plays}, memory: &agent.Memory{}}
 	cfg := agent.Config{
-		Model: f.model, Transcript: f.memory, Tools: fixed(tools...), Publish: f.publish,
-		Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
-			return permission.Decision{Effect: permission.Allow}, nil
+		Requests: agent.Requests{Model: f.model},
+		Calls: agent.Calls{
+			Tools: fixed(tools...), Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
+				return permission.Decision{Effect: permission.Allow}, nil
+			},
 		},
-		Sleep: func(context.Context, time.Duration) error { return nil },
+		Journal: agent.Journal{Transcript: f.memory, Publish: f.publish},
+		Timing:  agent.Timing{Sleep: func(context.Context, time.Duration) error { return nil }},
 	}
 	if change != nil {
 		change(&cfg)

@@ -106,8 +106,11 @@ func longSession(b *testing.B, before, more int) *agent.Agent {
 	for i := range before + more {
 		s.plays = append(s.plays, reply(llm.StopToolUse, call("c"+itoa(i), "R", `{"x":"`+itoa(i)+`"}`)))
 	}
-	cfg := agent.Config{Model: s, Transcript: log, Tools: fixed(echo("R", true)), Authorize: allowAll, MaxSteps: before}
-	a := agent.New(cfg)
+	a := agent.New(agent.Config{
+		Requests: agent.Requests{Model: s}, Limits: agent.Limits{MaxSteps: before},
+		Calls:   agent.Calls{Tools: fixed(echo("R", true)), Authorize: allowAll},
+		Journal: agent.Journal{Transcript: log},
+	})
 	if _, err := a.Run(b.Context(), llm.UserText("go")); err != nil {
 		b.Fatal(err)
 	}

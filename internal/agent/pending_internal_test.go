@@ -46,22 +46,23 @@ func observed(t *testing.T, change func(*Config, func(string))) []string {
 			return &Plan{Run: func(context.Context) (*Result, error) { see("Run"); return TextResult("ran"), nil }}, nil
 		})
 	cfg := Config{
-		Transcript: &Memory{},
-		Tools:      func(context.Context) (ToolSet, error) { return ToolSet{Tools: []Tool{tool}}, nil },
-		BeforeTool: []BeforeTool{{Name: "h", Run: func(context.Context, llm.ToolCall) (Verdict, error) {
+		Calls: Calls{
+			Tools: func(context.Context) (ToolSet, error) { return ToolSet{Tools: []Tool{tool}}, nil },
+			Authorize: func(context.Context, Approval) (permission.Decision, error) {
+				see("Authorize")
+				return permission.Decision{Effect: permission.Allow}, nil
+			},
+			Snapshot: func(context.Context, *Plan) (func(), error) { see("Snapshot"); return nil, nil },
+		},
+		Hooks: Hooks{BeforeTool: []BeforeTool{{Name: "h", Run: func(context.Context, llm.ToolCall) (Verdict, error) {
 			see("hook")
 			return Verdict{}, nil
-		}}},
-		Authorize: func(context.Context, Approval) (permission.Decision, error) {
-			see("Authorize")
-			return permission.Decision{Effect: permission.Allow}, nil
-		},
-		Snapshot: func(context.Context, *Plan) (func(), error) { see("Snapshot"); return nil, nil },
-		Publish: func(b event.Body) {
+		}}}},
+		Journal: Journal{Transcript: &Memory{}, Publish: func(b event.Body) {
 			if _, ok := b.(event.ToolEnd); ok {
 				see("ToolEnd")
 			}
-		},
+		}},
 	}
 	change(&cfg, see)
 	a := New(cfg)
@@ -119,13 +120,15 @@ func TestTheLifeOfACallThatIsDenied(t *testing.T) {
 func TestAbandonWaitsForAResultThatIsBeingWritten(t *testing.T) {
 	writing, release := make(chan struct{}), make(chan struct{})
 	var shown []string
-	a := New(Config{Transcript: &Memory{}, Record: func(write func() error, bodies ...event.Body) error {
-		close(writing)
-		<-release
-		for _, b := range bodies {
-			shown = append(shown, b.(event.ToolEnd).Result.PlainText())
-		}
-		return write()
+	a := New(Config{Journal: Journal{
+		Transcript: &Memory{}, Record: func(write func() error, bodies ...event.Body) error {
+			close(writing)
+			<-release
+			for _, b := range bodies {
+				shown = append(shown, b.(event.ToolEnd).Result.PlainText())
+			}
+			return write()
+		},
 	}})
 	q := a.newQueue(t.Context(), false)
 	p := &pending{id: "1", phase: started, done: make(chan struct{})}

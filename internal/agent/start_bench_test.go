@@ -29,8 +29,8 @@ func BenchmarkToolStart(b *testing.B) {
 		})
 	}
 	f.Agent = agent.New(agent.Config{
-		Model: f.model, Transcript: f.memory, Tools: fixed(tl), Authorize: allowAll,
-		MaxSteps: b.N,
+		Requests: agent.Requests{Model: f.model}, Limits: agent.Limits{MaxSteps: b.N},
+		Calls: agent.Calls{Tools: fixed(tl), Authorize: allowAll}, Journal: agent.Journal{Transcript: f.memory},
 	})
 	b.ResetTimer()
 	if _, err := f.Run(b.Context(), llm.UserText("go")); err != nil {

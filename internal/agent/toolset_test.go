@@ -109,7 +109,9 @@ func TestToolsThatComeAndGoOnlyAppendToWhatIsSent(t *testing.T) {
 				set = agent.ToolSet{Version: 2, Tools: []agent.Tool{late, a}, Deferred: []agent.Tool{b}}
 			})
 			set.Tools = []agent.Tool{a, b, swap}
-			got := bodies(t, wire, agent.Config{Tools: func(context.Context) (agent.ToolSet, error) { return set, nil }},
+			got := bodies(t, wire, agent.Config{Calls: agent.Calls{
+				Tools: func(context.Context) (agent.ToolSet, error) { return set, nil },
+			}},
 				llmtest.Say(llmtest.Tool("A", map[string]any{"x": "1"})),
 				llmtest.Say(llmtest.Tool("Swap", map[string]any{"x": "1"})),
 				llmtest.Say(llmtest.Tool("Late", map[string]any{"x": "1"}), llmtest.Tool("Swap", map[string]any{"x": "1"}),
@@ -152,19 +154,21 @@ func TestACompactionEndsTheSpecsOfToolsThatAreGone(t *testing.T) {
 			set := agent.ToolSet{Version: 1, Tools: []agent.Tool{b, a}}
 			log, steps := &revised{}, 0
 			got := bodies(t, wire, agent.Config{
-				Transcript: log,
-				Tools: func(context.Context) (agent.ToolSet, error) {
+				Journal: agent.Journal{Transcript: log},
+				Calls: agent.Calls{Tools: func(context.Context) (agent.ToolSet, error) {
 					if steps == 1 {
 						set = agent.ToolSet{Version: 2, Tools: []agent.Tool{late, a}}
 					}
 					return set, nil
-				},
-				WindowMark: func(llm.ModelInfo) int { return 1 },
-				OnWindow: func(context.Context, agent.Window) (bool, error) {
-					if steps++; steps == 3 {
-						log.n++
-					}
-					return steps == 3, nil
+				}},
+				Room: agent.Room{
+					WindowMark: func(llm.ModelInfo) int { return 1 },
+					OnWindow: func(context.Context, agent.Window) (bool, error) {
+						if steps++; steps == 3 {
+							log.n++
+						}
+						return steps == 3, nil
+					},
 				},
 			},
 				llmtest.Say(llmtest.Tool("A", map[string]any{"x": "1"})), llmtest.Say(llmtest.Tool("A", map[string]any{"x": "2"})),
@@ -202,7 +206,9 @@ func TestADeferredToolIsNotSentAndIsAnsweredWithItsSchema(t *testing.T) {
 				Version: 1, Tools: []agent.Tool{named("A", nil)},
 				Deferred: []agent.Tool{named("mcp__s__far", nil)},
 			}
-			got := bodies(t, wire, agent.Config{Tools: func(context.Context) (agent.ToolSet, error) { return set, nil }},
+			got := bodies(t, wire, agent.Config{Calls: agent.Calls{
+				Tools: func(context.Context) (agent.ToolSet, error) { return set, nil },
+			}},
 				llmtest.Say(llmtest.Tool("mcp__s__far", map[string]any{})),
 				llmtest.Say(llmtest.Tool("mcp__s__far", map[string]any{"x": "1"})),
 				llmtest.Say(llmtest.Text("done")))
@@ -227,8 +233,7 @@ func TestToolsAreTakenInOnlyWhenTheirVersionChanges(t *testing.T) {
 		replies = append(replies, llmtest.Say(llmtest.Tool("A", map[string]any{"x": "1"})))
 	}
 	bodies(t, "anthropic", agent.Config{
-		Tools: func(context.Context) (agent.ToolSet, error) { return agent.ToolSet{Tools: []agent.Tool{counting}}, nil },
-		Ask:   nil, MaxSteps: 10,
+		Calls: agent.Calls{Tools: fixed(counting)}, Limits: agent.Limits{MaxSteps: 10},
 	}, replies...)
 	if specs != 1 {
 		t.Errorf("the spec was read %d times", specs)
@@ -257,8 +262,12 @@ func TestAnOriginIsNotSent(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			a := bodies(t, wire, agent.Config{Tools: tools, Transcript: with}, llmtest.Say(llmtest.Text("done")))
-			b := bodies(t, wire, agent.Config{Tools: tools, Transcript: without}, llmtest.Say(llmtest.Text("done")))
+			a := bodies(t, wire, agent.Config{
+				Calls: agent.Calls{Tools: tools}, Journal: agent.Journal{Transcript: with},
+			}, llmtest.Say(llmtest.Text("done")))
+			b := bodies(t, wire, agent.Config{
+				Calls: agent.Calls{Tools: tools}, Journal: agent.Journal{Transcript: without},
+			}, llmtest.Say(llmtest.Text("done")))
 			if !bytes.Equal(a[0], b[0]) {
 				t.Errorf("%s\n%s", a[0], b[0])
 			}

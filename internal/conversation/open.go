@@ -262,20 +262,28 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools),
-		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
-		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
-		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{
-			s.env.Plan.Hook(s.Messages, s.Revision),
-			{Name: "skills", Run: s.skills.BeforeStep},
-			{Name: "background", Run: s.env.News},
-			s.servers.Hook(),
-			s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision),
-		}, Authorize: s.approver.Authorize,
-		BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
-		Snapshot:   s.seat().Before, LimitResult: s.env.Spill, Publish: s.publishAgent, Record: s.Record,
-		Boundaries: s.boundaries, Mode: s.Mode, Dir: s.Dir,
-		RetryBase: time.Duration(i.settings().Stream.RetryBaseMs) * time.Millisecond,
+		Chain: s.chain,
+		Requests: agent.Requests{
+			Effort: llm.Effort(i.settings().Effort), MaxTokens: i.settings().MaxOutputTokens, System: s.system,
+		},
+		Limits: agent.Limits{MaxSteps: s.kind.Steps(i.opts.MaxTurns), BudgetUSD: s.Budget()},
+		Calls: agent.Calls{
+			Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools), Authorize: s.approver.Authorize, Mode: s.Mode,
+			Dir: s.Dir, Snapshot: s.seat().Before, LimitResult: s.env.Spill,
+		},
+		Hooks: agent.Hooks{
+			BeforeStep: []agent.BeforeStep{
+				s.env.Plan.Hook(s.Messages, s.Revision),
+				{Name: "skills", Run: s.skills.BeforeStep},
+				{Name: "background", Run: s.env.News},
+				s.servers.Hook(),
+				s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision),
+			},
+			BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
+		},
+		Messages: agent.Messages{Boundaries: s.boundaries, Attach: s.addContext},
+		Journal:  agent.Journal{Transcript: &agent.Memory{}, Publish: s.publishAgent, Record: s.Record},
+		Timing:   agent.Timing{RetryBase: time.Duration(i.settings().Stream.RetryBaseMs) * time.Millisecond},
 	}
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()

@@ -49,10 +49,12 @@ func newReader(t *rapid.T, dir string) *reader {
 	}
 	tools := agent.ToolSet{Version: 1, Tools: tool.All(env)}
 	r.agent = agent.New(agent.Config{
-		Transcript: &agent.Memory{},
-		Tools:      func(context.Context) (agent.ToolSet, error) { return tools, nil },
-		Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
-			return permission.Decision{Effect: permission.Allow}, nil
+		Journal: agent.Journal{Transcript: &agent.Memory{}},
+		Calls: agent.Calls{
+			Tools: func(context.Context) (agent.ToolSet, error) { return tools, nil },
+			Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
+				return permission.Decision{Effect: permission.Allow}, nil
+			},
 		},
 	})
 	return r

@@ -421,10 +421,12 @@ func TestReadComparesWithWhatTheModelWrote(t *testing.T) {
 func invoker(t *testing.T, env *tool.Env) func(name string, input in) string {
 	set := agent.ToolSet{Version: 1, Tools: tool.All(env)}
 	a := agent.New(agent.Config{
-		Transcript: &agent.Memory{},
-		Tools:      func(context.Context) (agent.ToolSet, error) { return set, nil },
-		Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
-			return permission.Decision{Effect: permission.Allow}, nil
+		Journal: agent.Journal{Transcript: &agent.Memory{}},
+		Calls: agent.Calls{
+			Tools: func(context.Context) (agent.ToolSet, error) { return set, nil },
+			Authorize: func(context.Context, agent.Approval) (permission.Decision, error) {
+				return permission.Decision{Effect: permission.Allow}, nil
+			},
 		},
 	})
 	n := 0

@@ -52,22 +52,26 @@ func TestAProviderWithDeferredToolsGetsReferences(t *testing.T) {
 	names, asked := []string{"TodoWrite"}, []string{}
 	version, log := uint64(1), &agent.Memory{}
 	a := agent.New(agent.Config{
-		Model: model, Transcript: log, Canonical: tool.Carried(tool.Catalogue().Canonical),
-		BeforeStep: []agent.BeforeStep{{Name: "tools", Run: func(context.Context) ([]llm.Message, error) {
+		Requests: agent.Requests{Model: model},
+		Journal:  agent.Journal{Transcript: log},
+		Hooks: agent.Hooks{BeforeStep: []agent.BeforeStep{{Name: "tools", Run: func(context.Context) ([]llm.Message, error) {
 			b.env.Deferred.Split(tool.All(b.env), names)
 			return b.env.Deferred.BeforeStep(log.Messages, log.Revision()), nil
-		}}},
-		Tools: func(context.Context) (agent.ToolSet, error) {
-			if len(srv.Requests()) == 2 && version == 1 { // a tool arrives
-				names, version = append(names, "Memory"), 2
-			}
-			set := agent.ToolSet{Version: version}
-			set.Tools, set.Deferred = b.env.Deferred.Split(tool.All(b.env), names)
-			return set, nil
-		},
-		Authorize: func(_ context.Context, ap agent.Approval) (permission.Decision, error) {
-			asked = append(asked, ap.Tool)
-			return permission.Decision{Effect: permission.Allow}, nil
+		}}}},
+		Calls: agent.Calls{
+			Canonical: tool.Carried(tool.Catalogue().Canonical),
+			Tools: func(context.Context) (agent.ToolSet, error) {
+				if len(srv.Requests()) == 2 && version == 1 { // a tool arrives
+					names, version = append(names, "Memory"), 2
+				}
+				set := agent.ToolSet{Version: version}
+				set.Tools, set.Deferred = b.env.Deferred.Split(tool.All(b.env), names)
+				return set, nil
+			},
+			Authorize: func(_ context.Context, ap agent.Approval) (permission.Decision, error) {
+				asked = append(asked, ap.Tool)
+				return permission.Decision{Effect: permission.Allow}, nil
+			},
 		},
 	})
 	if _, err := a.Run(t.Context(), llm.UserText("go")); err != nil {

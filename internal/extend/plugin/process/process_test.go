@@ -81,11 +81,9 @@ func TestAToolOfAProcessRunsAndStreams(t *testing.T) {
 
 func installed(t *testing.T, f *fixture) *agent.Config {
 	t.Helper()
-	cfg := &agent.Config{System: func(context.Context) ([]llm.Part,
-		error,
-	) {
+	cfg := &agent.Config{Requests: agent.Requests{System: func(context.Context) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: "base"}}, nil
-	}}
+	}}}
 	joined := f.Install(process.Seat{Session: "s1", Messages: func() []llm.Message { return nil }}, cfg)
 	t.Cleanup(func() { _ = joined.Close() })
 	f.Up(t.Context())
