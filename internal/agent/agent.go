@@ -377,14 +377,8 @@ func unpriced(m llm.ModelInfo, budget float64) error {
 func (t *turn) stepHooks(ctx context.Context) error {
 	t.compacted = false
 	for _, h := range t.cfg.BeforeStep {
-		msgs, err := h.run(ctx)
-		if err != nil {
+		if _, err := t.sayAll(ctx, h.Name, func() ([]llm.Message, error) { return h.Run(ctx) }); err != nil {
 			return err
-		}
-		for _, m := range msgs {
-			if err := t.say(ctx, m, false); err != nil {
-				return err
-			}
 		}
 	}
 	return nil

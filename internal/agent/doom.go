@@ -2,7 +2,6 @@ package agent
 
 import (
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"sync"
@@ -34,14 +33,7 @@ type rounds struct {
 }
 
 func callKey(c llm.ToolCall) [32]byte {
-	input := []byte(c.Input)
-	var v any
-	if json.Unmarshal(input, &v) == nil {
-		if b, err := json.Marshal(v); err == nil { // keys sorted
-			input = b
-		}
-	}
-	return sha256.Sum256(append([]byte(c.Name+"\x00"), input...))
+	return sha256.Sum256(append([]byte(c.Name+"\x00"), canonicalJSON(c.Input)...))
 }
 
 func resultKey(r llm.ToolResult) [32]byte {

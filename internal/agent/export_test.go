@@ -37,3 +37,12 @@ func (a *Agent) PromptSize(msgs []llm.Message) int { return a.promptSize(msgs) }
 
 // Specs are the specs of tools as they are sent.
 func (a *Agent) Specs() []llm.ToolSpec { return a.tools.Load().specs }
+
+// Repair returns the repaired history of msgs, for the model with the given id and provider name.
+func Repair(msgs []llm.Message, model, provider string) []llm.Message {
+	r := newRepair(llm.ModelInfo{ID: model, Provider: provider})
+	for _, m := range msgs {
+		r.add(m)
+	}
+	return r.history()
+}

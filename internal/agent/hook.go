@@ -111,20 +111,24 @@ func (h BeforeTool) run(ctx context.Context, call llm.ToolCall) (v Verdict, err 
 	return v, err
 }
 
-func (h BeforeStep) run(ctx context.Context) (msgs []llm.Message, err error) {
-	defer recovered(h.Name, &err)
-	if msgs, err = h.Run(ctx); err != nil {
-		return nil, fmt.Errorf("%s: %w", h.Name, err)
+// sayAll adds the messages of a hook to the conversation, and reports whether there were any.
+func (t *turn) sayAll(ctx context.Context, hook string, run func() ([]llm.Message, error)) (more bool, err error) {
+	msgs, err := func() (msgs []llm.Message, err error) {
+		defer recovered(hook, &err)
+		if msgs, err = run(); err != nil {
+			err = fmt.Errorf("%s: %w", hook, err)
+		}
+		return msgs, err
+	}()
+	if err != nil {
+		return false, err
 	}
-	return msgs, nil
-}
-
-func (h BeforeStop) run(ctx context.Context, reply llm.Message) (msgs []llm.Message, err error) {
-	defer recovered(h.Name, &err)
-	if msgs, err = h.Run(ctx, reply); err != nil {
-		return nil, fmt.Errorf("%s: %w", h.Name, err)
+	for _, m := range msgs {
+		if err := t.say(ctx, m, false); err != nil {
+			return false, err
+		}
 	}
-	return msgs, nil
+	return len(msgs) > 0, nil
 }
 
 // guarded runs one of the functions of a Config; a panic is its error.
@@ -198,20 +202,20 @@ func (r *Ruling) change(name string, input json.RawMessage) error {
 	case input == nil:
 	case r.Input == nil:
 		r.Input, r.Changed = input, name
-	case !sameJSON(r.Input, input):
+	case !bytes.Equal(canonicalJSON(r.Input), canonicalJSON(input)):
 		return fmt.Errorf("This call was not run: the hooks %s and %s change its input in different ways.", r.Changed, name)
 	}
 	return nil
 }
 
-func sameJSON(a, b json.RawMessage) bool {
-	var x, y any
-	if json.Unmarshal(a, &x) != nil || json.Unmarshal(b, &y) != nil {
-		return bytes.Equal(a, b)
+// canonicalJSON is the JSON without spaces and with its keys sorted; what is no JSON stays as it is.
+func canonicalJSON(raw json.RawMessage) []byte {
+	var v any
+	if json.Unmarshal(raw, &v) != nil {
+		return raw
 	}
-	p, _ := json.Marshal(x)
-	q, _ := json.Marshal(y)
-	return bytes.Equal(p, q)
+	out, _ := json.Marshal(v) // it was JSON before
+	return out
 }
 
 // afterTool hands the result of a call that has run to the hooks. The result itself is safe whatever they

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 
@@ -15,21 +16,11 @@ const (
 	continueText  = "Continue."
 )
 
-// Repair returns a history that no provider refuses, made of msgs for the model with the given id and
-// provider name: every call has exactly one result, in call order, in the message right after it; no
-// orphaned or doubled results, no empty parts or messages, no reply that is only reasoning, no
-// reasoning of another model, no block of another provider; it begins with the user and never has two
-// replies in a row. Messages that need no change keep their Parts slice. Repair is deterministic, and
+// repair makes a history that no provider refuses out of messages, which it takes one by one: every call has exactly
+// one result, in call order, in the message right after it; no orphaned or doubled results, no empty parts or messages,
+// no reply that is only reasoning, no reasoning of another model, no block of another provider; it begins with the user
+// and never has two replies in a row. Messages that need no change keep their Parts slice. It is deterministic, and
 // repairing twice changes nothing.
-func Repair(msgs []llm.Message, model, provider string) []llm.Message {
-	r := newRepair(llm.ModelInfo{ID: model, Provider: provider})
-	for _, m := range msgs {
-		r.add(m)
-	}
-	return r.history()
-}
-
-// repair takes messages one by one.
 type repair struct {
 	model   llm.ModelInfo
 	out     []llm.Message   // final: no later message can change it
@@ -107,7 +98,7 @@ func (r *repair) replyParts(m llm.Message) ([]llm.Part, []llm.ToolCall) {
 				return p, false
 			}
 			c := p
-			if id := r.fresh(p.ID); id != p.ID {
+			if id := freshID(p.ID, func(id string) bool { return r.ids[id] }); id != p.ID {
 				r.renamed[p.ID] = id
 				c.ID = id
 			}
@@ -120,12 +111,11 @@ func (r *repair) replyParts(m llm.Message) ([]llm.Part, []llm.ToolCall) {
 	return parts, calls
 }
 
-func (r *repair) fresh(id string) string {
-	if id == "" {
-		id = "call"
-	}
+// freshID makes an id of a call one that is not taken.
+func freshID(id string, taken func(string) bool) string {
+	id = cmp.Or(id, "call")
 	out := id
-	for n := 2; r.ids[out]; n++ {
+	for n := 2; taken(out); n++ {
 		out = fmt.Sprintf("%s_%d", id, n)
 	}
 	return out
@@ -149,12 +139,9 @@ func (r *repair) user(m llm.Message) {
 			results++
 			r.result(p)
 			return p, false
-		case llm.Text:
-			return p, strings.TrimSpace(p.Text) != ""
-		case llm.Media:
-			return p, len(p.Data) > 0 && p.MIME != ""
+		default:
+			return content(p)
 		}
-		return p, false
 	})
 	if results > 0 && results == len(m.Parts) && r.whole == nil && len(r.rest) == 0 {
 		r.whole = &m
@@ -197,7 +184,7 @@ func (r *repair) answers() llm.Message {
 		if !ok {
 			res = llm.TextResult(c, missingResult, true)
 		}
-		res.Parts = filter(res.Parts, resultPart)
+		res.Parts = filter(res.Parts, content)
 		if len(res.Parts) == 0 {
 			res.Parts = []llm.Part{llm.Text{Text: "(no output)"}}
 		}
@@ -209,7 +196,8 @@ func (r *repair) answers() llm.Message {
 	return llm.Message{Role: llm.User, Parts: parts}
 }
 
-func resultPart(p llm.Part) (llm.Part, bool) {
+// content keeps the parts of a user's message, or of a result, that say something.
+func content(p llm.Part) (llm.Part, bool) {
 	switch p := p.(type) {
 	case llm.Text:
 		return p, strings.TrimSpace(p.Text) != ""

@@ -3,7 +3,6 @@ package agent
 import (
 	"context"
 	"errors"
-	"fmt"
 	"maps"
 	"strings"
 	"time"
@@ -229,18 +228,10 @@ func (s *stream) complete(i int, p llm.Part) {
 
 // own gives a call an id that no other call of the conversation has: results find their calls by it.
 func (s *stream) own(i int, c llm.ToolCall) llm.ToolCall {
-	given := c.ID
-	if given == "" {
-		given = "call"
-	}
-	taken := func(id string) bool {
+	c.ID = freshID(c.ID, func(id string) bool {
 		at, here := s.ids[id]
 		return (here && at != i) || s.repr.uses(id)
-	}
-	c.ID = given
-	for n := 2; taken(c.ID); n++ {
-		c.ID = fmt.Sprintf("%s_%d", given, n)
-	}
+	})
 	s.ids[c.ID] = i
 	return c
 }

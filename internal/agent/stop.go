@@ -58,7 +58,10 @@ func (t *turn) after(ctx context.Context, reply llm.Message, out outcome) (event
 		t.overflows = 0
 	}
 	if out.calls > 0 {
-		return "", t.raiseIfCut(reply)
+		if reply.Stop == llm.StopMaxTokens { // the calls ran; the limit is lifted for the rest of the turn
+			t.raise()
+		}
+		return "", nil
 	}
 	return t.afterText(ctx, reply)
 }
@@ -72,14 +75,6 @@ func (t *turn) afterBreak(ctx context.Context, err error) error {
 	delay := t.cfg.RetryBase << (t.broken - 1)
 	t.cfg.Publish(event.Retry{Attempt: t.broken, Max: maxBroken - 1, Delay: delay, Err: err.Error()})
 	return t.cfg.Sleep(ctx, delay)
-}
-
-// raiseIfCut lifts the output limit for the rest of the turn after a cut reply whose calls ran.
-func (t *turn) raiseIfCut(reply llm.Message) error {
-	if reply.Stop == llm.StopMaxTokens {
-		t.raise()
-	}
-	return nil
 }
 
 // raise lifts the output limit to the model's own; false when it was there already, or is not known.
@@ -153,16 +148,11 @@ func (t *turn) gate(ctx context.Context, reply llm.Message) (event.EndReason, er
 	}
 	more := false
 	for _, h := range t.cfg.BeforeStop {
-		msgs, err := h.run(ctx, reply)
+		said, err := t.sayAll(ctx, h.Name, func() ([]llm.Message, error) { return h.Run(ctx, reply) })
 		if err != nil {
 			return "", err
 		}
-		for _, m := range msgs {
-			if err := t.say(ctx, m, false); err != nil {
-				return "", err
-			}
-			more = true
-		}
+		more = more || said
 	}
 	if more {
 		return "", nil

@@ -9,6 +9,7 @@
 package best
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -123,9 +124,7 @@ func (r *Runner) attempt(ctx context.Context, c *Contest, i int) (diff string, e
 		a.Problem = err.Error()
 	}
 	a.Session, a.Answer, a.Done = out.ID, out.Answer, ctx.Err() == nil
-	if a.Problem == "" {
-		a.Problem = out.Problem
-	}
+	a.Problem = cmp.Or(a.Problem, out.Problem)
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	c.Attempts[i] = a
@@ -162,26 +161,8 @@ func (r *Runner) choose(ctx context.Context, c *Contest, diffs []string) {
 
 // better orders attempts: by points, then those without a problem, then the cheaper ones.
 func better(a, b Attempt) int {
-	switch {
-	case a.Points != b.Points:
-		return sign(b.Points - a.Points)
-	case (a.Problem == "") != (b.Problem == ""):
-		if a.Problem == "" {
-			return -1
-		}
-		return 1
-	}
-	return sign(a.CostUSD - b.CostUSD)
-}
-
-func sign(f float64) int {
-	switch {
-	case f < 0:
-		return -1
-	case f > 0:
-		return 1
-	}
-	return 0
+	problem := func(x Attempt) int { return min(len(x.Problem), 1) }
+	return cmp.Or(cmp.Compare(b.Points, a.Points), cmp.Compare(problem(a), problem(b)), cmp.Compare(a.CostUSD, b.CostUSD))
 }
 
 // count counts the lines that a patch adds and removes.

@@ -286,7 +286,9 @@ func (c *Compactor) apply(ctx context.Context, p Plan, msgs []llm.Message, t Tas
 	if p.Level != Summary || p.Cut == 0 {
 		return change.After, c.Conversation.Compact(ctx, change)
 	}
-	userTexts := append(c.userTextsSoFar(), AllUserTexts(msgs[:p.Cut])...)
+	c.mu.Lock()
+	userTexts := slices.Concat(c.userTexts, AllUserTexts(msgs[:p.Cut]))
+	c.mu.Unlock()
 	kept := Kept{UserTexts: userTexts}
 	if c.Kept != nil {
 		kept = c.Kept(ctx, t, msgs[:p.Cut], userTexts)
@@ -325,12 +327,6 @@ func (c *Compactor) SetUserTexts(texts []string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.userTexts = texts
-}
-
-func (c *Compactor) userTextsSoFar() []string {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return slices.Clone(c.userTexts)
 }
 
 // AllUserTexts lists the texts that a person wrote in messages.

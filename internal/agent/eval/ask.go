@@ -1,6 +1,7 @@
 package eval
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -58,10 +59,7 @@ func orNothing(s string) string {
 func (m Models) once(ctx context.Context, j Judge, system string, messages []llm.Message) (said llm.Message,
 	err error,
 ) {
-	name := j.Model
-	if name == "" {
-		name = small
-	}
+	name := cmp.Or(j.Model, small)
 	if j.Tools && m.Explore != nil {
 		var prompt []string
 		for _, msg := range messages {

@@ -15,7 +15,7 @@ func (h *Hooks) environ(handler *Handler, o occasion) []string {
 	if e := h.s.Effort(); e != "" {
 		env = append(env, "CLAUDE_EFFORT="+string(e))
 	}
-	if takesVariables(o.event) {
+	if events()[o.event].variables {
 		if f := h.envFile(); f != "" {
 			env = append(env, "CLAUDE_ENV_FILE="+f)
 		}
@@ -37,15 +37,6 @@ func (h *Hooks) number(name string, other int) int {
 		}
 	}
 	return other
-}
-
-// takesVariables reports an event whose hooks may set variables for the commands of the session.
-func takesVariables(name string) bool {
-	switch name {
-	case "SessionStart", "Setup", "CwdChanged", "FileChanged":
-		return true
-	}
-	return false
 }
 
 // envFile is the file to which hooks write variables for the commands of the session; "" when there is no room for one.

@@ -16,6 +16,8 @@ type kind struct {
 	local    bool   // no HTTP requests
 	limit    time.Duration
 	place    int
+
+	variables bool // hooks may set variables for the commands of the session
 }
 
 func order(name string) int { return events()[name].place }
@@ -23,7 +25,7 @@ func order(name string) int { return events()[name].place }
 // events are those of Claude Code (https://docs.anthropic.com/en/docs/claude-code/hooks).
 var events = sync.OnceValue(func() map[string]kind {
 	return map[string]kind{
-		"SessionStart":       {place: 1, subject: "source", plain: true, local: true},
+		"SessionStart":       {place: 1, subject: "source", plain: true, local: true, variables: true},
 		"UserPromptSubmit":   {place: 2, protects: true, plain: true, asks: true, limit: 30 * time.Second},
 		"PreToolUse":         {place: 3, subject: "tool_name", protects: true, asks: true},
 		"PermissionRequest":  {place: 4, subject: "tool_name", protects: true, asks: true},
@@ -42,7 +44,7 @@ var events = sync.OnceValue(func() map[string]kind {
 
 		"PostToolBatch":       {place: 8, protects: true, asks: true},
 		"UserPromptExpansion": {place: 18, subject: "command_name", protects: true, plain: true, asks: true},
-		"Setup":               {place: 19, subject: "trigger", local: true},
+		"Setup":               {place: 19, subject: "trigger", local: true, variables: true},
 		"InstructionsLoaded":  {place: 20, subject: "load_reason"},
 		"TaskCreated":         {place: 21, protects: true, asks: true},
 		"TaskCompleted":       {place: 22, protects: true, resumes: true, asks: true},
@@ -51,9 +53,9 @@ var events = sync.OnceValue(func() map[string]kind {
 		"ElicitationResult":   {place: 25, subject: "mcp_server_name", protects: true},
 		"WorktreeCreate":      {place: 26, protects: true},
 		"WorktreeRemove":      {place: 27},
-		"CwdChanged":          {place: 29},
+		"CwdChanged":          {place: 29, variables: true},
 		"DirectoryAdded":      {place: 30, subject: "source"},
-		"FileChanged":         {place: 31, subject: "file_path"},
+		"FileChanged":         {place: 31, subject: "file_path", variables: true},
 		"MessageDisplay":      {place: 28, limit: 10 * time.Second},
 	}
 })

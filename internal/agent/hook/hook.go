@@ -20,6 +20,8 @@ import (
 	"sync"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/lathe-dev/lathe/internal/base/approved"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -304,7 +306,7 @@ func (h *Hooks) fire(ctx context.Context, o occasion) []Run {
 // matching lists the handlers for an occasion.
 func (h *Hooks) matching(o occasion) (out []*Handler) {
 	for _, handler := range h.handlers(o.event) {
-		if !handler.matches(o.subject) {
+		if !handler.test(o.subject) {
 			continue
 		}
 		if handler.If != "" && !h.covered(handler, o.call) {
@@ -333,7 +335,7 @@ func (h *Hooks) covered(handler *Handler, call *llm.ToolCall) bool {
 
 // one runs a handler and records it.
 func (h *Hooks) one(ctx context.Context, handler *Handler, o occasion, input []byte) Run {
-	id := newID()
+	id := uuid.NewString()
 	h.s.Publish(event.HookStart{ID: id, Event: o.event, Hook: handler.name(o.subject), Status: handler.StatusMessage})
 	if handler.Type == typeCommand && o.event != "SessionEnd" { // after which nothing goes on
 		return h.attended(ctx, handler, o, id, input)

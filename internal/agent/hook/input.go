@@ -1,8 +1,6 @@
 package hook
 
 import (
-	"crypto/rand"
-	"encoding/hex"
 	"encoding/json"
 	"maps"
 	"path/filepath"
@@ -65,12 +63,4 @@ func (h *Hooks) absolute(input json.RawMessage) any {
 		}
 	}
 	return fields
-}
-
-func newID() string {
-	var b [16]byte
-	_, _ = rand.Read(b[:]) // it never fails
-	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
-	x := hex.EncodeToString(b[:])
-	return x[:8] + "-" + x[8:12] + "-" + x[12:16] + "-" + x[16:20] + "-" + x[20:]
 }

@@ -12,8 +12,6 @@ import (
 	"github.com/dlclark/regexp2"
 )
 
-func (h *Handler) matches(subject string) bool { return h.test(subject) }
-
 func anything(string) bool { return true }
 
 // isList reports a matcher that is a list of names.

@@ -213,10 +213,9 @@ func (h *Hooks) DirChanged(before, now string) {
 
 // DirectoryAdded reports one more folder of the session; the source is command, flag or settings.
 func (h *Hooks) DirectoryAdded(dir, source string) {
-	if h.Any("DirectoryAdded") {
+	if h != nil {
 		h.shown(h.fire(h.s.Life, occasion{event: "DirectoryAdded", subject: source, fields: map[string]any{
-			"directory": dir,
-			"source":    source,
+			"directory": dir, "source": source,
 		}}))
 	}
 }

@@ -2,6 +2,7 @@ package hook
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -201,18 +202,9 @@ func (h *Handler) check(name string) error {
 			return fmt.Errorf("the url %q is not one of http or https", h.URL)
 		}
 	case typeMCP:
-		return cmpErr(missing("server", h.Server), missing("tool", h.Tool))
+		return cmp.Or(missing("server", h.Server), missing("tool", h.Tool))
 	default:
 		return missing("prompt", h.Prompt)
-	}
-	return nil
-}
-
-func cmpErr(errs ...error) error {
-	for _, err := range errs {
-		if err != nil {
-			return err
-		}
 	}
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"time"
 	"unicode"
 
+	"github.com/google/uuid"
+
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
@@ -204,7 +206,7 @@ func (h *Hooks) invoke(ctx context.Context, handler *Handler, o occasion, input 
 
 // call runs a tool for a handler.
 func (h *Hooks) call(ctx context.Context, name string, input json.RawMessage) llm.ToolResult {
-	return h.s.Invoke(within(ctx), []llm.ToolCall{{ID: newID(), Name: name, Input: input}})[0]
+	return h.s.Invoke(within(ctx), []llm.ToolCall{{ID: uuid.NewString(), Name: name, Input: input}})[0]
 }
 
 type withinKey struct{}

@@ -99,7 +99,10 @@ func (h *Hooks) afterTool(ctx context.Context, call llm.ToolCall, res *agent.Res
 	if res.IsError {
 		o.fields["error"], o.fields["is_interrupt"] = textOf(res), ctx.Err() != nil
 	} else {
-		o.fields["tool_response"] = response(res)
+		o.fields["tool_response"] = textOf(res)
+		if len(res.Meta) > 0 { // the tool's own object
+			o.fields["tool_response"] = res.Meta
+		}
 	}
 	var v agent.Verdict
 	var texts []string
@@ -162,14 +165,6 @@ func textOf(res *agent.Result) string {
 		}
 	}
 	return b.String()
-}
-
-// response is a result for programs: the tool's own object, else its text.
-func response(res *agent.Result) any {
-	if len(res.Meta) > 0 {
-		return res.Meta
-	}
-	return textOf(res)
 }
 
 // replace puts another output in the place of a result's, for the model.

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/google/uuid"
+
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -28,7 +30,7 @@ func reminder(text string) llm.Text {
 // refused it was ended.
 func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Message, error) {
 	h.mu.Lock()
-	h.prompt = newID()
+	h.prompt = uuid.NewString()
 	if !steered {
 		h.blocks = 0
 	}
@@ -122,14 +124,7 @@ func refused(runs []Run) (string, bool) {
 
 // contexts are the texts of runs for the model: of their JSON, and for some events their plain output.
 func contexts(name string, runs []Run) []llm.Part {
-	var texts []string
-	for _, r := range runs {
-		texts = append(texts, r.context())
-		if r.Exit == 0 && r.Err == nil && events()[name].plain {
-			texts = append(texts, r.Text)
-		}
-	}
-	text := joined(texts)
+	text := joined(gather(runs))
 	if text == "" {
 		return nil
 	}
@@ -241,7 +236,7 @@ func (h *Hooks) afterBatch(ctx context.Context) ([]string, error) {
 // gather lists the texts of runs for the model.
 func gather(runs []Run) (texts []string) {
 	for _, r := range runs {
-		texts = append(texts, r.context())
+		texts = append(texts, r.Context())
 	}
 	return texts
 }
@@ -368,9 +363,6 @@ func (h *Hooks) quiet(key string) {
 
 // BeforeCompact asks the hooks of PreCompact; a refusal is the error.
 func (h *Hooks) BeforeCompact(ctx context.Context, trigger, instructions string) error {
-	if !h.Any("PreCompact") {
-		return nil
-	}
 	runs := h.fire(ctx, occasion{event: "PreCompact", subject: trigger, fields: map[string]any{
 		"trigger":             trigger,
 		"custom_instructions": instructions,
@@ -383,12 +375,9 @@ func (h *Hooks) BeforeCompact(ctx context.Context, trigger, instructions string)
 
 // AfterCompact fires PostCompact, and SessionStart before the next prompt.
 func (h *Hooks) AfterCompact(ctx context.Context, trigger, summary string) {
-	if h.Any("PostCompact") {
-		h.fire(ctx, occasion{event: "PostCompact", subject: trigger, fields: map[string]any{
-			"trigger":         trigger,
-			"compact_summary": summary,
-		}})
-	}
+	h.fire(ctx, occasion{event: "PostCompact", subject: trigger, fields: map[string]any{
+		"trigger": trigger, "compact_summary": summary,
+	}})
 	if h != nil && !h.child() {
 		h.Begin("compact")
 	}

@@ -1,6 +1,7 @@
 package replay
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -22,15 +23,8 @@ type Difference struct {
 }
 
 func (d *Difference) Error() string {
-	recorded, sent := d.Recorded, d.Sent
-	if recorded == "" {
-		recorded = "nothing"
-	}
-	if sent == "" {
-		sent = "nothing"
-	}
-	return fmt.Sprintf("the request differs from the recording at %s: recorded %s, now %s (%s)", d.Path, recorded, sent,
-		d.Request)
+	return fmt.Sprintf("the request differs from the recording at %s: recorded %s, now %s (%s)", d.Path,
+		cmp.Or(d.Recorded, "nothing"), cmp.Or(d.Sent, "nothing"), d.Request)
 }
 
 // normalizer replaces the values that change from run to run.

@@ -117,7 +117,7 @@ func (a *Agents) Await(ctx context.Context) {
 	working, news := false, false
 	for _, t := range a.own() {
 		t.mu.Lock()
-		at := t.status == Waiting || t.status == Running
+		at := t.status.working()
 		working = working || t.background && at
 		news = news || t.background && !at && !t.told
 		t.mu.Unlock()

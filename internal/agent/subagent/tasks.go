@@ -45,7 +45,9 @@ type State struct {
 }
 
 // Working reports whether the agent has not ended.
-func (s State) Working() bool { return s.Status == Waiting || s.Status == Running }
+func (s State) Working() bool { return s.Status.working() }
+
+func (s Status) working() bool { return s == Waiting || s == Running }
 
 // String describes the state in a line.
 func (s State) String() string {
@@ -278,13 +280,13 @@ type task struct {
 func (t *task) working() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.status == Waiting || t.status == Running
+	return t.status.working()
 }
 
 func (t *task) forgettable() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.told && t.status != Waiting && t.status != Running
+	return t.told && !t.status.working()
 }
 
 func (t *task) state() State {
@@ -311,7 +313,7 @@ func (t *task) state() State {
 func (t *task) take() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.told || !t.background || t.status == Waiting || t.status == Running {
+	if t.told || !t.background || t.status.working() {
 		return false
 	}
 	t.told = true
@@ -321,7 +323,7 @@ func (t *task) take() bool {
 func (t *task) detach() bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.background || t.request.Held || t.status != Waiting && t.status != Running || !t.unlink() {
+	if t.background || t.request.Held || !t.status.working() || !t.unlink() {
 		return false
 	}
 	t.background = true
