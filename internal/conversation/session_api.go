@@ -7,8 +7,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation/approval"
-	"github.com/lathe-dev/lathe/internal/conversation/attach"
-	"github.com/lathe-dev/lathe/internal/conversation/registry"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
@@ -97,7 +95,7 @@ func (s *Session) ModelName() string {
 func (s *Session) System(ctx context.Context) ([]llm.Part, error) { return s.system(ctx) }
 
 // Registry answers which tools the session has.
-func (s *Session) Registry() *registry.Registry { return s.registry }
+func (s *Session) Registry() *Registry { return s.registry }
 
 // Rules lists the permission rules in force, those given in this session last.
 func (s *Session) Rules() []permission.Rule { return s.Authority.Rules.Rules() }
@@ -109,6 +107,3 @@ func (s *Session) Answer(id string, a event.Answer) error { return s.approver.An
 func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (approval.Considered, error) {
 	return s.approver.Consider(ctx, s.registry.All(ctx), c)
 }
-
-// Mentioned lists the files that a prompt with this text would attach, without reading them.
-func (s *Session) Mentioned(text string) []attach.Mentioned { return s.attached.Mentioned(text) }
