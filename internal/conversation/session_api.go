@@ -9,6 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/conversation/approval"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -30,6 +31,9 @@ func (s *Session) Hooks() *hook.Hooks { return s.hooks }
 
 // Runner starts child processes that end with the instance.
 func (i *Instance) Runner() *sandbox.Runner { return i.runner }
+
+// Boundary confines commands; nil: no sandbox.
+func (i *Instance) Boundary() *boundary.Boundary { return i.opts.Boundary }
 
 // Secrets are the values of the user's credentials, as they were at the first use.
 func (i *Instance) Secrets() *event.Values { return i.secrets() }

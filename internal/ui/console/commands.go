@@ -18,13 +18,8 @@ type Commands struct{ c *Console }
 // Over makes the commands of a session. Its events, and those of a session that a command puts in its place,
 // go to bus, which stays the caller's.
 func Over(ctx context.Context, o Options, s *conversation.Session, bus *event.Bus) *Commands {
-	state := o.Instance.Config().Paths().StateHome
-	c := &Console{
-		inst: o.Instance, opts: o, bus: bus, front: s, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1),
-		shell: map[string]context.CancelFunc{}, prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
-	}
-	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.host = c.newHost()
+	c := newConsole(ctx, o, bus)
+	c.front = s
 	return &Commands{c}
 }
 
@@ -60,19 +55,8 @@ func (k *Commands) Status() event.Status {
 }
 
 // Shares lists the content of the context window, with estimated tokens.
-func (k *Commands) Shares(ctx context.Context) ([]Share, error) {
-	w, err := command.WindowOf(ctx, k.c.session())
-	out := make([]Share, len(w.Shares))
-	for i, s := range w.Shares {
-		out[i] = Share{s.Name, s.Tokens}
-	}
-	return out, err
-}
-
-// Share is one kind of content of the context window.
-type Share struct {
-	Name   string
-	Tokens int
+func (k *Commands) Shares(ctx context.Context) ([]command.Share, error) {
+	return command.Shares(ctx, k.c.session())
 }
 
 // Title asks the small model for a title of a text, or without one of the conversation; keep makes it the
@@ -125,7 +109,7 @@ func (k *Commands) Close() error {
 	if index != nil {
 		err = index.Close()
 	}
-	k.c.host.Close()
+	k.c.kept.Close()
 	return errors.Join(err, k.c.used.save())
 }
 

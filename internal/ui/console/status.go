@@ -149,13 +149,13 @@ func (c *Console) status() event.Status {
 	model := s.Model()
 	out := event.Status{
 		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
-		Sandbox:     c.opts.Boundary.Word(),
+		Sandbox:     c.inst.Boundary().Word(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage,
 		CacheHit:   seen.hit,
 		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed,
 		Todos: seen.todos, Line: c.withSegments(line),
 	}
-	if c.host.TeamWorks() {
+	if c.kept.TeamWorks() {
 		out.Background++
 	}
 	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {

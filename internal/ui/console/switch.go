@@ -15,7 +15,7 @@ import (
 
 // put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) {
-	c.host.Arrive(s)
+	c.kept.Arrive(s)
 	r := replay(s.Log(), c.opts.History == 0)
 	if again {
 		c.restoreChoices(ctx, s, r)
@@ -136,7 +136,7 @@ func (c *Console) leave(s *conversation.Session) error {
 	if lost > 0 {
 		c.warnBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
 	}
-	c.host.Leave(s)
+	c.kept.Leave(s)
 	return s.Close()
 }
 
