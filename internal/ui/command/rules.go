@@ -180,8 +180,8 @@ func removeRule(_ context.Context, h *Host, args string) (event.Output, error) {
 			}
 		}
 	}
-	return done(h.withdraw(r), "Removed: %s %s. Add it again with: /permissions %s %s in %s", r.Effect, code(r.Text), r.Effect, r.Text,
-		r.Scope)
+	return done(h.withdraw(r), "Removed: %s %s. Add it again with: /permissions %s %s in %s",
+		r.Effect, code(r.Text), r.Effect, r.Text, r.Scope)
 }
 
 func addDir(_ context.Context, h *Host, args string) (event.Output, error) {

@@ -40,7 +40,8 @@ func tasks(ctx context.Context, h *Host, args string) (event.Output, error) {
 		if message = strings.TrimSpace(message); message == "" {
 			return event.Output{Insert: "/tasks tell " + id + " "}, nil
 		}
-		return done(h.Session().Env().Agents.Tasks.Steer(ctx, id, llm.UserText(message)), "The agent gets the message at its next step.")
+		return done(h.Session().Env().Agents.Tasks.Steer(ctx, id, llm.UserText(message)),
+			"The agent gets the message at its next step.")
 	}
 	p := taskPick("tasks")
 	for _, t := range tasksOf(h.Session()) {
