@@ -32,7 +32,7 @@ func (s *Session) newEnv() (*tool.Env, error) {
 	s.closers = append(s.closers, env.Background.Close)
 	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
 		checkpoint.JournalDir(i.projectDir())
-	env.Language = i.Code.Pool()
+	env.Language, env.More, env.Mail = i.Code.Pool(), s.teamTools, s.teamMail
 	i.configure(env)
 	keepBlobs(env, s.Log())
 	return env, nil

@@ -66,8 +66,9 @@ type Session struct {
 	fixed    bool                          // the kind is a subagent's, which stays what it is
 	registry *Registry
 	language *language.Joined
-	begun    session.System // of the command line that began the conversation
-	window   *Window        // nil when nothing is kept
+	team     atomic.Pointer[Team] // nil: none works here
+	begun    session.System       // of the command line that began the conversation
+	window   *Window              // nil when nothing is kept
 	gate     *eval.Gate
 	life     context.Context // ends with the session
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/agent/eval"
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/store/session"
@@ -61,3 +62,26 @@ func (s *Session) Env() *tool.Env { return s.env }
 
 // Used returns the steps of the present turn and the cost in US dollars of all, those of the agents below included.
 func (s *Session) Used() (steps int, usd float64) { return s.agent.Used() }
+
+// Team is what a team brings to the agents of the session that it works in.
+type Team interface {
+	Tools(owner string) []agent.Tool // of the agent with this chain, as tool.Env.Owner has it
+	Mail(owner string) string        // its unread messages
+}
+
+// SetTeam has the session's agents work in a team, in place of the one before.
+func (s *Session) SetTeam(t Team) { s.team.Store(&t) }
+
+func (s *Session) teamTools(owner string) []agent.Tool {
+	if t := s.team.Load(); t != nil {
+		return (*t).Tools(owner)
+	}
+	return nil
+}
+
+func (s *Session) teamMail(owner string) string {
+	if t := s.team.Load(); t != nil {
+		return (*t).Mail(owner)
+	}
+	return ""
+}

@@ -43,9 +43,6 @@ type Kept struct {
 	team   teamwork
 }
 
-// Arrive gives a session that comes to the front its place in a team, before anything runs in it.
-func (k *Kept) Arrive(s *conversation.Session) { k.team.seat(s) }
-
 // Leave ends the work of the team in a session that is about to close, and waits for it.
 func (k *Kept) Leave(s *conversation.Session) { k.team.leave(s) }
 

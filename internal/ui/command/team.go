@@ -141,7 +141,6 @@ func (h *Host) teamPick(s team.State, rows []teamRow) *event.Pick {
 // teamwork is the team that works beside the conversation in front.
 type teamwork struct {
 	mu    sync.Mutex
-	seats map[*conversation.Session]*start.Seat
 	board *team.Board // of the team that works or worked last; nil: none yet
 	on    *conversation.Session
 	stop  context.CancelCauseFunc // nil: none works
@@ -149,19 +148,6 @@ type teamwork struct {
 }
 
 var errTeamStopped = errors.New("the team was stopped")
-
-// seat gives a session a seat, before anything runs in it.
-func (t *teamwork) seat(s *conversation.Session) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.seats == nil {
-		t.seats = map[*conversation.Session]*start.Seat{}
-	}
-	if t.seats[s] == nil {
-		t.seats[s] = &start.Seat{}
-		t.seats[s].Take(s)
-	}
-}
 
 // works reports whether a team works.
 func (t *teamwork) works() bool {
@@ -173,7 +159,6 @@ func (t *teamwork) works() bool {
 // leave ends the work of the team in a session that is about to close, and waits for it. It can go on later.
 func (t *teamwork) leave(s *conversation.Session) {
 	t.mu.Lock()
-	delete(t.seats, s)
 	stop, done := t.stop, t.done
 	here := t.on == s
 	t.mu.Unlock()
@@ -198,7 +183,7 @@ func (h *Host) beginTeam(ctx context.Context, goal, id string, o start.Options, 
 	s := h.Session()
 	h.team.mu.Lock()
 	defer h.team.mu.Unlock()
-	r, err := h.team.seats[s].Runner(h.Instance, s, board, o)
+	r, err := start.Runner(h.Instance, s, board, o)
 	if err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
@@ -51,7 +50,7 @@ func (k *Commands) Session() *conversation.Session { return k.c.session() }
 // Status is the state of the session in front.
 func (k *Commands) Status() event.Status {
 	k.refresh()
-	return k.c.status()
+	return k.c.Status()
 }
 
 // Shares lists the content of the context window, with estimated tokens.
@@ -81,21 +80,6 @@ func (k *Commands) Title(ctx context.Context, text string, keep bool) (string, e
 		return title, err
 	}
 	return title, s.Log().SetTitle(ctx, title)
-}
-
-// Recent lists the newest sessions of the folder, at most n.
-func (k *Commands) Recent(n int) ([]session.Info, error) {
-	var out []session.Info
-	for info, err := range k.c.inst.Store().List(k.c.inst.Dir()) {
-		if err != nil {
-			continue // one that cannot be read cannot be resumed either
-		}
-		if len(out) == n {
-			break
-		}
-		out = append(out, info)
-	}
-	return out, nil
 }
 
 // Close lets go of everything but the session.

@@ -12,7 +12,7 @@ import (
 // host is what the commands act on.
 func (c *Console) host() *command.Host {
 	return &command.Host{
-		Kept: &c.kept, Instance: c.inst, Session: c.session, Status: c.status,
+		Kept: &c.kept, Instance: c.inst, Session: c.session, Status: c.Status,
 		New: c.begin, Fork: c.fork, Checkout: c.checkout, SetModel: c.setModel, SetMode: c.setMode,
 		Open: func(ctx context.Context, id string) error {
 			return c.open(ctx, conversation.SessionOptions{Resume: id})

@@ -126,7 +126,7 @@ func (c *Console) publishStatus() {
 		case <-tick.C:
 		}
 		tick.Reset(statusEvery)
-		if now := c.status(); !reflect.DeepEqual(now, last) {
+		if now := c.Status(); !reflect.DeepEqual(now, last) {
 			last = now
 			c.bus.Publish(now.Session, nil, now)
 		}
@@ -134,10 +134,7 @@ func (c *Console) publishStatus() {
 }
 
 // Status returns the current status.
-func (c *Console) Status() event.Status { return c.status() }
-
-// status returns the current status.
-func (c *Console) status() event.Status {
+func (c *Console) Status() event.Status {
 	c.mu.Lock()
 	s, seen, line := c.front, c.seen, c.line
 	var queued []string
