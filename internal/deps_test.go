@@ -268,13 +268,6 @@ var table = func() map[string]row {
 	t["agent/hook"] = row{with(outside.may, "config", "store/journal", "store/session", "base/approved",
 		"store/transcript"), "hooks are of the settings, judge calls and write their runs to the log; who opens the " +
 		"session is above"}
-	t["conversation/registry"] = row{
-		[]string{
-			"agent", "agent/consult", "extend/customtool", "llm", "extend/mcp",
-			"permission/call", "extend/plugin/process", "agent/subagent", "tool",
-		},
-		"which tools there are is asked of all that bring some; what they do is theirs",
-	}
 	t["extend/format"] = row{nil, "which program formats a file is read from the project's files; who runs it is above"}
 	t["conversation/language"] = row{[]string{
 		"agent", "machine/boundary", "config", "event", "machine/files",
@@ -291,24 +284,14 @@ var table = func() map[string]row {
 		[]string{"event", "llm", "store/session"},
 		"an entry and its events are one step, for all who write the log of a session",
 	}
-	t["conversation/workspace"] = row{
-		[]string{"machine/files", "permission", "store/session", "tool"},
-		"the folders and files of a session, for those who act for the user; it knows their tracking in tool, and no " +
-			"conversation",
-	}
-	t["conversation/attach"] = row{[]string{
-		"agent", "event", "machine/files", "llm", "tool/memory", "prompt",
-		"store/session",
-	}, "files that a prompt names are read by way of a function, so that permissions hold"}
 	t["conversation/extension"] = row{
 		[]string{
-			"base/approved", "conversation/attach", "machine/boundary", "config",
-			"extend/customtool", "agent/eval", "event", "agent/hook", "store/journal", "llm", "llm/hosts", "extend/lsp",
-			"extend/mcp/entry", "permission", "permission/call", "prompt", "conversation/ruleset", "machine/sandbox",
-			"store/session", "extend/skill", "extend/skill/invoke", "extend/skill/locate", "extend/style", "agent/subagent",
-			"tool", "conversation/workspace", "tool/websearch", "extend/plugin", "agent", "extend/plugin/process",
+			"agent/eval", "agent/hook", "agent/subagent", "base/approved", "config", "conversation/ruleset",
+			"extend/customtool", "extend/lsp", "extend/mcp/entry", "extend/plugin", "extend/plugin/process", "extend/skill",
+			"extend/skill/locate", "extend/style", "llm", "machine/boundary", "machine/sandbox", "permission",
+			"permission/call", "prompt",
 		},
-		"skills, styles and kinds of agents know functions only; this gives them those of a session",
+		"skills, styles and kinds of agents know functions only; this gives them those of an instance",
 	}
 	t["agent/consult"] = row{
 		[]string{"agent", "event", "llm", "permission", "store/session"},
@@ -317,21 +300,10 @@ var table = func() map[string]row {
 	t["conversation/approval"] = row{
 		[]string{
 			"agent", "machine/boundary", "config", "agent/consult", "event",
-			"agent/hook", "store/journal", "llm", "machine/netproxy", "permission", "store/session", "conversation/workspace",
+			"agent/hook", "store/journal", "llm", "machine/netproxy", "permission", "store/session",
 		},
 		"deciding on a call, or on a host that a command wants to reach, needs policy, a person, the small model and the " +
 			"journal, and none of the tools",
-	}
-	t["conversation/resume"] = row{
-		[]string{"event", "llm", "store/session", "agent/subagent", "tool"},
-		"the state beside the messages is read out of the log; who puts it in force is above",
-	}
-	t["conversation/window"] = row{
-		[]string{
-			"agent", "agent/compact", "agent/compact/onlog", "event", "store/journal",
-			"llm", "permission", "store/session", "extend/skill/invoke", "tool",
-		},
-		"compactions are computed in compact; this joins them with the session's log, models and tools",
 	}
 	t["conversation/checkpoint"] = row{
 		[]string{

@@ -57,7 +57,7 @@ var waitsThatEnd = map[string][]string{
 		"ui/console.Commands.Close",
 		"ui/console.Console.Close", "ui/console.Console.drawLines 2", "ui/command.teamwork.leave", "event.Recorder.Close",
 		"machine/files.watching.close",
-		"machine/files/watch.Watcher.Close", "agent/hook.Hooks.Close", "conversation/language.Folder.Install",
+		"machine/files/watch.Watcher.Close", "agent/hook.Hooks.Close", "conversation/language.Joined.Leave",
 		"extend/lsp.Pool.Close", "extend/lsp.run.waitEnd",
 		"extend/mcp.Set.Close",
 		"extend/mcp.View.endOwn", "extend/mcp.hostTransport.Close", "extend/mcp/remote.queue.stop",
@@ -88,7 +88,7 @@ var waitsThatEnd = map[string][]string{
 		"store/snapshot.Store.copySome",
 		"store/snapshot.Store.update 2",
 		"store/snapshot.scan.leaveToGit", "store/snapshot.scan.read 3", "tool.pool.feed", "tool.pool.within",
-		"conversation/window.gathered.take 2",
+		"conversation.gathered.take 2",
 	},
 	"the other side is on its way to it, and waits for nothing": {
 		"extend/mcp.server.whenIdle", "extend/mcp/serve.Stdio", "machine/sandbox.spawner.do",

@@ -83,7 +83,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 				browse(ctx, inst, env, address)
 			}
 		},
-		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Boundary: p.boundaryOpen, Forget: o.NoPersistence,
+		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
 		Note: note, Themes: (&looks{inst: inst}).names,
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment,
 		KeepMode: o.Mode != "" || o.Bypass,

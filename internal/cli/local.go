@@ -108,7 +108,7 @@ func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (
 	l.hear(s)
 	if stream {
 		v, _ := currentVersion()
-		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v, Boundary: s.Env().Boundary},
+		l.commands = console.Over(ctx, console.Options{Instance: inst, Session: so, Version: v},
 			s, l.bus)
 	}
 	l.background(ctx, o)

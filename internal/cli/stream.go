@@ -4,7 +4,7 @@ import (
 	"cmp"
 	"errors"
 
-	"github.com/lathe-dev/lathe/internal/conversation/resume"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/style"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -256,7 +256,7 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	}
 	return p.w.write(&assistantLine{
 		Type: "assistant", Parent: parent,
-		stamped: stamped{UUID: resume.LineID(b.MessageID, b.Index)}, Message: wireMessage{
+		stamped: stamped{UUID: conversation.LineID(b.MessageID, b.Index)}, Message: wireMessage{
 			ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
 		},
 	})

@@ -94,10 +94,8 @@ func (p *program) teamWorks(ctx context.Context, inst *conversation.Instance, t 
 	}
 	p.warnOfCatalogue()
 	defer sess.Close()
-	var seat start.Seat
-	seat.Take(sess)
 	print := t.printer(p)
-	r, err := seat.Runner(inst, sess, board, start.Options{
+	r, err := start.Runner(inst, sess, board, start.Options{
 		Workers: t.workers, Check: t.check, Joins: t.joins,
 		Report: print,
 	})

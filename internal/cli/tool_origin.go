@@ -9,7 +9,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/conversation"
-	"github.com/lathe-dev/lathe/internal/conversation/registry"
 	"github.com/lathe-dev/lathe/internal/extend/customtool"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 )
@@ -43,7 +42,7 @@ func (p *program) listOrigins(ctx context.Context, s *conversation.Session, asJS
 	return err
 }
 
-func sentWord(e registry.Entry) string {
+func sentWord(e conversation.ToolEntry) string {
 	if e.Deferred {
 		return "on demand"
 	}

@@ -4,6 +4,13 @@
 //
 // It is the only package that knows all the others. Front ends see a Session through a small interface of
 // their own.
+//
+// [Instance.NewSession] assembles a session from top to bottom; each part has a file: its kind of agent (kind.go), its
+// tools (registry.go, env.go), its folders and files (workspace.go), what a prompt brings along (attach.go, notes.go),
+// its context window (window.go), what a resumed conversation gets back (resume.go).
+//
+// Promises: a file is read for a person only where policy allows it without a question; a log of any age is read; a
+// tool that a rule or the kind of the agent removes is in no list.
 package conversation
 
 import (
@@ -127,18 +134,18 @@ func Open(o Options) (*Instance, error) {
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })
 	i.checkpoints = checkpoint.New(o.Config.Settings.Snapshots, i.projectDir(), git.New(i.runner).WithEnviron(i.ChildEnv))
 	i.extensions = extension.New(extension.Options{
-		Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome,
-			i.runner, i.environ), o.PluginDirs, o.Bare), Config: i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills,
-		Skills: o.Skills, Agent: o.Agent, Tools: i.tools, Agents: func() []subagent.Kind { return o.Agents },
+		Plugins: plugin.NewSet(i.conf.Load, plugin.Open(i.paths.DataHome, i.runner, i.environ), o.PluginDirs, o.Bare),
+		Config:  i.conf.Load, Dir: dir, Bare: o.Bare, NoSkills: o.NoSkills, Skills: o.Skills, Agents: o.Agents,
+		Tools: i.tools, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv,
 	})
-	i.hooks = i.extensions.Hooks(o.Hooks, o.Boundary, i.runner, i.ChildEnv)
+	i.hooks = i.extensions.Hooks(o.Hooks)
 	i.servers = serverset.New(serverset.Options{
 		Config: i.conf.Load, Dir: dir, Flags: o.Servers, Bare: o.Bare,
 		Keep: !o.NoPersistence, Version: o.Version, Builtin: tool.Names(), Agents: i.extensions.AgentServers,
 		Plugins: i.extensions.PluginServers, Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv,
 	})
 	i.Code = language.New(language.Options{
-		Plugins: i.extensions.PluginLanguages, Config: i.conf.Load, Dir: dir,
+		Plugins: i.extensions.PluginLanguages, Config: i.conf.Load, Dir: dir, Tools: i.tools,
 		Runner: i.runner, Boundary: o.Boundary, Environ: i.ChildEnv, Version: o.Version,
 	})
 	i.secrets = sync.OnceValue(func() *event.Values {

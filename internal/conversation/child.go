@@ -40,28 +40,18 @@ func (o SessionOptions) checkParent(i *Instance) error {
 // errChildMode is returned for a change of a subagent's mode.
 var errChildMode = errors.New("a subagent has the mode of the session that started it; change it there")
 
-// authority gives a session the rules and the mode it decides by: its parent's, or its own, whose rules are read later.
-func (s *Session) authority() {
+// newAuthority is the rules and the mode that a session decides by: its parent's, or its own.
+func (s *Session) newAuthority() (*approval.Authority, error) {
 	if s.parent != nil {
-		s.Authority = s.parent.Authority
-		return
-	}
-	changed := func(m permission.Mode) { s.Publish(event.ModeChanged{Mode: m}) }
-	s.Authority = &approval.Authority{Modes: approval.NewModes(s.inst.mode(), s.inst.checkMode, changed)}
-}
-
-// readRules reads the rules that a session of its own decides by.
-func (s *Session) readRules() error {
-	if s.parent != nil {
-		return nil
+		return s.parent.Authority, nil
 	}
 	policy, notes, err := s.inst.newPolicy()
-	if err != nil {
-		return err
-	}
 	s.notes = append(s.notes, notes...)
-	s.Authority.Rules = approval.NewRules(policy, s.inst.tools, s.inst.opts.Dir, s.Journal)
-	return nil
+	return &approval.Authority{
+		Rules: approval.NewRules(policy, s.inst.tools, s.inst.opts.Dir, s.Journal),
+		Modes: approval.NewModes(s.inst.mode(), s.inst.checkMode,
+			func(m permission.Mode) { s.Publish(event.ModeChanged{Mode: m}) }),
+	}, err
 }
 
 // modelName is the model that a new session begins with: its parent's, else "", the configured one.

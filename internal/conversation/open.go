@@ -7,28 +7,19 @@ import (
 	"fmt"
 	"path/filepath"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/agent/consult"
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
-	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation/approval"
-	"github.com/lathe-dev/lathe/internal/conversation/attach"
 	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
-	"github.com/lathe-dev/lathe/internal/conversation/extension"
 	"github.com/lathe-dev/lathe/internal/conversation/language"
-	"github.com/lathe-dev/lathe/internal/conversation/registry"
-	"github.com/lathe-dev/lathe/internal/conversation/resume"
-	"github.com/lathe-dev/lathe/internal/conversation/window"
-	"github.com/lathe-dev/lathe/internal/conversation/workspace"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/mcp"
-	"github.com/lathe-dev/lathe/internal/extend/skill/invoke"
+	"github.com/lathe-dev/lathe/internal/extend/plugin/process"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/store/journal"
 	"github.com/lathe-dev/lathe/internal/store/session"
@@ -57,16 +48,18 @@ type SessionOptions struct {
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
-// NewSession opens a conversation. The model is not called.
+// NewSession opens a conversation. The model is not called. Each part is made when what it acts on is there; what it
+// calls back are methods of the session.
 func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session, err error) {
-	s = &Session{
-		inst: i, chain: o.Chain, parent: o.Parent, kind: i.extensions.Agent(o.Kind, o.Tree.At()), tree: o.Tree,
-		bus: o.Bus, shared: o.Bus != nil, boundaries: o.Boundaries, lingers: o.Linger, opened: make(chan struct{}),
-	}
 	if err := o.checkParent(i); err != nil {
 		return nil, err
 	}
-	s.interactive = o.Interactive && (o.Parent == nil || o.Parent.interactive)
+	s = &Session{
+		inst: i, chain: o.Chain, parent: o.Parent, fixed: o.Kind != nil, tree: o.Tree, bus: o.Bus, shared: o.Bus != nil,
+		interactive: o.Interactive && (o.Parent == nil || o.Parent.interactive), boundaries: o.Boundaries, lingers: o.Linger,
+		opened: make(chan struct{}),
+	}
+	s.kind.Store(o.Kind)
 	if s.bus == nil {
 		s.bus = event.NewBus()
 		s.closers = append(s.closers, func() error { s.bus.Close(); return nil })
@@ -79,52 +72,17 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 			err = errors.Join(err, s.Close())
 		}
 	}()
-	s.authority()
-	var model llm.Model
-	var log *session.Session
-	if !o.Detached {
-		if err := s.kind.Choose(o.Resume != ""); err != nil {
-			return s, err
-		}
-		s.model = cmp.Or(o.Model, o.modelName(), s.kind.Model())
-		if model, err = i.Model(ctx, s.model); err != nil {
-			return s, err // before anything is left on disk
-		}
-		if o.Resume == "" {
-			s.beginContext(ctx, model)
-		}
-		var note string
-		if log, note, err = i.logs.Open(ctx, session.Wanted{
-			New: o.meta(i, model), Resume: o.Resume,
-			Fork: o.Fork,
-		}); err != nil {
-			return s, err
-		}
-		if o.At != "" {
-			if err := resume.At(log, o.At); err != nil {
-				return s, errors.Join(err, log.Close())
-			}
-		}
-		if note != "" {
-			s.notes = append(s.notes, note)
-		}
-		s.closers = append(s.closers, log.Close)
-		s.kind.Restore(log)
-		if id := i.modelFor(o, log); id != "" {
-			if m, err := i.Model(ctx, id); err == nil {
-				model, s.model = m, id
-			} else {
-				s.notes = append(s.notes, fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", id,
-					model.Info().ID, err))
-			}
-		}
-		s.notes = append(s.notes, log.Notes()...)
-		if info := model.Info(); o.Parent == nil && !info.CostKnown() {
-			s.notes = append(s.notes, "the price of "+info.ID+
-				" is not known: its cost counts as $0, unless the settings have it (inputPrice and outputPrice under providers)")
-		}
+	model, log, err := s.openLog(ctx, o)
+	if err != nil {
+		return s, err
 	}
 	s.Journal = journal.New(log, s.bus, s.chain)
+	if s.Authority, err = s.newAuthority(); err != nil {
+		return s, err
+	}
+	if log != nil && o.Resume == "" {
+		s.beginContext(ctx, model) // while the rest is made
+	}
 	if err := s.setUp(ctx, model); err != nil {
 		return s, err
 	}
@@ -133,36 +91,68 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 		s.restore()
 		s.hooks.Begin(map[bool]string{true: "fork", false: "resume"}[o.Fork])
 	} else if s.parent == nil { // a style is for those who read the answers
-		if err := i.extensions.Begin(&s.begun); err != nil {
-			s.notes = append(s.notes, err.Error())
-		}
+		s.beginStyle()
 	}
 	if log != nil {
 		s.env.Reads.Watch(s.keepSeen)
 	}
-	s.kind.Begin(s.main())
-	s.notes = append(s.notes, s.kind.Notes()...)
+	s.beginKind()
 	s.record()
 	i.join(s)
 	return s, nil
 }
 
-// setUp makes the tools, the policy and the agent.
+// openLog connects to the model and opens the log; both are nil in a detached session.
+func (s *Session) openLog(ctx context.Context, o SessionOptions) (model llm.Model, log *session.Session, err error) {
+	if o.Detached {
+		return nil, nil, nil
+	}
+	if err := s.chooseKind(o.Resume != ""); err != nil {
+		return nil, nil, err
+	}
+	i := s.inst
+	s.model = cmp.Or(o.Model, o.modelName(), s.kindModel())
+	if model, err = i.Model(ctx, s.model); err != nil {
+		return nil, nil, err // before anything is left on disk
+	}
+	log, note, err := i.logs.Open(ctx, session.Wanted{New: o.meta(i, model), Resume: o.Resume, Fork: o.Fork})
+	if err != nil {
+		return nil, nil, err
+	}
+	s.closers = append(s.closers, log.Close)
+	if o.At != "" {
+		if err := goOnAfter(log, o.At); err != nil {
+			return nil, nil, err
+		}
+	}
+	s.addNote(note)
+	s.restoreKind(log)
+	if id := i.modelFor(o, log); id != "" {
+		if m, err := i.Model(ctx, id); err == nil {
+			model, s.model = m, id
+		} else {
+			s.addNote(fmt.Sprintf("the session's model %s cannot be used, %s answers instead: %v", id, model.Info().ID, err))
+		}
+	}
+	s.notes = append(s.notes, log.Notes()...)
+	if info := model.Info(); o.Parent == nil && !info.CostKnown() {
+		s.addNote("the price of " + info.ID +
+			" is not known: its cost counts as $0, unless the settings have it (inputPrice and outputPrice under providers)")
+	}
+	return model, log, nil
+}
+
+// setUp makes the tools, the hooks, the approver and the agent.
 func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	i := s.inst
-	if s.env, err = i.newEnv(ctx, s); err != nil {
-		return err
-	}
-	if err := s.readRules(); err != nil {
+	if s.env, err = s.newEnv(); err != nil {
 		return err
 	}
 	if err := s.addRoots(); err != nil {
 		return err
 	}
 	policy := s.Policy()
-	s.Workspace = workspace.New(s.env, policy, s.Mode)
 	s.env.MayRead, s.env.Readings, s.env.DeniedNames, s.env.Invoke = s.MayRead, s.Readings, policy.DeniedNames, s.Invoke
-	s.attached = &attach.Files{Roots: s.env.Roots, Dir: s.Dir, Publish: s.Publish, Read: s.readAttached}
 	if s.parent == nil {
 		s.env.Plan = consult.NewPlan(consult.Session{
 			File: consult.FileOf(s.Log()), Asks: s.interactive, Modes: s.Authority, Guide: i.opts.PlanGuide,
@@ -172,7 +162,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		policy.SetPlan(s.env.Plan.File)
 	}
 	if s.hooks, err = i.hooks.New(hook.Session{
-		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kind.Hooks, Agent: s.kind.Name(),
+		Journal: s.Journal, Dir: s.Dir, Mode: s.Mode, Effort: s.Effort, Scope: s.kindHooks, Agent: s.Agent(),
 		Main: s.outermost().hooks, Invoke: s.Invoke, Model: s.Model,
 		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
 		Background: s.env.InBackground,
@@ -183,93 +173,45 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}
 	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(),
 		i.extensions.Plugins.Notes())
-	s.env.Dir.Moved, s.Workspace.Added = s.hooks.DirChanged, s.hooks.DirectoryAdded
+	s.env.Dir.Moved = s.hooks.DirChanged
 	s.approver = approval.New(approval.Config{
-		Hooks: s.hooks, Settings: i, Authority: s.Authority, Journal: s.Journal, Workspace: s.Workspace,
+		Hooks: s.hooks, Settings: i, Authority: s.Authority, Journal: s.Journal, Workspace: s,
 		Interactive: s.interactive,
 		Small:       s.Beside("permission", i.SmallModel), Count: s.CountRequest, Keep: s.keepRule, Chain: s.chain,
 		Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
-	s.skills = i.extensions.Loader(extension.Session{
-		Journal: s.Journal, Workspace: s.Workspace, Attached: s.attached, Policy: policy, Chain: s.chain, Tools: i.tools,
-		Invoke: s.Invoke, Model: s.Model, Effort: s.Effort, Hooks: s.hooks,
-	})
+	s.skills = s.newLoader()
 	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(),
 		s.approver.Network, s.approver.Unconfined
 	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
-	s.recall = &attach.Recall{
-		Store: s.env.Notes, Settings: func() (string,
-			float64,
-		) {
-			m := i.settings().Memory
-			return m.EmbeddingModel, m.MinSimilarity
-		},
-		Embedder: s.BesideEmbedder(i.Embedder), Count: s.CountRequest, Notice: s.publishAgent,
-	}
 	s.servers = i.servers.Join(mcp.Seat{
-		Blob: s.env.SaveBlob, Own: s.kind.Servers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult,
+		Blob: s.env.SaveBlob, Own: s.ownServers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult,
 		Ask: s.approver.Asker(), Notice: s.warn, Notify: s.hooks.Notify, Waits: !s.interactive || s.boundaries,
 		Roots: s.Dirs, Clean: prompt.Sanitize,
 		Messages: s.Messages, Revision: s.Revision, Model: s.Model, Models: s.BesideNamed("sampling", i.ModelOrSmall),
 		Count: s.CountRequest,
 	})
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
-	s.registry, s.gate = s.newRegistry(), s.newGate()
+	s.registry = &Registry{s: s, sources: []toolSource{i.extensions.Customs, processTools{i.extensions.Processes}}}
+	s.gate = s.newGate()
 	return s.newAgent(ctx, model)
-}
-
-// addRoots adds the folders of the settings and of the command line, which a subagent shares with its parent, and the
-// session's own blobs.
-func (s *Session) addRoots() error {
-	var dirs []string
-	if s.parent == nil {
-		dirs = append(slices.Clone(s.inst.opts.AddDirs), s.inst.settings().Permissions.AdditionalDirectories...)
-	}
-	return workspace.AddRoots(s.env, s.Policy(), s.parent != nil, dirs, s.Log())
-}
-
-// readAttached runs calls of Read, for files that the user attaches.
-func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
-	return s.agent.InvokeUnrecorded(ctx, calls)
-}
-
-// newEnv makes the environment that the session's tools share.
-func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
-	if s.parent != nil {
-		env, err := s.parent.env.Clone().At(s.tree.At())
-		if err != nil {
-			return nil, err
-		}
-		env.Owner = strings.Join(s.chain, "\n")
-		s.closers = append(s.closers, func() error { return env.Leave(s.parent.env) })
-		workspace.KeepBlobs(env, s.Log())
-		return env, nil
-	}
-	env, err := tool.NewEnv(i.opts.Dir)
-	if err != nil {
-		return nil, err
-	}
-	env.Runner, env.Boundary, env.Secrets, env.Roots.Seen = i.runner, i.opts.Boundary, i.secrets, i.opts.Boundary.Seen
-	s.closers = append(s.closers, env.Background.Close)
-	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
-		checkpoint.JournalDir(i.projectDir())
-	i.extensions.Configure(env)
-	workspace.KeepBlobs(env, s.Log())
-	return env, nil
 }
 
 // newAgent makes the loop and ties it to the rest.
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
+	saver := i.checkpoints.Join(checkpoint.Saver{
+		Dirs: s.Dirs, Background: s.env.Background.Running, Publish: s.Publish, Main: s.outermost().Log, Chain: s.chain,
+	})
 	cfg := agent.Config{
 		Chain: s.chain,
 		Requests: agent.Requests{
 			Effort: llm.Effort(i.settings().Effort), MaxTokens: i.settings().MaxOutputTokens, System: s.system,
 		},
-		Limits: agent.Limits{MaxSteps: s.kind.Steps(i.opts.MaxTurns), BudgetUSD: s.Budget()},
+		Limits: agent.Limits{MaxSteps: s.steps(), BudgetUSD: s.Budget()},
 		Calls: agent.Calls{
 			Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools), Authorize: s.approver.Authorize, Mode: s.Mode,
-			Dir: s.Dir, Snapshot: s.seat().Before, LimitResult: s.env.Spill,
+			Dir: s.Dir, Snapshot: saver.Before, LimitResult: s.env.Spill,
 		},
 		Hooks: agent.Hooks{
 			BeforeStep: []agent.BeforeStep{
@@ -288,25 +230,30 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	if p := s.parent; p != nil {
 		cfg.Parent, cfg.Effort = p.agent, p.Effort()
 	}
-	cfg.Effort, cfg.Temperature = s.kind.Effort(cfg.Effort), s.kind.Kind().Warmth()
+	cfg.Effort, cfg.Temperature = s.kindEffort(cfg.Effort), s.kind.Load().Warmth()
 	if s.interactive {
 		cfg.Ask = s.approver.AskAgent
 	}
 	if s.outputSchema() != nil {
 		s.output.Hook(&cfg)
 	}
-	s.closers = append(s.closers, i.extensions.Install(extension.Loop{
-		Hooks: s.hooks, Journal: s.Journal, Chain: s.chain,
-		Warn: s.warn,
-	}, &cfg), i.Code.Install(language.Session{
-		Env:     s.env,
+	s.hooks.Install(&cfg)
+	processes := i.extensions.Processes.Install(process.Seat{
+		Session: s.ID(), Agent: s.chain, Messages: s.Messages, Events: s.Subscribe, Notice: s.warn, Record: s.recordProcess,
+	}, &cfg)
+	s.language = i.Code.Join(language.Conversation{
+		Env: s.env, Main: s.parent == nil, Publish: s.publishAgent, Snapshot: cfg.Snapshot,
 		Notice:  func(level, text string) { s.publishAgent(event.Notice{Level: level, Text: text}) },
 		Changed: s.hooks.FileChanged, Watched: s.hooks.Watched,
-	}, &cfg))
+	})
+	s.closers = append(s.closers, processes.Close, s.language.Leave)
+	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: s.language.Format},
+		agent.BeforeStep{Name: "changed files", Run: s.language.OthersChanges})
+	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: s.language.Diagnose})
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))
-		cfg.AfterTool = append(cfg.AfterTool, attach.Memory(s.scoped, s.Dir))
-		s.window = s.newWindow()
+		cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "memory", Run: s.addMemory})
+		s.window = newWindow(s)
 		cfg.OnWindow, cfg.WindowMark = s.window.OnWindow, s.window.Mark
 		cfg.Transcript, cfg.Model, cfg.OnRequest = s.Log(), model, s.servers.After(s.Request)
 		for _, id := range i.fallbacks() {
@@ -321,53 +268,11 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	return nil
 }
 
-// seat is the session's place at the store of snapshots.
-func (s *Session) seat() *checkpoint.Seat {
-	return s.inst.checkpoints.Seat(checkpoint.Seat{
-		Dirs: s.Dirs, Background: s.env.Background.Running, Publish: s.Publish,
-		Main: s.outermost().Log, Chain: s.chain,
-	})
-}
-
-// newWindow makes the keeper of the window.
-func (s *Session) newWindow() *window.Keeper {
-	model := func() llm.Model { m, _ := s.agent.Model(); return m }
-	return window.New(window.Config{
-		Journal: s.Journal, Env: s.env, Mode: s.Mode, Model: model, Small: s.inst.SmallModel, Clean: prompt.Sanitize,
-		Count:  s.CountRequest,
-		Class:  func(name string) permission.Class { return s.inst.tools.Traits(name).Class },
-		Auto:   func() (bool, int) { set := s.inst.settings(); return set.AutoCompactEnabled, set.CompactionThreshold },
-		Forget: s.scoped.Reset, Before: s.hooks.BeforeCompact, After: s.hooks.AfterCompact,
-		Context: func(ctx context.Context) []llm.Part {
-			o := s.contextOptions(model().Info().ID)
-			o.Compacted = true
-			return prompt.Begin(context.WithoutCancel(ctx), o).Parts(context.WithoutCancel(ctx))
-		},
-		Read: s.attached.Again,
-	})
-}
-
 func (i *Instance) fallbacks() []string {
 	if len(i.opts.Fallback) > 0 {
 		return i.opts.Fallback
 	}
 	return i.settings().FallbackModel
-}
-
-// newRegistry makes the answer which tools the session has.
-func (s *Session) newRegistry() *registry.Registry {
-	return registry.New(registry.Seat{
-		Env: s.env, Catalogue: s.inst.tools, Rules: s.Version, Skills: s.skills.Offered, Servers: s.servers,
-		ServerSet: s.inst.servers,
-		Only:      s.inst.opts.Tools, Removed: func(name string) bool { return s.Policy().Removed(name, s.chain...) },
-		Depth: len(s.chain), Interactive: s.interactive,
-		Output: &s.output, Schema: s.outputSchema(),
-		Window: func() int { return s.Model().ContextWindow }, Defer: func() []string { return s.inst.settings().DeferTools },
-		Sources: []registry.Source{
-			registry.Customs(s.inst.extensions.Customs, s.env, s.ID()),
-			registry.Processes(s.inst.extensions.Processes, s.env, s.ID()),
-		}, Notice: s.warn,
-	})
 }
 
 func (s *Session) warn(text string) { s.publishAgent(event.Notice{Level: "warning", Text: text}) }
@@ -378,94 +283,6 @@ func (s *Session) outputSchema() []byte {
 		return nil
 	}
 	return s.inst.opts.OutputSchema
-}
-
-// system is the system prompt.
-func (s *Session) system(context.Context) ([]llm.Part, error) {
-	return prompt.System(s.systemOptions()), nil
-}
-
-func (s *Session) systemOptions() prompt.SystemOptions {
-	o, set := s.inst.opts, s.inst.settings()
-	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
-		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
-	}
-	return s.kind.System(prompt.SystemOptions{
-		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language,
-		Style:  extension.Style(s.begun),
-		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
-	})
-}
-
-// beginContext starts to gather the context (folder, git, memory) while the session opens.
-func (s *Session) beginContext(ctx context.Context, model llm.Model) {
-	s.pending = prompt.Begin(ctx, s.contextOptions(model.Info().ID))
-}
-
-func (s *Session) contextOptions(model string) prompt.ContextOptions {
-	i := s.inst
-	o := prompt.ContextOptions{
-		Dir: s.tree.Moved(i.opts.Dir), Root: s.tree.Moved(i.paths.Root), Roots: i.opts.AddDirs, Home: i.paths.Home,
-		ClaudeHome: i.paths.ClaudeHome,
-		ConfigHome: i.paths.ConfigHome, Environ: i.environ(), Model: model, Runner: i.runner,
-		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
-		Loaded: func(l prompt.Loaded) { s.hooks.InstructionsLoaded(hook.Instructions(l)) },
-		Git:    i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
-		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare ||
-			!i.conf.Load().Reads(config.Project),
-		NoLocal: i.opts.Bare || !i.conf.Load().Reads(config.Local),
-		Providers: append(i.extensions.Context(i.runner, i.ChildEnv), i.extensions.Listing(s.opened,
-			func() *invoke.Loader { return s.skills }), i.extensions.AgentListing()),
-	}
-	o.Refused = s.refusesMemory
-	return s.kind.Context(o)
-}
-
-// refusesMemory holds a file that memory imports against the rules of Read. What the project's files name is the
-// project's choice, so a file that Read would ask about is left out, in each mode; the user's own files are bound by
-// deny rules.
-func (s *Session) refusesMemory(path string, own bool) string {
-	select {
-	case <-s.opened: // the rules are read while the context is gathered
-	case <-s.life.Done():
-		return "the session ended"
-	}
-	switch effect := s.MayRead(path); {
-	case effect == permission.Deny:
-		return "a rule denies Read"
-	case own:
-		return ""
-	case effect != permission.Allow || permission.SecretRead(path, s.Dirs()):
-		return "Read would ask before it reads this file"
-	}
-	return ""
-}
-
-// changes are the parts about changes since the last message.
-func (s *Session) changes() []llm.Part {
-	o := s.contextOptions(s.Model().ID)
-	for _, f := range s.env.Reads.Changed() {
-		name := s.env.Rel(f.Path)
-		if f.Removed {
-			name += " (removed)"
-		}
-		o.ChangedFiles = append(o.ChangedFiles, name)
-	}
-	return prompt.Changes(o, s.Messages())
-}
-
-// withContext puts it before the first message of the conversation. The error is the end of ctx.
-func (s *Session) withContext(ctx context.Context, m *llm.Message) error {
-	defer func() { s.pending = nil }() // it is read once; when a hook refuses the message, the next one gets another
-	if s.pending == nil {
-		model, _ := s.agent.Model()
-		s.beginContext(ctx, model)
-	}
-	err := s.pending.Precede(ctx, m, s.contextOptions(s.Model().ID))
-	if n := s.pending.Notice(); n != "" {
-		s.Note(event.Notice{Level: "warning", Text: n})
-	}
-	return err
 }
 
 // record starts the debug recorder where it is wanted.

@@ -2,38 +2,55 @@ package conversation
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/conversation/resume"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// restore brings back the state that a conversation had beside its messages, and counts its cost.
+// restore brings back the state that a conversation had beside its messages, and counts its cost. It reads a log of any
+// age: an entry that is not known changes nothing, and of two about the same thing the last one counts.
 func (s *Session) restore() {
-	resume.State(s.Log(), resume.Into{
-		Seen:   func(b session.Seen) { s.env.Reads.Note(b.Path, tool.SeenFrom(b)) },
-		System: func(b session.System) { s.begun = b },
-		Todos:  func(items []event.TodoItem) { s.env.Todos.Set(items) },
-		Worked: s.env.Reads.SettledAt,
-		Grant: func(g session.Grant) {
-			if s.parent != nil {
-				return // a subagent has its parent's grants
-			}
-			if err := s.Authority.Restore(g); err != nil {
-				s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v",
-					g.Rule, err))
-			}
-		},
-	})
-	s.skills.Restore(s.Log().Parts(llm.OriginSkill))
-	s.env.Reads.Prune(s.Log().InContext)
+	log := s.Log()
+	b := log.Branch().Only(session.Seen{}.Kind(), session.Grant{}.Kind(), session.System{}.Kind())
+	for _, e := range b.Entries(0, b.Len()) {
+		switch b := e.Body.(type) {
+		case session.Seen:
+			s.env.Reads.Note(b.Path, tool.SeenFrom(b))
+		case session.Grant:
+			s.restoreGrant(b)
+		case session.System:
+			s.begun = b
+		}
+	}
+	if worked := lastWork(log); !worked.IsZero() {
+		s.env.Reads.SettledAt(worked)
+	}
+	if items, ok := lastTodos(log); ok {
+		s.env.Todos.Set(items)
+	}
+	s.skills.Restore(log.Parts(llm.OriginSkill))
+	s.env.Reads.Prune(log.InContext)
 	s.restoreCost()
-	if note := s.env.Agents.Restore(resume.Agents(s.Log())); note != "" {
+	if note := s.env.Agents.Restore(unfinishedAgents(log)); note != "" {
 		s.notes = append(s.notes, note)
+	}
+}
+
+// restoreGrant puts a rule of the main agent's session in force again; a subagent has its parent's.
+func (s *Session) restoreGrant(g session.Grant) {
+	if s.parent != nil {
+		return
+	}
+	if err := s.Authority.Restore(g); err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("the rule %s was granted in this session and cannot be read any more: %v",
+			g.Rule, err))
 	}
 }
 
@@ -70,4 +87,70 @@ func (i *Instance) modelFor(o SessionOptions, log *session.Session) string {
 		return ""
 	}
 	return log.Model()
+}
+
+// lastWork returns the time of the agent's last action, zero if there was none.
+func lastWork(log *session.Session) time.Time {
+	b := log.Branch().Only(session.Part{}.Kind(), session.TurnEnd{}.Kind(), session.CallEnd{}.Kind(),
+		session.CallEnd{Invoked: true}.Kind()).Texts()
+	for at := b.Len() - 1; at >= 0; at-- {
+		for _, e := range b.Entries(at, at+1) {
+			if end, ok := e.Body.(session.CallEnd); !ok || !end.Synthetic {
+				return e.Time
+			}
+		}
+	}
+	return time.Time{}
+}
+
+// todoCall is a call of TodoWrite, with the entry that has it.
+type todoCall struct {
+	entry, id string
+	input     json.RawMessage
+}
+
+// todoCalls returns the calls that set the task list, oldest first, with the input they ran with.
+func todoCalls(log *session.Session) []todoCall {
+	var out []todoCall
+	b := log.Branch().Only(session.Part{}.Kind(), session.CallStart{}.Kind(),
+		session.CallStart{Invoked: true}.Kind()).Holding(tool.TodoName)
+	for _, e := range b.Entries(0, b.Len()) {
+		switch b := e.Body.(type) {
+		case session.Part:
+			if c, ok := b.Part.(llm.ToolCall); ok && c.Name == tool.TodoName {
+				out = append(out, todoCall{e.ID, c.ID, c.Input})
+			}
+		case session.CallStart:
+			if b.Call != nil && b.Call.Name == tool.TodoName {
+				out = append(out, todoCall{e.ID, b.CallID, b.Call.Input})
+			}
+		}
+	}
+	return out
+}
+
+// succeeded reports whether the call has a result that is not an error.
+func succeeded(log *session.Session, c todoCall) bool {
+	b := log.Branch()
+	at, _ := b.Find(c.entry)
+	for _, e := range b.Entries(at+1, b.Len()) {
+		if end, ok := e.Body.(session.CallEnd); ok && end.Result.CallID == c.id {
+			return !end.Result.IsError
+		}
+	}
+	return false
+}
+
+// lastTodos is the task list of the last call that set it; false if there was none.
+func lastTodos(log *session.Session) (items []event.TodoItem, ok bool) {
+	for _, c := range slices.Backward(todoCalls(log)) {
+		if succeeded(log, c) {
+			var in struct {
+				Todos []event.TodoItem `json:"todos"`
+			}
+			err := json.Unmarshal(c.input, &in)
+			return in.Todos, err == nil
+		}
+	}
+	return nil, false
 }

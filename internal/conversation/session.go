@@ -6,18 +6,16 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/agent/compact"
 	"github.com/lathe-dev/lathe/internal/agent/eval"
 	"github.com/lathe-dev/lathe/internal/agent/hook"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/conversation/approval"
-	"github.com/lathe-dev/lathe/internal/conversation/attach"
-	"github.com/lathe-dev/lathe/internal/conversation/extension"
-	"github.com/lathe-dev/lathe/internal/conversation/registry"
-	"github.com/lathe-dev/lathe/internal/conversation/window"
-	"github.com/lathe-dev/lathe/internal/conversation/workspace"
+	"github.com/lathe-dev/lathe/internal/conversation/language"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/mcp"
 	"github.com/lathe-dev/lathe/internal/extend/skill/invoke"
@@ -38,9 +36,8 @@ var (
 // Session is one conversation with everything it needs. A front end prompts it, reads its events and
 // answers its questions. It is safe for concurrent use; one turn runs at a time.
 type Session struct {
-	*journal.Journal     // its log and its events
-	*workspace.Workspace // its folders and files
-	*approval.Authority  // its rules and mode, which a subagent shares with its parent
+	*journal.Journal    // its log and its events
+	*approval.Authority // its rules and mode, which a subagent shares with its parent
 
 	inst        *Instance
 	chain       []string       // of this agent; empty: the main one
@@ -49,10 +46,9 @@ type Session struct {
 	agent       *agent.Agent
 	env         *tool.Env
 	approver    *approval.Approver
-	attached    *attach.Files
 	hooks       *hook.Hooks
 	skills      *invoke.Loader
-	recall      *attach.Recall
+	unembedded  atomic.Bool   // the embedding model did not answer: no message waits for it again
 	opened      chan struct{} // closed when all parts are there
 	servers     *mcp.View
 	bus         *event.Bus
@@ -66,10 +62,13 @@ type Session struct {
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before
 
-	kind     *extension.Agent
-	registry *registry.Registry
-	begun    session.System // of the command line that began the conversation
-	window   *window.Keeper // nil when nothing is kept
+	kind     atomic.Pointer[subagent.Kind] // of the agent; nil: lathe's own
+	fixed    bool                          // the kind is a subagent's, which stays what it is
+	registry *Registry
+	language *language.Joined
+	team     atomic.Pointer[Team] // nil: none works here
+	begun    session.System       // of the command line that began the conversation
+	window   *Window              // nil when nothing is kept
 	gate     *eval.Gate
 	life     context.Context // ends with the session
 
@@ -121,6 +120,12 @@ func (s *Session) Model() llm.ModelInfo {
 	set := s.inst.settings()
 	return llm.Lookup("", llm.Resolve(cmp.Or(set.Model, llm.Standard(llm.DefaultModel, set.ModelAliases)),
 		set.ModelAliases))
+}
+
+// loopModel is the model of the conversation; nil in a detached session.
+func (s *Session) loopModel() llm.Model {
+	m, _ := s.agent.Model()
+	return m
 }
 
 // Tools names the model's tools.
@@ -227,7 +232,7 @@ func (s *Session) setCancel(c context.CancelFunc, open bool) bool {
 }
 
 // Window keeps the conversation within the context window; nil when nothing is kept.
-func (s *Session) Window() *window.Keeper { return s.window }
+func (s *Session) Window() *Window { return s.window }
 
 // Compact replaces the conversation so far by a summary written to the instructions. No turn may run.
 func (s *Session) Compact(ctx context.Context, instructions string) (compact.Report, error) {

@@ -7,10 +7,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation/approval"
-	"github.com/lathe-dev/lathe/internal/conversation/attach"
-	"github.com/lathe-dev/lathe/internal/conversation/registry"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
@@ -32,6 +31,9 @@ func (s *Session) Hooks() *hook.Hooks { return s.hooks }
 
 // Runner starts child processes that end with the instance.
 func (i *Instance) Runner() *sandbox.Runner { return i.runner }
+
+// Boundary confines commands; nil: no sandbox.
+func (i *Instance) Boundary() *boundary.Boundary { return i.opts.Boundary }
 
 // Secrets are the values of the user's credentials, as they were at the first use.
 func (i *Instance) Secrets() *event.Values { return i.secrets() }
@@ -97,7 +99,7 @@ func (s *Session) ModelName() string {
 func (s *Session) System(ctx context.Context) ([]llm.Part, error) { return s.system(ctx) }
 
 // Registry answers which tools the session has.
-func (s *Session) Registry() *registry.Registry { return s.registry }
+func (s *Session) Registry() *Registry { return s.registry }
 
 // Rules lists the permission rules in force, those given in this session last.
 func (s *Session) Rules() []permission.Rule { return s.Authority.Rules.Rules() }
@@ -109,6 +111,3 @@ func (s *Session) Answer(id string, a event.Answer) error { return s.approver.An
 func (s *Session) Consider(ctx context.Context, c llm.ToolCall) (approval.Considered, error) {
 	return s.approver.Consider(ctx, s.registry.All(ctx), c)
 }
-
-// Mentioned lists the files that a prompt with this text would attach, without reading them.
-func (s *Session) Mentioned(text string) []attach.Mentioned { return s.attached.Mentioned(text) }

@@ -4,10 +4,9 @@ import (
 	"context"
 	"slices"
 
+	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/agent/eval"
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
-	"github.com/lathe-dev/lathe/internal/conversation/extension"
-	"github.com/lathe-dev/lathe/internal/conversation/resume"
 	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -17,7 +16,7 @@ func (s *Session) newAgents() *subagent.Agents {
 	return subagent.New(subagent.Host{
 		Catalog: s.inst.extensions.Agents.Catalog, Depth: len(s.chain), Slots: s.inst.slots, Above: s.env.Agents,
 		NewID: session.NewID,
-		Note:  func(r subagent.Record) { _ = s.Add(resume.AgentEntry(r)) },
+		Note:  func(r subagent.Record) { _ = s.Add(agentEntry(r)) },
 		Trees: s.inst.trees, Hooks: s.hooks, Dir: s.inst.opts.Dir, Tree: s.tree,
 		Open: s.openAgent, KindOf: func(id string) (string, error) { return s.inst.logs.KindOf(id, s.ID()) },
 	})
@@ -25,7 +24,7 @@ func (s *Session) newAgents() *subagent.Agents {
 
 // openAgent opens the session of a subagent, with this session's permissions.
 func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Request) (subagent.Conversation, error) {
-	if err := s.kind.Kind().MayStart(k.Name); err != nil {
+	if err := s.kind.Load().MayStart(k.Name); err != nil {
 		return nil, err
 	}
 	kind, err := s.inst.extensions.AgentKind(k, s.tree.At())
@@ -47,7 +46,7 @@ func (s *Session) newGate() *eval.Gate {
 		Models:  eval.Models{Get: s.BesideNamed("eval", s.inst.Model), Count: s.CountRequest, Explore: s.env.Agents.Explore},
 		Journal: s.Journal, Judges: s.inst.extensions.Judges, Settings: s.inst.extensions.Eval, Invoke: s.Invoke,
 		On: func() bool {
-			return s.kind.Kind().Judged() || s.parent == nil && (s.inst.opts.Eval || s.inst.settings().Eval.Enabled)
+			return s.kind.Load().Judged() || s.parent == nil && (s.inst.opts.Eval || s.inst.settings().Eval.Enabled)
 		},
 		Diff: func(limit int) string {
 			if s.tree != nil {
@@ -64,25 +63,25 @@ func (s *Session) Env() *tool.Env { return s.env }
 // Used returns the steps of the present turn and the cost in US dollars of all, those of the agents below included.
 func (s *Session) Used() (steps int, usd float64) { return s.agent.Used() }
 
-// Agent names the kind of the session's agent; "" is lathe's own.
-func (s *Session) Agent() string { return s.kind.Name() }
-
-// SetAgent makes the main agent one of another kind, by name, from the next turn on; "default" is lathe's own.
-func (s *Session) SetAgent(ctx context.Context, name string) error {
-	if !s.turn.TryLock() {
-		return ErrBusy
-	}
-	defer s.turn.Unlock()
-	err := s.kind.Become(ctx, name, s.main())
-	s.notes = append(s.notes, s.kind.Notes()...)
-	return err
+// Team is what a team brings to the agents of the session that it works in.
+type Team interface {
+	Tools(owner string) []agent.Tool // of the agent with this chain, as tool.Env.Owner has it
+	Mail(owner string) string        // its unread messages
 }
 
-// main is the session as a main conversation whose agent becomes one of another kind.
-func (s *Session) main() extension.Conversation {
-	return extension.Conversation{
-		SetModel: s.SetModel, SetEffort: s.SetEffort, SetMode: s.Authority.Set, SetMaxSteps: s.agent.SetMaxSteps,
-		SetTools: s.Authority.SetAgent,
-		Log:      s.Journal, Begun: &s.begun, FlagSteps: s.inst.opts.MaxTurns, KeepMode: s.inst.opts.Mode != "",
+// SetTeam has the session's agents work in a team, in place of the one before.
+func (s *Session) SetTeam(t Team) { s.team.Store(&t) }
+
+func (s *Session) teamTools(owner string) []agent.Tool {
+	if t := s.team.Load(); t != nil {
+		return (*t).Tools(owner)
 	}
+	return nil
+}
+
+func (s *Session) teamMail(owner string) string {
+	if t := s.team.Load(); t != nil {
+		return (*t).Mail(owner)
+	}
+	return ""
 }

@@ -19,18 +19,26 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/agent/consult"
 	"github.com/lathe-dev/lathe/internal/agent/hook"
-	"github.com/lathe-dev/lathe/internal/conversation/workspace"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/journal"
 )
 
+// Workspace is the folders that a session works in.
+type Workspace interface {
+	Dir() string                         // the working folder
+	Place() *permission.Place            // the copy of the project; nil: the project itself
+	Outside(r permission.Request) string // the first folder of a call in none of them; "" if it stays within
+	AddDir(dir string) (string, error)   // returns the folder with links resolved
+	RemoveDir(dir string) error
+}
+
 // Config is the session that an Approver decides for.
 type Config struct {
 	*Authority
 	Journal     *journal.Journal
-	Workspace   *workspace.Workspace
+	Workspace   Workspace
 	Chain       []string                      // of the agent, as in agent.Config
 	Interactive bool                          // somebody answers questions
 	Unasked     func(permission.Request) bool // the sandbox confines the call, so that it needs no approval; nil: never

@@ -5,12 +5,23 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/conversation/approval"
-	"github.com/lathe-dev/lathe/internal/conversation/workspace"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/journal"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
+
+// folder is a workspace of one folder; what it has no method for is not called.
+type folder struct {
+	approval.Workspace
+	dir string
+}
+
+func (f folder) Dir() string { return f.dir }
+
+func (folder) Place() *permission.Place { return nil }
+
+func (folder) Outside(permission.Request) string { return "" }
 
 // approver decides by rules that allow the given calls, in a folder of its own. Its events are on the bus.
 func approver(t *testing.T, mode permission.Mode, allowed ...string) (*approval.Approver, *event.Bus) {
@@ -31,7 +42,7 @@ func approver(t *testing.T, mode permission.Mode, allowed ...string) (*approval.
 	j := journal.New(nil, bus, nil)
 	return approval.New(approval.Config{
 		Authority: &approval.Authority{Rules: approval.NewRules(policy, tools, env.Dir.Get(), j), Modes: modes},
-		Journal:   j, Workspace: workspace.New(env, policy, modes.Mode), Interactive: true,
+		Journal:   j, Workspace: folder{dir: env.Dir.Get()}, Interactive: true,
 		Keep: func(permission.Rule) error { return nil },
 	}), bus
 }

@@ -1,7 +1,7 @@
 // Package checkpoint has the loop save files before each call that may change them: it decides from a call's accesses
 // what to save, and says where in the conversation the call belongs.
 //
-// A [Folder] is an instance's, with the store of its project; [Folder.Seat] is a session's, and its Before is
+// A [Folder] is an instance's, with the store of its project; [Saver] is a session's, and its Before is
 // agent.Config.Snapshot.
 //
 // Promise: nothing is read or written before the first such call.
@@ -33,7 +33,7 @@ type Folder struct {
 	journals string          // of changes of several files; empty: none are kept
 
 	mu     sync.Mutex
-	seats  []*Seat
+	savers []*Saver
 	unsaid []string // notes from before anybody listened
 }
 
@@ -81,10 +81,10 @@ func (f *Folder) Close() error {
 	return f.store.Close()
 }
 
-func (f *Folder) each() []*Seat {
+func (f *Folder) each() []*Saver {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return slices.Clone(f.seats)
+	return slices.Clone(f.savers)
 }
 
 func (f *Folder) roots() []string {
@@ -100,7 +100,7 @@ func (f *Folder) roots() []string {
 }
 
 func (f *Folder) background() bool {
-	return slices.ContainsFunc(f.each(), func(s *Seat) bool { return s.Background() > 0 })
+	return slices.ContainsFunc(f.each(), func(s *Saver) bool { return s.Background() > 0 })
 }
 
 // note keeps a text for the user until a step begins, since nobody listens before.
@@ -125,8 +125,8 @@ func (f *Folder) takeNotes() []string {
 	return out
 }
 
-// Seat is a session's place at the store.
-type Seat struct {
+// Saver saves the files of one session.
+type Saver struct {
 	Dirs       func() []string // the working roots
 	Background func() int      // commands that run beside the conversation
 	Publish    func(event.Body)
@@ -136,9 +136,9 @@ type Seat struct {
 	folder *Folder
 }
 
-// Seat adds a session. An undo or a patch that was cut off is finished now; the next call that may change files
+// Join adds a session. An undo or a patch that was cut off is finished now; the next call that may change files
 // announces it.
-func (f *Folder) Seat(s Seat) *Seat {
+func (f *Folder) Join(s Saver) *Saver {
 	s.folder = f
 	if len(s.Chain) == 0 && f.journals != "" {
 		note, err := transact.Recover(f.journals)
@@ -152,7 +152,7 @@ func (f *Folder) Seat(s Seat) *Seat {
 	// a subagent works in its parent's folders
 	if log := s.Main(); f.store != nil && log != nil && !log.Temporary() && len(s.Chain) == 0 {
 		f.mu.Lock()
-		f.seats = append(f.seats, &s)
+		f.savers = append(f.savers, &s)
 		f.mu.Unlock()
 		if err := f.store.Recover(); err != nil {
 			f.note(fmt.Sprintf("An undo that was cut off could not be finished: %v", err))
@@ -163,7 +163,7 @@ func (f *Folder) Seat(s Seat) *Seat {
 
 // Before saves the files that a call may change; it is agent.Config.Snapshot. A full disk is a session.WriteError.
 // Nothing is saved for a session that is not kept, as where the home folder cannot be written.
-func (s *Seat) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
+func (s *Saver) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
 	for _, text := range s.folder.takeNotes() {
 		s.Publish(event.Notice{Level: "info", Text: text})
 	}

@@ -21,7 +21,7 @@ import (
 var defaults = config.Snapshots{Enabled: true, MaxMB: 100, MaxFileMB: 16, MaxFiles: 1000}
 
 // seat is a session at a store, in a project of its own.
-func seat(t *testing.T, set config.Snapshots) (*checkpoint.Folder, *checkpoint.Seat, *session.Session, string) {
+func seat(t *testing.T, set config.Snapshots) (*checkpoint.Folder, *checkpoint.Saver, *session.Session, string) {
 	t.Helper()
 	home, err := filepath.EvalSymlinks(t.TempDir())
 	if err != nil {
@@ -41,7 +41,7 @@ func seat(t *testing.T, set config.Snapshots) (*checkpoint.Folder, *checkpoint.S
 	}
 	f := checkpoint.New(set, store.ProjectDir(dir), git.New(sandbox.New()))
 	t.Cleanup(func() { _, _ = f.Close(), log.Close() })
-	s := f.Seat(checkpoint.Seat{
+	s := f.Join(checkpoint.Saver{
 		Dirs: func() []string { return []string{dir} }, Background: func() int { return 0 }, Publish: func(event.Body) {},
 		Main: func() *session.Session { return log },
 	})

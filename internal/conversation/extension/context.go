@@ -13,7 +13,7 @@ import (
 const mostContext = 16_000
 
 // Context makes the context sections that the settings ask for, sorted by name so that equal settings give equal bytes.
-func (f *Folder) Context(runner *sandbox.Runner, environ func() []string) (out []prompt.Provider) {
+func (f *Folder) Context() (out []prompt.Provider) {
 	conf := f.o.Config()
 	set := conf.Settings.Context
 	if f.o.Bare {
@@ -30,8 +30,8 @@ func (f *Folder) Context(runner *sandbox.Runner, environ func() []string) (out [
 			Wait: time.Duration(p.TimeoutMs) * time.Millisecond, Limit: min(p.MaxBytes, mostContext),
 		})
 	}
-	return append(out, prompt.Commands(commands, f.o.Dir, runner, func() []string {
-		return sandbox.CleanEnv(environ(), sandbox.Options{
+	return append(out, prompt.Commands(commands, f.o.Dir, f.o.Runner, func() []string {
+		return sandbox.CleanEnv(f.o.Environ(), sandbox.Options{
 			Drop:             conf.PrivateVariables(),
 			ScrubCredentials: conf.Settings.Bash.ScrubCredentials,
 		})

@@ -10,5 +10,6 @@ func (f *Folder) ProcessVersion() uint64 { return f.processVersion() }
 
 // Environ is the environment of a program.
 func (f *Folder) Environ(all []string, foreign bool) []string {
-	return f.environ(func() []string { return all })(foreign)
+	f.o.Environ = func() []string { return all }
+	return f.environ(foreign)
 }

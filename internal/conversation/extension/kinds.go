@@ -14,9 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/conversation/ruleset"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
 	"github.com/lathe-dev/lathe/internal/extend/skill"
-	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/prompt"
 )
 
 // agents lists the folders of agent kinds.
@@ -44,7 +42,7 @@ type inlineAgents struct {
 func (f *Folder) givenAgents() ([]subagent.Kind, []string) {
 	text := f.o.Config().Settings.Agents
 	if f.o.Bare || len(text) == 0 {
-		return f.o.Agents(), nil
+		return f.o.Agents, nil
 	}
 	f.inline.mu.Lock()
 	defer f.inline.mu.Unlock()
@@ -52,7 +50,7 @@ func (f *Folder) givenAgents() ([]subagent.Kind, []string) {
 		f.inline.text = bytes.Clone(text)
 		f.inline.read()
 	}
-	return slices.Concat(f.inline.kinds, f.o.Agents()), f.inline.notes
+	return slices.Concat(f.inline.kinds, f.o.Agents), f.inline.notes
 }
 
 // read reads each kind apart: one that cannot be used does not cost the others.
@@ -86,7 +84,7 @@ func (f *Folder) AgentKind(k *subagent.Kind, place *permission.Place) (permissio
 		}
 		out.Rules = rules
 	}
-	out.Memory = f.notesDir(k, place)
+	out.Memory = f.NotesDir(k, place)
 	return out, nil
 }
 
@@ -98,13 +96,12 @@ func (f *Folder) AgentServers() (out []entry.Own) {
 	return out
 }
 
-// Servers are those that the kind declares for itself; they run where the agent works.
-func (a *Agent) Servers() []entry.Own {
-	k := a.Kind()
+// ServersOf lists those that one kind declares for itself. They run where its agent works; place nil: in the project.
+func (f *Folder) ServersOf(k *subagent.Kind, place *permission.Place) []entry.Own {
 	if k == nil || len(k.Servers) == 0 {
 		return nil
 	}
-	return ownServers(k, a.place.Moved(a.f.o.Dir))
+	return ownServers(k, place.Moved(f.o.Dir))
 }
 
 func ownServers(k *subagent.Kind, base string) (out []entry.Own) {
@@ -132,8 +129,8 @@ func serverScope(source string) entry.Scope {
 	return entry.Project
 }
 
-// notesDir is the folder of a kind's notes with links resolved; "" if it keeps none.
-func (f *Folder) notesDir(k *subagent.Kind, place *permission.Place) string {
+// NotesDir is the folder of a kind's notes with links resolved; "" if it keeps none.
+func (f *Folder) NotesDir(k *subagent.Kind, place *permission.Place) string {
 	if k == nil || k.Memory == "" {
 		return ""
 	}
@@ -156,20 +153,4 @@ func resolved(dir string) string {
 			return "" // a link that leads nowhere
 		}
 	}
-}
-
-// notesPart is the notes of the kind for the first message of a conversation.
-func (a *Agent) notesPart() []llm.Part {
-	dir := a.f.notesDir(a.Kind(), a.place)
-	if dir == "" {
-		return nil
-	}
-	text, err := subagent.ReadNotes(dir)
-	if err != nil {
-		a.note("the notes of the agent " + a.Name() + " cannot be read: " + err.Error())
-	}
-	return []llm.Part{llm.Text{
-		Text:   "<system-reminder>\n" + prompt.Sanitize(text) + "\n</system-reminder>",
-		Origin: llm.OriginMemory,
-	}}
 }

@@ -39,7 +39,7 @@ func folder(t *testing.T, settings string, given ...subagent.Kind) (*extension.F
 	}
 	return extension.New(extension.Options{
 		Config: func() *config.Config { return c }, Dir: dir, Tools: tool.Catalogue(),
-		Agents: func() []subagent.Kind { return given },
+		Agents: given,
 	}), dir
 }
 

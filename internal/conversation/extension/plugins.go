@@ -48,9 +48,9 @@ func (f *Folder) pluginAgents() (out []subagent.Folder) {
 	return out
 }
 
-// pluginAgent is the kind of main conversations that a plugin asks for, one of its own; "": none does. The first plugin
+// PluginAgent is the kind of main conversations that a plugin asks for, one of its own; "": none does. The first plugin
 // by id counts.
-func (f *Folder) pluginAgent() string {
+func (f *Folder) PluginAgent() string {
 	for _, p := range f.o.Plugins.Enabled() {
 		if name := p.Agent(); name != "" {
 			return p.Name() + ":" + strings.TrimPrefix(name, p.Name()+":")

@@ -5,26 +5,17 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"time"
 
-	"github.com/lathe-dev/lathe/internal/agent"
-	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/plugin"
 	"github.com/lathe-dev/lathe/internal/extend/plugin/process"
-	"github.com/lathe-dev/lathe/internal/machine/boundary"
-	"github.com/lathe-dev/lathe/internal/machine/sandbox"
-	"github.com/lathe-dev/lathe/internal/store/journal"
-	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // processes makes the set of plugin processes.
-func (f *Folder) processes(b *boundary.Boundary, runner *sandbox.Runner, environ func() []string) *process.Set {
+func (f *Folder) processes() *process.Set {
 	return process.New(process.Options{
-		Specs: f.processSpecs, Version: f.processVersion, Runner: runner, Environ: f.environ(environ), Tools: f.o.Tools,
-		Dir:     f.o.Dir,
-		Confine: func() (*sandbox.Confinement, func(), error) { return b.ForHook(f.o.Dir, f.pluginData()...) },
+		Specs: f.processSpecs, Version: f.processVersion, Runner: f.o.Runner, Environ: f.environ,
+		Tools: f.o.Tools, Dir: f.o.Dir, Confine: f.confine,
 	})
 }
 
@@ -116,49 +107,6 @@ func ofProject(c *config.Config, path string, raw json.RawMessage) bool {
 		}
 	}
 	return false
-}
-
-// Loop is the parts of a session that hooks and processes join.
-type Loop struct {
-	Hooks   *hook.Hooks
-	Journal *journal.Journal
-	Chain   []string
-	Warn    func(text string)
-}
-
-// Install ties the hooks and the plugin processes to the loop of a session; the result is called at its end.
-func (f *Folder) Install(l Loop, cfg *agent.Config) (leave func() error) {
-	l.Hooks.Install(cfg)
-	return f.Processes.Install(process.Seat{
-		Session: l.Journal.ID(), Agent: l.Chain, Messages: l.Journal.Messages, Events: l.Journal.Subscribe, Notice: l.Warn,
-		Record: l.record,
-	}, cfg).Close
-}
-
-// record writes an answer of a process to the log, as the run of a hook.
-func (l Loop) record(name, method string, input, output any, took time.Duration) {
-	in, errIn := json.Marshal(input)
-	out, errOut := json.Marshal(output)
-	if errIn != nil || errOut != nil {
-		return
-	}
-	run := session.HookRun{
-		Event: method, Hook: "process " + name, From: "process " + name, Input: bounded(in),
-		Output: string(bounded(out)), DurationMS: took.Milliseconds(),
-	}
-	// what cannot be written, the journal reports
-	_ = l.Journal.AddWith(run, event.HookRun{Event: method, Hook: run.Hook, Stdout: run.Output, Duration: took})
-}
-
-// mostRecorded is how much of an input or output the log keeps, in bytes.
-const mostRecorded = 16 << 10
-
-func bounded(raw json.RawMessage) json.RawMessage {
-	if len(raw) <= mostRecorded {
-		return raw
-	}
-	short, _ := json.Marshal(fmt.Sprintf("[%d bytes]", len(raw)))
-	return short
 }
 
 // Close ends the plugin processes.

@@ -30,11 +30,11 @@ const (
 
 // follow has the watcher follow a file that the model has read or written, the working folders and the repository's
 // state.
-func (s *Seat) follow(path string) {
+func (s *Joined) follow(path string) {
 	f := s.folder
 	f.followRepo()
 	f.watcher.Follow(path)
-	for _, r := range s.o.Env.Roots.List() {
+	for _, r := range s.Env.Roots.List() {
 		if !r.ReadOnly {
 			f.followTree(r.Path)
 		}
@@ -91,12 +91,12 @@ func folders(dir string, fresh bool, fn func(dir string) bool) {
 }
 
 // followWanted has the watcher follow the files that hooks want.
-func (s *Seat) followWanted() {
-	if s.o.Watched == nil || !s.main {
+func (s *Joined) followWanted() {
+	if s.Watched == nil || !s.Main {
 		return
 	}
-	for _, name := range s.o.Watched() {
-		if p, err := s.o.Env.Roots.Resolve(name, s.o.Env.Dir.Get()); err == nil {
+	for _, name := range s.Watched() {
+		if p, err := s.Env.Roots.Resolve(name, s.Env.Dir.Get()); err == nil {
 			s.folder.watcher.FollowAlone(p.Real)
 		}
 	}
@@ -110,11 +110,11 @@ func branchFile(repo git.Repo) string {
 // changed passes a batch of changes on: to the servers, and to the sessions with their caches and hooks.
 func (f *Folder) changed(batch []watch.Event) {
 	batch = f.branch(batch)
-	seats := f.allSeats()
+	joined := f.allJoined()
 	var paths []string
 	ignored := ignoring()
 	batch = slices.DeleteFunc(batch, func(e watch.Event) bool {
-		known := slices.ContainsFunc(seats, func(s *Seat) bool { return s.o.Env.Reads.Knows(e.Path) })
+		known := slices.ContainsFunc(joined, func(s *Joined) bool { return s.Env.Reads.Knows(e.Path) })
 		return !known && ignored(e.Path)
 	})
 	for _, e := range batch {
@@ -123,7 +123,7 @@ func (f *Folder) changed(batch []watch.Event) {
 		}
 	}
 	f.pool.FilesChanged(paths)
-	for _, s := range seats {
+	for _, s := range joined {
 		s.changes(batch)
 	}
 }
@@ -159,75 +159,75 @@ func (f *Folder) branch(batch []watch.Event) []watch.Event {
 		f.repo = now
 		f.mu.Unlock()
 		f.watcher.FollowAlone(branchFile(now))
-		for _, s := range f.allSeats() {
-			if s.publish != nil && s.main {
-				s.publish(event.BranchChanged{Branch: now.Branch, Head: now.Head})
+		for _, s := range f.allJoined() {
+			if s.Publish != nil && s.Main {
+				s.Publish(event.BranchChanged{Branch: now.Branch, Head: now.Head})
 			}
 		}
 	}
 	return rest
 }
 
-func (f *Folder) allSeats() (out []*Seat) {
+func (f *Folder) allJoined() (out []*Joined) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for s := range f.seats {
+	for s := range f.joined {
 		out = append(out, s)
 	}
 	return out
 }
 
 // changes drops what the session has cached of the files, notes those that the model knows, and reports all.
-func (s *Seat) changes(batch []watch.Event) {
+func (s *Joined) changes(batch []watch.Event) {
 	for _, e := range batch {
-		s.o.Env.Cache.InvalidateFile(e.Path)
-		if s.o.Env.Reads.Knows(e.Path) {
+		s.Env.Cache.InvalidateFile(e.Path)
+		if s.Env.Reads.Knows(e.Path) {
 			s.mu.Lock()
 			s.doubtful[e.Path] = time.Now()
 			s.mu.Unlock()
 		}
 	}
-	if !s.main {
+	if !s.Main {
 		return
 	}
 	batch = batch[:min(len(batch), maxPublished)]
-	if s.publish != nil {
+	if s.Publish != nil {
 		for _, e := range batch {
-			s.publish(event.FileChanged{Path: e.Path, Op: string(e.Op)})
+			s.Publish(event.FileChanged{Path: e.Path, Op: string(e.Op)})
 		}
 	}
 	s.fire(batch)
 }
 
 // fire runs the hooks beside the watcher, which they do not hold up.
-func (s *Seat) fire(batch []watch.Event) {
+func (s *Joined) fire(batch []watch.Event) {
 	s.running.Lock()
 	defer s.running.Unlock()
-	if s.o.Changed == nil || s.left || len(batch) == 0 {
+	if s.Changed == nil || s.left || len(batch) == 0 {
 		return
 	}
 	s.hooks.Go(func() {
 		for _, e := range batch {
-			s.o.Changed(s.life, e.Path, string(e.Op))
+			s.Changed(s.life, e.Path, string(e.Op))
 		}
 		s.followWanted()
 	})
 }
 
-// othersChanges reports to the model, once, which of the files that it knows somebody else has changed. A change before
+// OthersChanges reports to the model, once, which of the files that it knows somebody else has changed. A change before
 // the end of the agent's last command may be its own, and is not reported: an edit of such a file is refused anyway.
-func (s *Seat) othersChanges(context.Context) ([]llm.Message, error) {
+func (s *Joined) OthersChanges(context.Context) ([]llm.Message, error) {
 	s.mu.Lock()
 	doubtful, ran := s.doubtful, s.ran
 	s.doubtful = map[string]time.Time{}
 	s.mu.Unlock()
-	if len(doubtful) == 0 || s.o.Env.Background.Running() > 0 {
+	if len(doubtful) == 0 || s.Env.Background.Running() > 0 {
 		return nil, nil
 	}
 	var b strings.Builder
 	n := 0
 	for _, path := range slices.Sorted(maps.Keys(doubtful)) {
-		c, ok := s.o.Env.Reads.ChangedFile(path, ran)
+		c, ok := s.Env.Reads.ChangedFile(path, ran)
 		if !ok || c.Removed && doubtful[path].Sub(ran) < reportDelay {
 			continue
 		}
@@ -246,11 +246,11 @@ func (s *Seat) othersChanges(context.Context) ([]llm.Message, error) {
 	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text, Origin: llm.OriginReminder}}}}, nil
 }
 
-func (s *Seat) describe(b *strings.Builder, c tool.ChangedFile) {
-	name := s.o.Env.Rel(c.Path)
+func (s *Joined) describe(b *strings.Builder, c tool.ChangedFile) {
+	name := s.Env.Rel(c.Path)
 	if c.Removed {
 		fmt.Fprintf(b, "%s was removed\n", name)
 		return
 	}
-	fmt.Fprintf(b, "%s was changed\n%s", name, s.o.Env.Reads.ChangedLines(c.Path, maxDiff))
+	fmt.Fprintf(b, "%s was changed\n%s", name, s.Env.Reads.ChangedLines(c.Path, maxDiff))
 }

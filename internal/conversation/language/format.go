@@ -23,7 +23,7 @@ import (
 const maxFormatted = 8 << 20
 
 // edited notes the files of a call for the end of the step.
-func (s *Seat) edited(list []lsp.File) {
+func (s *Joined) edited(list []lsp.File) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, f := range list {
@@ -33,9 +33,9 @@ func (s *Seat) edited(list []lsp.File) {
 	}
 }
 
-// format formats the files that the step before edited, each once, and shows the model what that changed. It fails
+// Format formats the files that the step before edited, each once, and shows the model what that changed. It fails
 // nothing: what a formatter cannot do is left out.
-func (s *Seat) format(ctx context.Context) ([]llm.Message, error) {
+func (s *Joined) Format(ctx context.Context) ([]llm.Message, error) {
 	s.mu.Lock()
 	list := s.step
 	s.step = nil
@@ -57,7 +57,7 @@ func (s *Seat) format(ctx context.Context) ([]llm.Message, error) {
 		if err != nil || diff == "" {
 			continue // a file with a syntax error, mostly: the diagnostics name it
 		}
-		fmt.Fprintf(&shown, "%s formatted %s:\n%s", all[at].Name, s.o.Env.Rel(f.Path), diff)
+		fmt.Fprintf(&shown, "%s formatted %s:\n%s", all[at].Name, s.Env.Rel(f.Path), diff)
 	}
 	if shown.Len() == 0 {
 		return nil, nil
@@ -71,19 +71,19 @@ func (s *Seat) format(ctx context.Context) ([]llm.Message, error) {
 }
 
 // formatOne formats a file, with its state saved for undo.
-func (s *Seat) formatOne(ctx context.Context, x *format.Formatter, f lsp.File, limit time.Duration) (string, error) {
+func (s *Joined) formatOne(ctx context.Context, x *format.Formatter, f lsp.File, limit time.Duration) (string, error) {
 	var after func()
 	defer func() {
 		if after != nil {
 			after()
 		}
 	}()
-	return s.o.Env.Reformat(ctx, f.Path, func(before []byte) ([]byte, error) {
+	return s.Env.Reformat(ctx, f.Path, func(before []byte) ([]byte, error) {
 		now, err := s.folder.runFormatter(ctx, x, f, before, limit)
-		if err != nil || bytes.Equal(before, now) || s.snapshot == nil {
+		if err != nil || bytes.Equal(before, now) || s.Snapshot == nil {
 			return now, err
 		}
-		after, err = s.snapshot(ctx, &agent.Plan{
+		after, err = s.Snapshot(ctx, &agent.Plan{
 			Title:    x.Name,
 			Accesses: []permission.Access{{Kind: permission.Write, Target: f.Path, Node: permission.File}},
 		})

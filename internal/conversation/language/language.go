@@ -15,6 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/files/watch"
 	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // Options configure New.
@@ -25,6 +26,7 @@ type Options struct {
 	Boundary *boundary.Boundary
 	Environ  func() []string
 	Version  string
+	Tools    permission.Tools // the declarations of tools
 	// Plugins has the language servers of plugins, by name; may be nil.
 	Plugins func() map[string]lsp.Definition
 }
@@ -36,12 +38,12 @@ type Folder struct {
 
 	watcher *watch.Watcher
 
-	mu    sync.Mutex
-	seats map[*Seat]bool
-	last  settings
-	trust trust
-	trees map[string]bool // working folders that were given to the watcher
-	repo  git.Repo        // as it was last seen
+	mu     sync.Mutex
+	joined map[*Joined]bool
+	last   settings
+	trust  trust
+	trees  map[string]bool // working folders that were given to the watcher
+	repo   git.Repo        // as it was last seen
 }
 
 // settings are decoded once per configuration.
@@ -52,7 +54,7 @@ type settings struct {
 
 // New makes the language support of an instance.
 func New(o Options) *Folder {
-	f := &Folder{o: o, seats: map[*Seat]bool{}, trees: map[string]bool{}}
+	f := &Folder{o: o, joined: map[*Joined]bool{}, trees: map[string]bool{}}
 	f.pool = lsp.New(lsp.Options{
 		Settings: f.settings, Environ: f.environ, Trusted: f.trusted, Confined: o.Boundary.Confined, Launch: f.launch,
 		Notice: f.notice, Version: o.Version, Plugins: o.Plugins,
@@ -160,7 +162,7 @@ func (f *Folder) notice(text string) { f.tell("warning", text) }
 func (f *Folder) tell(level, text string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	for s := range f.seats {
-		s.o.Notice(level, text)
+	for s := range f.joined {
+		s.Notice(level, text)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation/language"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -31,11 +30,11 @@ func TestMain(m *testing.M) {
 
 // seat is a session with the language support of a folder, and without a model.
 type seat struct {
-	t    *testing.T
-	dir  string
-	env  *tool.Env
-	cfg  agent.Config
-	conf *config.Config
+	t      *testing.T
+	dir    string
+	env    *tool.Env
+	joined *language.Joined
+	conf   *config.Config
 
 	mu      sync.Mutex
 	events  []event.Body
@@ -58,15 +57,17 @@ func newSeat(t *testing.T) *seat {
 	s.env.Runner = runner
 	f := language.New(language.Options{
 		Config: func() *config.Config { return s.conf }, Dir: dir, Runner: runner,
-		Environ: os.Environ,
+		Environ: os.Environ, Tools: tool.Catalogue(),
 	})
-	s.cfg.Publish = func(b event.Body) {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		s.events = append(s.events, b)
-	}
-	leave := f.Install(language.Session{
-		Env: s.env, Notice: func(_, text string) {
+	s.env.Language = f.Pool()
+	s.joined = f.Join(language.Conversation{
+		Env: s.env, Main: true,
+		Publish: func(b event.Body) {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			s.events = append(s.events, b)
+		},
+		Notice: func(_, text string) {
 			s.mu.Lock()
 			defer s.mu.Unlock()
 			s.notices = append(s.notices, text)
@@ -77,9 +78,9 @@ func newSeat(t *testing.T) *seat {
 			defer s.mu.Unlock()
 			s.hooks = append(s.hooks, how+" "+filepath.Base(path))
 		},
-	}, &s.cfg)
+	})
 	t.Cleanup(func() {
-		_, _ = leave(), f.Close()
+		_, _ = s.joined.Leave(), f.Close()
 		runner.Close()
 		_ = s.env.Roots.Close()
 	})
@@ -127,10 +128,8 @@ func (s *seat) call(name string, input map[string]any) string {
 		if err != nil {
 			s.t.Fatal(err)
 		}
-		for _, h := range s.cfg.AfterTool {
-			if _, err := h.Run(s.t.Context(), c, r); err != nil {
-				s.t.Fatal(err)
-			}
+		if _, err := s.joined.Diagnose(s.t.Context(), c, r); err != nil {
+			s.t.Fatal(err)
 		}
 		return llm.ToolResult{Parts: r.Parts}.PlainText()
 	}
@@ -142,8 +141,8 @@ func (s *seat) call(name string, input map[string]any) string {
 func (s *seat) step() string {
 	s.t.Helper()
 	var b strings.Builder
-	for _, h := range s.cfg.BeforeStep {
-		list, err := h.Run(context.Background())
+	for _, before := range []func(context.Context) ([]llm.Message, error){s.joined.Format, s.joined.OthersChanges} {
+		list, err := before(context.Background())
 		if err != nil {
 			s.t.Fatal(err)
 		}

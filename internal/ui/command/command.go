@@ -108,6 +108,14 @@ func text(format string, args ...any) event.Output {
 	return event.Output{Text: fmt.Sprintf(format, args...)}
 }
 
+// done is a text about what was done, unless it failed.
+func done(err error, format string, args ...any) (event.Output, error) {
+	if err != nil {
+		return event.Output{}, err
+	}
+	return text(format, args...), nil
+}
+
 // code formats foreign text as Markdown code, unchanged.
 func code(s string) string {
 	s = strings.Join(strings.FieldsFunc(s, func(r rune) bool { return r == '\n' || r == '\r' }), " ")

@@ -66,10 +66,8 @@ func conversationCommands() []Command {
 			Name: "export", Group: groupConversation, Args: "[md|html|json] [file]", Help: "Write the conversation to a file",
 			Doc: "Without a file, one is made in the working folder. `json` is every entry of the log, one object per line. " +
 				"A file that exists is not overwritten.",
-			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-				return choices(typed, words("md", "html", "json"))
-			},
-			Run: export,
+			Complete: oneOf("md", "html", "json"),
+			Run:      export,
 		},
 	}
 }
@@ -80,6 +78,11 @@ func words(all ...string) []event.Candidate {
 		out[i] = event.Candidate{Text: w}
 	}
 	return out
+}
+
+// oneOf completes one of some fixed words.
+func oneOf(all ...string) func(context.Context, *Host, string) []event.Candidate {
+	return func(_ context.Context, _ *Host, typed string) []event.Candidate { return choices(typed, words(all...)) }
 }
 
 var errNothing = errors.New("there is nothing in this conversation yet")
@@ -429,8 +432,5 @@ func export(_ context.Context, h *Host, args string) (event.Output, error) {
 	if err != nil {
 		return event.Output{}, fmt.Errorf("the file cannot be made: %w", err)
 	}
-	if err := errors.Join(session.Export(f, log, form.form), f.Close()); err != nil {
-		return event.Output{}, err
-	}
-	return text("Written to %s.", code(file)), nil
+	return done(errors.Join(session.Export(f, log, form.form), f.Close()), "Written to %s.", code(file))
 }

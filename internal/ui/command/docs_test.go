@@ -108,7 +108,7 @@ func TestForeignTextStaysItself(t *testing.T) {
 }
 
 func TestRulesAreReadWithTheirPlace(t *testing.T) {
-	for in, want := range map[string]Rule{
+	for in, want := range map[string]ruleRow{
 		"allow Bash(go test *)":           {Effect: "allow", Text: "Bash(go test *)", Scope: "local"},
 		"deny Bash(rm *) in user":         {Effect: "deny", Text: "Bash(rm *)", Scope: "user"},
 		"ask Bash(echo a in b)":           {Effect: "ask", Text: "Bash(echo a in b)", Scope: "local"},

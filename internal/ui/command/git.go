@@ -47,8 +47,8 @@ func diff(ctx context.Context, h *Host, args string) (event.Output, error) {
 	return event.Output{Text: b.String()}, nil
 }
 
-// Stash is uncommitted changes of a repository.
-type Stash struct {
+// stashed is uncommitted changes of a repository.
+type stashed struct {
 	Root  string
 	Files []string // at most a few, as git writes them
 	Total int
@@ -142,16 +142,16 @@ func (h *Host) gitDiff(ctx context.Context) (string, error) {
 const stashListed = 30
 
 // uncommitted lists the changes that stashAll would stash.
-func (h *Host) uncommitted(ctx context.Context) (Stash, error) {
+func (h *Host) uncommitted(ctx context.Context) (stashed, error) {
 	g, repo, err := h.repo()
 	if err != nil {
-		return Stash{}, err
+		return stashed{}, err
 	}
 	out, err := g.Run(ctx, repo, "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames")
 	if err != nil {
-		return Stash{}, err
+		return stashed{}, err
 	}
-	s := Stash{Root: repo.Root}
+	s := stashed{Root: repo.Root}
 	for _, line := range strings.Split(strings.TrimRight(string(out), "\x00"), "\x00") {
 		if line == "" {
 			continue
@@ -167,7 +167,7 @@ func (h *Host) uncommitted(ctx context.Context) (Stash, error) {
 }
 
 // stashAll stashes the changes with untracked files, and records the commit that holds them.
-func (h *Host) stashAll(ctx context.Context) (Stash, error) {
+func (h *Host) stashAll(ctx context.Context) (stashed, error) {
 	s, err := h.uncommitted(ctx)
 	if err != nil || s.Total == 0 {
 		return s, err
@@ -230,18 +230,18 @@ func (h *Host) stashFile() string {
 }
 
 // unstash applies the changes that stashAll stashed last. The stash keeps them.
-func (h *Host) unstash(ctx context.Context) (Stash, error) {
+func (h *Host) unstash(ctx context.Context) (stashed, error) {
 	g, repo, err := h.repo()
 	if err != nil {
-		return Stash{}, err
+		return stashed{}, err
 	}
 	b, err := os.ReadFile(h.stashFile())
 	ref, root, _ := strings.Cut(strings.TrimSpace(string(b)), "\n")
 	if err != nil || cmp.Or(root, repo.Root) != repo.Root || ref == "" {
-		return Stash{}, errors.New("/undo put nothing away in this repository; git stash list shows what others did")
+		return stashed{}, errors.New("/undo put nothing away in this repository; git stash list shows what others did")
 	}
 	if _, err := g.Run(ctx, repo, "stash", "apply", "--index", ref); err != nil {
-		return Stash{}, fmt.Errorf("%w; nothing is lost: git stash apply %s by hand", err, ref)
+		return stashed{}, fmt.Errorf("%w; nothing is lost: git stash apply %s by hand", err, ref)
 	}
-	return Stash{Root: repo.Root, Ref: ref}, nil
+	return stashed{Root: repo.Root, Ref: ref}, nil
 }

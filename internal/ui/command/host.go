@@ -6,17 +6,16 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
 
 // Host is lathe with one session in front, as the commands act on it. The console gives the functions, since it owns
 // the front.
 type Host struct {
+	*Kept
 	Instance *conversation.Instance
 	Session  func() *conversation.Session // the one in front, which a command may change
 	Status   func() event.Status
-	Boundary *boundary.Boundary // nil: no sandbox
 
 	New  func(ctx context.Context) error            // begins a conversation
 	Open func(ctx context.Context, id string) error // goes on with a saved session
@@ -34,24 +33,24 @@ type Host struct {
 	Go      func(work func())                       // begins such work; the console waits for its end
 	Notice  func(level, format string, args ...any) // tells the user how it ended
 	Touch   func()                                  // the status has changed
+}
 
+// Kept is what commands keep from one run to the next. The zero value is ready.
+type Kept struct {
 	mu     sync.Mutex
 	logins map[string]chan string // logins to MCP servers that wait for an address, by server
 	looked lookedAt               // the plugin that was shown before it is installed
 	team   teamwork
 }
 
-// Arrive gives a session that comes to the front its place in a team, before anything runs in it.
-func (h *Host) Arrive(s *conversation.Session) { h.team.seat(s) }
-
 // Leave ends the work of the team in a session that is about to close, and waits for it.
-func (h *Host) Leave(s *conversation.Session) { h.team.leave(s) }
+func (k *Kept) Leave(s *conversation.Session) { k.team.leave(s) }
 
 // TeamWorks reports whether a team works.
-func (h *Host) TeamWorks() bool { return h.team.works() }
+func (k *Kept) TeamWorks() bool { return k.team.works() }
 
 // Close removes what was fetched and not installed.
-func (h *Host) Close() { h.looked.keep(nil, false) }
+func (k *Kept) Close() { k.looked.keep(nil, false) }
 
 // history is the states of files on the branch in front.
 func (h *Host) history() (snapshot.History, error) {

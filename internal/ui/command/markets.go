@@ -11,8 +11,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/plugin"
 )
 
-// Market is a marketplace. All texts are foreign.
-type Market struct {
+// marketRow is a marketplace. All texts are foreign.
+type marketRow struct {
 	Name, Source string
 	Known        bool // false: only the settings name it
 }
@@ -97,7 +97,7 @@ func listMarket(ctx context.Context, h *Host, name string) (event.Output, error)
 }
 
 // entryPreview is Markdown.
-func entryPreview(p Plugin, state string) string {
+func entryPreview(p pluginRow, state string) string {
 	out := code(strings.TrimSpace(p.ID+" "+p.Version)) + ", from " + code(p.Source) + "\n\n"
 	if p.Description != "" {
 		out += code(p.Description) + "\n\n"
@@ -119,24 +119,24 @@ func marketChoices(h *Host) (out []event.Candidate) {
 	return out
 }
 
-func (h *Host) markets() (out []Market, err error) {
+func (h *Host) markets() (out []marketRow, err error) {
 	known, err := h.pluginStore().Markets()
 	if err != nil {
 		return nil, err
 	}
 	for _, name := range slices.Sorted(maps.Keys(known)) {
-		out = append(out, Market{Name: name, Source: known[name].Source.String(), Known: true})
+		out = append(out, marketRow{Name: name, Source: known[name].Source.String(), Known: true})
 	}
 	extra := plugin.Extra(h.Instance.Config())
 	for _, name := range slices.Sorted(maps.Keys(extra)) {
 		if _, ok := known[name]; !ok {
-			out = append(out, Market{Name: name, Source: extra[name].String()})
+			out = append(out, marketRow{Name: name, Source: extra[name].String()})
 		}
 	}
 	return out, nil
 }
 
-func (h *Host) market(ctx context.Context, name string) (out []Plugin, err error) {
+func (h *Host) market(ctx context.Context, name string) (out []pluginRow, err error) {
 	c := h.Instance.Config()
 	m, err := h.pluginStore().Market(ctx, name, plugin.Extra(c))
 	if err != nil {
@@ -150,7 +150,7 @@ func (h *Host) market(ctx context.Context, name string) (out []Plugin, err error
 	for _, e := range m.Entries {
 		id := e.Name + "@" + m.Name
 		_, installed := records[id]
-		out = append(out, Plugin{
+		out = append(out, pluginRow{
 			ID: id, Version: e.Version, Source: e.Source.String(), Description: e.Description, Installed: installed,
 			Enabled: installed && enabled[id],
 		})

@@ -96,10 +96,7 @@ func findServer(servers *mcp.Set, name string) (mcp.Status, error) {
 func actOn(ctx context.Context, servers *mcp.Set, verb string, s mcp.Status) (event.Output, error) {
 	switch verb {
 	case "reconnect":
-		if err := servers.Reconnect(ctx, s.Name); err != nil {
-			return event.Output{}, err
-		}
-		return text("%s is connected.", code(s.Name)), nil
+		return done(servers.Reconnect(ctx, s.Name), "%s is connected.", code(s.Name))
 	case "disable", "enable":
 		if err := servers.Toggle(s.Name, verb == "enable"); err != nil {
 			return event.Output{}, err
@@ -109,15 +106,9 @@ func actOn(ctx context.Context, servers *mcp.Set, verb string, s mcp.Status) (ev
 		}
 		return text("The tools of %s are left out until lathe ends, or until `/mcp enable %s`.", code(s.Name), s.Name), nil
 	case "approve":
-		if err := approve(servers, s); err != nil {
-			return event.Output{}, err
-		}
-		return text("%s is approved.", code(s.Name)), nil
+		return done(approve(servers, s), "%s is approved.", code(s.Name))
 	case "logout":
-		if err := servers.Logout(ctx, s.Name); err != nil {
-			return event.Output{}, err
-		}
-		return text("The login of %s is deleted.", code(s.Name)), nil
+		return done(servers.Logout(ctx, s.Name), "The login of %s is deleted.", code(s.Name))
 	case "log":
 		log := endOf(servers.Log(s.Name))
 		if strings.TrimSpace(log) == "" {

@@ -30,10 +30,7 @@ func modelCommands() []Command {
 				if args == "" {
 					return pickModel(h, "model", "Model", h.Status().Model), nil
 				}
-				if err := h.SetModel(ctx, args); err != nil {
-					return event.Output{}, err
-				}
-				return text("The model is %s now.", code(h.Status().Model)), nil
+				return done(h.SetModel(ctx, args), "The model is %s now.", code(h.Status().Model))
 			},
 		},
 		{
@@ -42,10 +39,7 @@ func modelCommands() []Command {
 				if args == "" {
 					return pickModel(h, "smallmodel", "Small model", h.smallModel(ctx)), nil
 				}
-				if err := h.Instance.SetSmallModel(ctx, args); err != nil {
-					return event.Output{}, err
-				}
-				return text("Small work is done by %s now.", code(h.smallModel(ctx))), nil
+				return done(h.Instance.SetSmallModel(ctx, args), "Small work is done by %s now.", code(h.smallModel(ctx)))
 			},
 		},
 		{

@@ -14,20 +14,11 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/plugin"
 )
 
-// Plugin is one that is installed, or that a marketplace has.
-type Plugin struct {
+// pluginRow is one that is installed, or that a marketplace has.
+type pluginRow struct {
 	ID, Version, Source, Description string
 	Enabled, Installed               bool
 	Report                           []string // a line for each part
-}
-
-// Offer is a plugin that was fetched.
-type Offer struct {
-	Plugin
-	Needed []Plugin // installed with it
-	Same   bool     // as the installed one
-	Diff   string   // from the installed one
-	Notes  []string
 }
 
 func pluginCommand() Command {
@@ -76,10 +67,7 @@ func plugins(ctx context.Context, h *Host, args string) (event.Output, error) {
 	}
 	switch verb {
 	case "enable", "disable":
-		if err := h.switchPlugin(name, verb == "enable"); err != nil {
-			return event.Output{}, err
-		}
-		return text("%s was %sd.", code(name), verb), nil
+		return done(h.switchPlugin(name, verb == "enable"), "%s was %sd.", code(name), verb)
 	case "remove":
 		needed, err := h.removePlugin(name)
 		if err != nil {
@@ -91,11 +79,11 @@ func plugins(ctx context.Context, h *Host, args string) (event.Output, error) {
 		}
 		return text("%s was removed. Install it again with: /plugin install %s", code(name), code(name)), nil
 	case "install", "update":
-		o, err := h.lookAt(ctx, name, verb == "update")
+		fetched, err := h.lookAt(ctx, name, verb == "update")
 		if err != nil {
 			return event.Output{}, err
 		}
-		return offer(o, verb), nil
+		return offer(fetched, verb), nil
 	case "agree":
 		enabled, err := h.agree(name)
 		if err != nil {
@@ -160,7 +148,7 @@ func showPlugin(h *Host, name string) (event.Output, error) {
 }
 
 // describePlugin is Markdown.
-func describePlugin(p Plugin) string {
+func describePlugin(p pluginRow) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s, from %s\n\n", code(strings.TrimSpace(p.ID+" "+p.Version)), code(p.Source))
 	if p.Description != "" {
@@ -175,31 +163,34 @@ func describePlugin(p Plugin) string {
 	return b.String()
 }
 
-// offer shows a plugin that was fetched, and asks. Only the items of this list agree.
-func offer(o Offer, verb string) event.Output {
-	if o.Same && verb == "update" {
-		return text("%s is up to date.", code(o.ID))
+// offer shows a plugin that was fetched, with those that it needs, and asks. Only the items of this list agree.
+func offer(fetched *plugin.Bundle, verb string) event.Output {
+	root, needed := fetched.Root(), fetched.New[:len(fetched.New)-1]
+	if verb == "update" && root.Same && len(needed) == 0 {
+		return text("%s is up to date.", code(root.ID))
 	}
-	says := describePlugin(o.Plugin)
-	for _, needed := range o.Needed {
-		says += "\nNeeded, and installed with it: " + describePlugin(needed)
+	says, notes := describeCandidate(root)
+	for _, c := range needed {
+		text, more := describeCandidate(c)
+		says += "\nNeeded, and installed with it: " + text
+		notes = append(notes, more...)
 	}
-	for _, n := range o.Notes {
+	for _, n := range notes {
 		says += "\nWarning: " + code(n) + "\n"
 	}
-	if o.Diff != "" {
-		says += "\nThe difference from the installed one:\n\n" + fenced("diff", o.Diff) + "\n"
+	if root.Diff != "" {
+		says += "\nThe difference from the installed one:\n\n" + fenced("diff", root.Diff) + "\n"
 	}
 	word := map[string]string{"install": "Install and enable", "update": "Update"}[verb]
 	more := ""
-	if len(o.Needed) > 0 {
-		more = fmt.Sprintf(" and %d that it needs", len(o.Needed))
+	if len(needed) > 0 {
+		more = fmt.Sprintf(" and %d that it needs", len(needed))
 	}
 	return event.Output{Text: says, Pick: &event.Pick{
-		Title: word + " " + o.ID + more + "?", Command: "plugin",
+		Title: word + " " + root.ID + more + "?", Command: "plugin",
 		Items: []event.PickItem{
 			{ID: "", Label: "No", Detail: "nothing is changed", Preview: says},
-			{ID: "agree " + o.ID, Label: word, Detail: "from " + o.Source, Preview: says},
+			{ID: "agree " + root.ID, Label: word, Detail: "from " + root.Source.String(), Preview: says},
 		},
 	}}
 }
@@ -234,7 +225,7 @@ func (l *lookedAt) take(id string) (b *plugin.Bundle, update bool) {
 
 func (h *Host) pluginStore() *plugin.Store { return h.Instance.Extensions().Plugins.Store() }
 
-func (h *Host) plugins() (out []Plugin, err error) {
+func (h *Host) plugins() (out []pluginRow, err error) {
 	all, err := h.pluginStore().Records()
 	if err != nil {
 		return nil, err
@@ -242,7 +233,7 @@ func (h *Host) plugins() (out []Plugin, err error) {
 	enabled := plugin.EnabledIn(h.Instance.Config())
 	for _, id := range slices.Sorted(maps.Keys(all)) {
 		rec := all[id]
-		one := Plugin{ID: id, Version: rec.Version, Source: rec.Source.String(), Enabled: enabled[id]}
+		one := pluginRow{ID: id, Version: rec.Version, Source: rec.Source.String(), Enabled: enabled[id]}
 		if got, err := h.pluginStore().Load(id, rec, nil); err == nil {
 			one.Description = got.Manifest.Description
 			one.Report, _ = got.Report()
@@ -268,16 +259,11 @@ func (h *Host) switchPlugin(name string, on bool) error {
 
 func (h *Host) enableAll(ids []string, on bool, layer config.Layer) error {
 	for _, id := range ids {
-		if err := h.enable(id, on, layer); err != nil {
+		if _, err := h.written(h.Instance.Config().Set(plugin.Key(id), fmt.Sprint(on), layer)); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (h *Host) enable(id string, on bool, layer config.Layer) error {
-	_, err := h.written(h.Instance.Config().Set(plugin.Key(id), fmt.Sprint(on), layer))
-	return err
 }
 
 func (h *Host) removePlugin(name string) (needed []string, err error) {
@@ -295,46 +281,34 @@ func (h *Host) removePlugin(name string) (needed []string, err error) {
 	return needed, err
 }
 
-func (h *Host) lookAt(ctx context.Context, what string, update bool) (Offer, error) {
-	c := h.Instance.Config()
-	var got *plugin.Candidate
-	var err error
+func (h *Host) lookAt(ctx context.Context, what string, update bool) (*plugin.Bundle, error) {
+	c, store := h.Instance.Config(), h.pluginStore()
+	fetch := func() (*plugin.Candidate, error) { return store.Fetch(ctx, what, c.Paths().Dir, plugin.Extra(c)) }
 	if update {
-		id, err := h.pluginStore().ID(what)
+		id, err := store.ID(what)
 		if err != nil {
-			return Offer{}, err
+			return nil, err
 		}
-		if got, err = h.pluginStore().Update(ctx, id, plugin.Extra(c)); err != nil {
-			return Offer{}, err
-		}
-	} else if got, err = h.pluginStore().Fetch(ctx, what, c.Paths().Dir, plugin.Extra(c)); err != nil {
-		return Offer{}, err
+		fetch = func() (*plugin.Candidate, error) { return store.Update(ctx, id, plugin.Extra(c)) }
 	}
-	all, err := h.pluginStore().With(ctx, got, plugin.Extra(c))
+	got, err := fetch()
 	if err != nil {
-		return Offer{}, err
+		return nil, err
 	}
-	h.looked.keep(all, update)
-	return offered(all), nil
+	all, err := store.With(ctx, got, plugin.Extra(c))
+	if err == nil {
+		h.looked.keep(all, update)
+	}
+	return all, err
 }
 
-// offered describes a plugin that was fetched, and those that it needs.
-func offered(all *plugin.Bundle) Offer {
-	one := func(c *plugin.Candidate) (Plugin, []string) {
-		lines, notes := c.Report()
-		return Plugin{
-			ID: c.ID, Version: c.Manifest.Version, Source: c.Source.String(), Description: c.Manifest.Description,
-			Report: lines,
-		}, notes
-	}
-	root := all.Root()
-	o := Offer{Same: root.Same && len(all.New) == 1, Diff: root.Diff}
-	o.Plugin, o.Notes = one(root)
-	for _, c := range all.New[:len(all.New)-1] {
-		needed, notes := one(c)
-		o.Needed, o.Notes = append(o.Needed, needed), append(o.Notes, notes...)
-	}
-	return o
+// describeCandidate is a plugin that was fetched, as Markdown; the notes are warnings.
+func describeCandidate(c *plugin.Candidate) (says string, notes []string) {
+	lines, notes := c.Report()
+	return describePlugin(pluginRow{
+		ID: c.ID, Version: c.Manifest.Version, Source: c.Source.String(), Description: c.Manifest.Description,
+		Report: lines,
+	}), notes
 }
 
 func (h *Host) agree(id string) (enabled bool, err error) {

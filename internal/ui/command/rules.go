@@ -22,10 +22,8 @@ func ruleCommands() []Command {
 				"`dontAsk` refuses what it would ask, `auto` lets the small model answer a question first, `bypassPermissions` " +
 				"asks nothing that rules do not " +
 				"ask; what deny rules and guards refuse stays refused. `/mode next` takes the next of the first three.",
-			Complete: func(_ context.Context, h *Host, typed string) []event.Candidate {
-				return choices(typed, words(permission.ModeNames()...))
-			},
-			Run: mode,
+			Complete: oneOf(permission.ModeNames()...),
+			Run:      mode,
 		},
 		planCommand(),
 		{
@@ -35,16 +33,14 @@ func ruleCommands() []Command {
 				"lathe ends), `local` (this " +
 				"project, for you: the default), `project` (shared with the team) and `user`. `/permissions remove deny Bash(rm " +
 				"*) in user` takes it away.",
-			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-				return choices(typed, words("allow", "ask", "deny", "remove"))
-			},
-			Run: permissions,
+			Complete: oneOf("allow", "ask", "deny", "remove"),
+			Run:      permissions,
 		},
 		{
 			Name: "sandbox", Group: groupRules, Help: "Show what confines commands",
 			Doc: "The tier, what commands may write, the network, and the exceptions. The sandbox is chosen when lathe starts.",
 			Run: func(_ context.Context, h *Host, _ string) (event.Output, error) {
-				return event.Output{Text: h.Boundary.Describe()}, nil
+				return event.Output{Text: h.Instance.Boundary().Describe()}, nil
 			},
 		},
 		{Name: "permissions-remove", Hidden: true, Group: groupRules, Args: "<rule>", Help: "Remove a rule", Run: removeRule},
@@ -62,10 +58,8 @@ func ruleCommands() []Command {
 				"between the steps. `git`: everything that is not committed. " +
 				"With the number of a message, as /tree shows them: the way from the branch in front to the branch of that " +
 				"message; with two, from the one to the other.",
-			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-				return choices(typed, words("all", "agents", "theirs", "git"))
-			},
-			Run: diff,
+			Complete: oneOf("all", "agents", "theirs", "git"),
+			Run:      diff,
 		},
 		{
 			Name: "tasks", Aliases: []string{"bashes"}, Group: groupRules, Args: "[end id | tell id message]",
@@ -95,10 +89,7 @@ func mode(ctx context.Context, h *Host, args string) (event.Output, error) {
 			args = m
 		}
 	}
-	if err := h.SetMode(ctx, args); err != nil {
-		return event.Output{}, err
-	}
-	return text("The mode is %s now: %s.", args, modeHelp[args]), nil
+	return done(h.SetMode(ctx, args), "The mode is %s now: %s.", args, modeHelp[args])
 }
 
 var modeHelp = map[string]string{
@@ -150,9 +141,9 @@ func pickRule(h *Host) event.Output {
 }
 
 // readRule parses "deny Bash(rm *) in user".
-func readRule(args string) (Rule, error) {
+func readRule(args string) (ruleRow, error) {
 	effect, rest, _ := strings.Cut(strings.TrimSpace(args), " ")
-	r := Rule{Effect: effect, Text: strings.TrimSpace(rest), Scope: "local"}
+	r := ruleRow{Effect: effect, Text: strings.TrimSpace(rest), Scope: "local"}
 	if i := strings.LastIndex(r.Text, " in "); i >= 0 && !strings.Contains(r.Text[i:], ")") {
 		r.Text, r.Scope = strings.TrimSpace(r.Text[:i]), strings.TrimSpace(r.Text[i+4:])
 	}
@@ -174,10 +165,7 @@ func addRule(_ context.Context, h *Host, args string) (event.Output, error) {
 	if r.Scope == "fixed" {
 		return event.Output{}, errors.New("that rule is not lathe's to write")
 	}
-	if err := h.grant(r); err != nil {
-		return event.Output{}, err
-	}
-	return text("Added for %s: %s %s", places[r.Scope], r.Effect, code(r.Text)), nil
+	return done(h.grant(r), "Added for %s: %s %s", places[r.Scope], r.Effect, code(r.Text))
 }
 
 func removeRule(_ context.Context, h *Host, args string) (event.Output, error) {
@@ -192,11 +180,8 @@ func removeRule(_ context.Context, h *Host, args string) (event.Output, error) {
 			}
 		}
 	}
-	if err := h.withdraw(r); err != nil {
-		return event.Output{}, err
-	}
-	return text("Removed: %s %s. Add it again with: /permissions %s %s in %s", r.Effect, code(r.Text), r.Effect, r.Text,
-		r.Scope), nil
+	return done(h.withdraw(r), "Removed: %s %s. Add it again with: /permissions %s %s in %s",
+		r.Effect, code(r.Text), r.Effect, r.Text, r.Scope)
 }
 
 func addDir(_ context.Context, h *Host, args string) (event.Output, error) {
@@ -214,9 +199,9 @@ func addDir(_ context.Context, h *Host, args string) (event.Output, error) {
 		"permissions.additionalDirectories.", code(dir)), nil
 }
 
-// Rule is one permission rule. Scope is session, local, project or user for removable rules, else empty;
+// ruleRow is one permission rule. Scope is session, local, project or user for removable rules, else empty;
 // Source names the place the rule comes from, for people.
-type Rule struct {
+type ruleRow struct {
 	Effect string // allow, ask, deny
 	Text   string
 	Scope  string
@@ -227,11 +212,11 @@ type Rule struct {
 var layers = map[string]config.Layer{"local": config.Local, "project": config.Project, "user": config.User}
 
 // rules returns the rules of the settings with their sources, then those of the session.
-func (h *Host) rules() []Rule {
-	var out []Rule
+func (h *Host) rules() []ruleRow {
+	var out []ruleRow
 	cfg := h.Instance.Config()
 	for _, rule := range cfg.Rules() {
-		shown := Rule{Effect: rule.Action, Text: rule.Text, Source: rule.Origin.String()}
+		shown := ruleRow{Effect: rule.Action, Text: rule.Text, Source: rule.Origin.String()}
 		if rule.Text == "" {
 			shown.Text = rule.Permission + "(" + rule.Pattern + ")"
 			shown.Source += ", in order"
@@ -246,20 +231,20 @@ func (h *Host) rules() []Rule {
 	for _, rule := range h.Session().Rules() {
 		switch rule.Source.Name {
 		case SessionScope:
-			out = append(out, Rule{Effect: string(rule.Effect), Text: rule.Text, Source: SessionScope, Scope: "session"})
+			out = append(out, ruleRow{Effect: string(rule.Effect), Text: rule.Text, Source: SessionScope, Scope: "session"})
 		case "a hook":
-			out = append(out, Rule{
+			out = append(out, ruleRow{
 				Effect: string(rule.Effect), Text: rule.Text, Source: "a hook, in this session",
 				Scope: "session",
 			})
 		case "command line":
-			out = append(out, Rule{Effect: string(rule.Effect), Text: rule.Text, Source: "the command line"})
+			out = append(out, ruleRow{Effect: string(rule.Effect), Text: rule.Text, Source: "the command line"})
 		}
 	}
 	return out
 }
 
-func (h *Host) grant(rule Rule) error {
+func (h *Host) grant(rule ruleRow) error {
 	effect := permission.Effect(rule.Effect)
 	if err := h.toolOf(rule.Text); err != nil {
 		return err
@@ -277,7 +262,7 @@ func (h *Host) grant(rule Rule) error {
 	return h.reload()
 }
 
-func (h *Host) withdraw(rule Rule) error {
+func (h *Host) withdraw(rule ruleRow) error {
 	if rule.Scope == "session" {
 		if !h.Session().Ungrant(rule.Text, permission.Effect(rule.Effect)) {
 			return fmt.Errorf("this session has no rule %s %s", rule.Effect, rule.Text)

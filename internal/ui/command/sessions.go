@@ -214,10 +214,7 @@ func rename(ctx context.Context, h *Host, args string) (event.Output, error) {
 		return event.Output{}, errors.New("give the title: /rename fix the login")
 	}
 	title := short(args, 100)
-	if err := h.Session().Log().SetTitle(ctx, title); err != nil {
-		return event.Output{}, err
-	}
-	return text("This session is called %s now.", code(title)), nil
+	return done(h.Session().Log().SetTitle(ctx, title), "This session is called %s now.", code(title))
 }
 
 func renameSession(ctx context.Context, h *Host, args string) (event.Output, error) {
@@ -237,10 +234,7 @@ func renameSession(ctx context.Context, h *Host, args string) (event.Output, err
 		return event.Output{}, err
 	}
 	title = short(title, 100)
-	if err := errors.Join(s.SetTitle(ctx, title), s.Close()); err != nil {
-		return event.Output{}, err
-	}
-	return text("The session is called %s now.", code(title)), nil
+	return done(errors.Join(s.SetTitle(ctx, title), s.Close()), "The session is called %s now.", code(title))
 }
 
 func fork(ctx context.Context, h *Host, args string) (event.Output, error) {
@@ -261,10 +255,7 @@ func fork(ctx context.Context, h *Host, args string) (event.Output, error) {
 
 func save(ctx context.Context, h *Host, _ string) (event.Output, error) {
 	log := h.Session().Log()
-	if err := log.Sync(ctx); err != nil {
-		return event.Output{}, err
-	}
-	return text("The session is in %s; lathe --resume %s goes on with it.", code(log.Folder()), log.ID()), nil
+	return done(log.Sync(ctx), "The session is in %s; lathe --resume %s goes on with it.", code(log.Folder()), log.ID())
 }
 
 func deleteSession(_ context.Context, h *Host, args string) (event.Output, error) {
@@ -282,19 +273,13 @@ func deleteSession(_ context.Context, h *Host, args string) (event.Output, error
 	if info.ID == h.Session().Log().ID() {
 		return event.Output{}, errors.New("this session is the one in front; start another with /new first")
 	}
-	if err := h.Instance.Store().Trash(info.ID); err != nil {
-		return event.Output{}, err
-	}
-	return text("Deleted %s. /restore-session %s brings it back for 30 days.",
-		code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID), nil
+	return done(h.Instance.Store().Trash(info.ID), "Deleted %s. /restore-session %s brings it back for 30 days.",
+		code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID)
 }
 
 func restoreSession(_ context.Context, h *Host, args string) (event.Output, error) {
 	if args == "" {
 		return event.Output{}, errors.New("give the id that /delete-session told")
 	}
-	if err := h.Instance.Store().Restore(args); err != nil {
-		return event.Output{}, err
-	}
-	return text("The session is back; /resume %s opens it.", args), nil
+	return done(h.Instance.Store().Restore(args), "The session is back; /resume %s opens it.", args)
 }

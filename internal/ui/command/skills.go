@@ -40,19 +40,15 @@ func skillCommands() []Command {
 			Doc: "Each with its event, matcher and origin. Hooks of managed settings and of a host program cannot be " +
 				"switched off. `try PreToolUse {\"tool_name\":\"Bash\"}` runs those of an event with an input and shows their " +
 				"decisions. docs/hooks.md has more.",
-			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-				return choices(typed, []event.Candidate{{Text: "on"}, {Text: "off"}, {Text: "try"}})
-			},
-			Run: hooks,
+			Complete: oneOf("on", "off", "try"),
+			Run:      hooks,
 		},
 		{
 			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or start them anew",
 			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md " +
 				"has more.",
-			Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-				return choices(typed, []event.Candidate{{Text: "restart"}})
-			},
-			Run: languageServers,
+			Complete: oneOf("restart"),
+			Run:      languageServers,
 		},
 		{
 			Name: "output-style", Group: groupLathe, Args: "[name]", Help: "Choose how the model answers",

@@ -16,8 +16,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// Task runs in the background.
-type Task struct {
+// task runs in the background.
+type task struct {
 	ID      string
 	Title   string
 	State   string // in words
@@ -40,10 +40,8 @@ func tasks(ctx context.Context, h *Host, args string) (event.Output, error) {
 		if message = strings.TrimSpace(message); message == "" {
 			return event.Output{Insert: "/tasks tell " + id + " "}, nil
 		}
-		if err := h.Session().Env().Agents.Tasks.Steer(ctx, id, llm.UserText(message)); err != nil {
-			return event.Output{}, err
-		}
-		return text("The agent gets the message at its next step."), nil
+		return done(h.Session().Env().Agents.Tasks.Steer(ctx, id, llm.UserText(message)),
+			"The agent gets the message at its next step.")
 	}
 	p := taskPick("tasks")
 	for _, t := range tasksOf(h.Session()) {
@@ -70,7 +68,7 @@ func taskPick(again string) *event.Pick {
 }
 
 // taskItem has no time: beside one the label takes all the room, and the state, which has the duration, matters more.
-func taskItem(t Task) event.PickItem {
+func taskItem(t task) event.PickItem {
 	label, preview := t.ID+" "+short(t.Title, 100), t.Title
 	if t.Agent {
 		label, preview = short(t.Title, 100), t.Title+"\n"+t.Detail
@@ -82,7 +80,7 @@ func taskItem(t Task) event.PickItem {
 const mostShown = 16 << 10
 
 // taskOutput shows a task's state, and the end of its output once it has ended.
-func taskOutput(t Task) (event.Output, error) {
+func taskOutput(t task) (event.Output, error) {
 	if t.Agent {
 		return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", t.ID, code(t.Title), t.State, fenced("", t.Detail))}, nil
 	}
@@ -135,10 +133,10 @@ func state(now tool.BackgroundShell) string {
 }
 
 // tasksOf returns the commands in the background and the agents, also those that a call waits for.
-func tasksOf(s *conversation.Session) []Task {
-	var out []Task
+func tasksOf(s *conversation.Session) []task {
+	var out []task
 	for _, now := range s.Env().Background.List() {
-		out = append(out, Task{
+		out = append(out, task{
 			ID: now.ID, Title: now.Command, State: state(now) + ", " + now.Duration.Round(time.Second).String(),
 			Running: now.Status == tool.ShellRunning, Output: now.Output,
 		})
@@ -150,8 +148,8 @@ func tasksOf(s *conversation.Session) []Task {
 }
 
 // agentTask describes an agent, with its last calls while it works and its answer then.
-func agentTask(now subagent.State, messages []llm.Message) Task {
-	t := Task{
+func agentTask(now subagent.State, messages []llm.Message) task {
+	t := task{
 		ID: now.ID, Title: now.Kind + ": " + now.Title, State: now.String(), Running: now.Working(), Agent: true,
 		Detail: now.Answer,
 	}
@@ -161,11 +159,11 @@ func agentTask(now subagent.State, messages []llm.Message) Task {
 	return t
 }
 
-func endTask(ctx context.Context, s *conversation.Session, id string) (Task, error) {
+func endTask(ctx context.Context, s *conversation.Session, id string) (task, error) {
 	now, err := s.Env().Agents.Tasks.Stop(ctx, id)
 	if !errors.Is(err, subagent.ErrNoTask) {
 		return agentTask(now, nil), err
 	}
 	shell, err := s.Env().Background.Kill(ctx, id)
-	return Task{ID: shell.ID, Title: shell.Command, State: state(shell)}, err
+	return task{ID: shell.ID, Title: shell.Command, State: state(shell)}, err
 }

@@ -17,7 +17,7 @@ func TestAnEndedTaskShowsTheEndOfItsOutput(t *testing.T) {
 	if err := os.WriteFile(file, []byte(b.String()), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	out, err := taskOutput(Task{ID: "bash_1", Title: "make", State: "exit code 0", Output: file})
+	out, err := taskOutput(task{ID: "bash_1", Title: "make", State: "exit code 0", Output: file})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -29,14 +29,14 @@ func TestAnEndedTaskShowsTheEndOfItsOutput(t *testing.T) {
 	if n := len(out.Text); n > mostShown+500 {
 		t.Errorf("%d bytes", n)
 	}
-	if _, err := taskOutput(Task{ID: "bash_2", Output: file + "-gone"}); err == nil || !strings.Contains(err.Error(),
+	if _, err := taskOutput(task{ID: "bash_2", Output: file + "-gone"}); err == nil || !strings.Contains(err.Error(),
 		"bash_2") {
 		t.Errorf("%v", err)
 	}
 }
 
 func TestARunningTaskSaysHowItStands(t *testing.T) {
-	out, err := taskOutput(Task{ID: "bash_1", Title: "sleep 9", State: "running for 3s", Running: true})
+	out, err := taskOutput(task{ID: "bash_1", Title: "sleep 9", State: "running for 3s", Running: true})
 	if err != nil || !strings.Contains(out.Text, "running for 3s") {
 		t.Errorf("%+v %v", out, err)
 	}

@@ -19,28 +19,13 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// TeamLimits are the limits of a team; zero fields have none, or the default.
-type TeamLimits struct {
-	Workers int
-	Time    time.Duration
-	Check   string // the check command
-}
-
-// TeamState is a team at one moment.
-type TeamState struct {
-	ID, Goal, Branch string
-	Works, Over      bool
-	Summary          string
-	Rows             []TeamRow
-}
-
-// TeamRow is the coordinator or a worker.
-type TeamRow struct {
-	Name   string // "coordinator", "worker-1"
-	Title  string
-	State  string // in words, with steps and cost
-	Works  bool
-	Detail string // its last calls, its report or its problem
+// teamRow is the coordinator or a worker.
+type teamRow struct {
+	name   string // "coordinator", "worker-1"
+	title  string
+	state  string // in words, with steps and cost
+	works  bool
+	detail string // its last calls, its report or its problem
 }
 
 func teamCommand() Command {
@@ -50,10 +35,8 @@ func teamCommand() Command {
 		Doc: "Without arguments: a row for the coordinator and for each worker, with its state; Ctrl+D ends one, Ctrl+T " +
 			"sends it a message. `--workers N`, `--time 30m` and `--check COMMAND` (in quotes) before the goal set limits " +
 			"and the check. The questions of workers appear here. docs/teams.md has more.",
-		Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-			return choices(typed, words("resume", "stop"))
-		},
-		Run: runTeam,
+		Complete: oneOf("resume", "stop"),
+		Run:      runTeam,
 	}
 }
 
@@ -61,96 +44,80 @@ func runTeam(ctx context.Context, h *Host, args string) (event.Output, error) {
 	verb, rest := cutWord(args)
 	switch verb {
 	case "":
-		s, err := h.teamNow()
+		s, rows, err := h.teamNow()
 		if err != nil {
 			return event.Output{}, err
 		}
-		return event.Output{Pick: teamPick(s)}, nil
+		return event.Output{Pick: h.teamPick(s, rows)}, nil
 	case "stop":
-		if err := h.stopTeam(); err != nil {
-			return event.Output{}, err
-		}
-		return text("The team stops. `/team resume` goes on with it."), nil
+		return done(h.stopTeam(), "The team stops. `/team resume` goes on with it.")
 	case "resume":
-		if err := h.beginTeam(ctx, "", rest, TeamLimits{}); err != nil {
-			return event.Output{}, err
-		}
-		return text("The team goes on. `/team` shows it."), nil
+		return done(h.beginTeam(ctx, "", rest, start.Options{}, 0), "The team goes on. `/team` shows it.")
 	case "end":
-		if err := h.endWorker(rest); err != nil {
-			return event.Output{}, err
-		}
-		return text("%s is ended.", code(rest)), nil
+		return done(h.endWorker(rest), "%s is ended.", code(rest))
 	case "tell":
 		worker, message := cutWord(rest)
 		if message == "" {
 			return event.Output{Insert: "/team tell " + worker + " "}, nil
 		}
-		if err := h.tellWorker(ctx, worker, message); err != nil {
-			return event.Output{}, err
-		}
-		return text("%s gets the message at its next step.", code(worker)), nil
+		return done(h.tellWorker(ctx, worker, message), "%s gets the message at its next step.", code(worker))
 	}
-	if s, err := h.teamNow(); err == nil && rest == "" {
-		for _, r := range s.Rows {
-			if r.Name == verb {
-				return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", r.Name, code(r.Title), r.State, fenced("", r.Detail))},
-					nil
+	if _, rows, err := h.teamNow(); err == nil && rest == "" {
+		for _, r := range rows {
+			if r.name == verb {
+				return text("%s: %s, %s.\n\n%s", r.name, code(r.title), r.state, fenced("", r.detail)), nil
 			}
 		}
 	}
-	l, goal, err := teamLimits(args)
+	o, limit, goal, err := teamLimits(args)
 	if err != nil {
 		return event.Output{}, err
 	}
 	if goal == "" {
 		return event.Output{}, errors.New("give the goal: /team GOAL")
 	}
-	if err := h.beginTeam(ctx, goal, "", l); err != nil {
-		return event.Output{}, err
-	}
-	return text("The team begins. `/team` shows it, and its end is announced here."), nil
+	return done(h.beginTeam(ctx, goal, "", o, limit), "The team begins. `/team` shows it, and its end is announced here.")
 }
 
 // teamLimits reads the options before the goal.
-func teamLimits(args string) (l TeamLimits, goal string, err error) {
+func teamLimits(args string) (o start.Options, limit time.Duration, goal string, err error) {
 	for {
 		name, rest := cutWord(args)
 		if !strings.HasPrefix(name, "--") {
-			return l, args, nil
+			return o, limit, args, nil
 		}
 		value, after := cutWord(rest)
 		if q := strings.TrimLeft(rest, " "); q != "" && (q[0] == '"' || q[0] == '\'') {
 			end := strings.IndexByte(q[1:], q[0])
 			if end < 0 {
-				return l, "", fmt.Errorf("%s: the quote is not closed", name)
+				return o, 0, "", fmt.Errorf("%s: the quote is not closed", name)
 			}
 			value, after = q[1:1+end], strings.TrimSpace(q[end+2:])
 		}
 		switch name {
 		case "--workers":
-			l.Workers, err = strconv.Atoi(value)
-			if err != nil || l.Workers < 1 {
-				return l, "", fmt.Errorf("--workers: %q is no number of workers", value)
+			o.Workers, err = strconv.Atoi(value)
+			if err != nil || o.Workers < 1 {
+				return o, 0, "", fmt.Errorf("--workers: %q is no number of workers", value)
 			}
 		case "--time":
-			l.Time, err = time.ParseDuration(value)
-			if err != nil || l.Time <= 0 {
-				return l, "", fmt.Errorf("--time: %q is no duration, such as 30m", value)
+			limit, err = time.ParseDuration(value)
+			if err != nil || limit <= 0 {
+				return o, 0, "", fmt.Errorf("--time: %q is no duration, such as 30m", value)
 			}
 		case "--check":
-			l.Check = value
+			o.Check = value
 		default:
-			return l, "", fmt.Errorf("there is no option %s; there are --workers, --time and --check", name)
+			return o, 0, "", fmt.Errorf("there is no option %s; there are --workers, --time and --check", name)
 		}
 		args = after
 	}
 }
 
-func teamPick(s TeamState) *event.Pick {
+func (h *Host) teamPick(s team.State, rows []teamRow) *event.Pick {
 	state := "stopped"
 	switch {
-	case s.Works:
+	case h.team.works():
 		state = "works"
 	case s.Over:
 		state = "has ended"
@@ -162,10 +129,10 @@ func teamPick(s TeamState) *event.Pick {
 			{Key: "ctrl+t", Label: "message", Command: "team tell", Ask: "Message to the worker"},
 		},
 	}
-	for _, r := range s.Rows {
+	for _, r := range rows {
 		p.Items = append(p.Items, event.PickItem{
-			ID: r.Name, Label: r.Name + "  " + short(r.Title, 60), Detail: r.State,
-			Current: r.Works, Preview: fenced("", r.Title+"\n"+r.Detail),
+			ID: r.name, Label: r.name + "  " + short(r.title, 60), Detail: r.state,
+			Current: r.works, Preview: fenced("", r.title+"\n"+r.detail),
 		})
 	}
 	return p
@@ -174,7 +141,6 @@ func teamPick(s TeamState) *event.Pick {
 // teamwork is the team that works beside the conversation in front.
 type teamwork struct {
 	mu    sync.Mutex
-	seats map[*conversation.Session]*start.Seat
 	board *team.Board // of the team that works or worked last; nil: none yet
 	on    *conversation.Session
 	stop  context.CancelCauseFunc // nil: none works
@@ -182,19 +148,6 @@ type teamwork struct {
 }
 
 var errTeamStopped = errors.New("the team was stopped")
-
-// seat gives a session a seat, before anything runs in it.
-func (t *teamwork) seat(s *conversation.Session) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.seats == nil {
-		t.seats = map[*conversation.Session]*start.Seat{}
-	}
-	if t.seats[s] == nil {
-		t.seats[s] = &start.Seat{}
-		t.seats[s].Take(s)
-	}
-}
 
 // works reports whether a team works.
 func (t *teamwork) works() bool {
@@ -206,7 +159,6 @@ func (t *teamwork) works() bool {
 // leave ends the work of the team in a session that is about to close, and waits for it. It can go on later.
 func (t *teamwork) leave(s *conversation.Session) {
 	t.mu.Lock()
-	delete(t.seats, s)
 	stop, done := t.stop, t.done
 	here := t.on == s
 	t.mu.Unlock()
@@ -216,24 +168,22 @@ func (t *teamwork) leave(s *conversation.Session) {
 	}
 }
 
-func (h *Host) beginTeam(ctx context.Context, goal, id string, l TeamLimits) error {
+func (h *Host) beginTeam(ctx context.Context, goal, id string, o start.Options, limit time.Duration) error {
 	if h.team.works() {
 		return errors.New("a team works already; /team shows it, and /team stop ends its work")
 	}
-	board, _, err := h.openTeam(ctx, goal, id)
+	board, err := h.openTeam(ctx, goal, id)
 	if err != nil {
 		return err
+	}
+	o.Report = func(n team.News) {
+		h.Notice("info", "team: %s", n.Text)
+		h.Touch()
 	}
 	s := h.Session()
 	h.team.mu.Lock()
 	defer h.team.mu.Unlock()
-	r, err := h.team.seats[s].Runner(h.Instance, s, board, start.Options{
-		Workers: l.Workers, Check: l.Check,
-		Report: func(n team.News) {
-			h.Notice("info", "team: %s", n.Text)
-			h.Touch()
-		},
-	})
+	r, err := start.Runner(h.Instance, s, board, o)
 	if err != nil {
 		return err
 	}
@@ -243,18 +193,20 @@ func (h *Host) beginTeam(ctx context.Context, goal, id string, l TeamLimits) err
 	h.Go(func() {
 		defer close(done)
 		defer stop(nil)
-		limited, end := start.Limited(work, l.Time)
+		limited, end := start.Limited(work, limit)
 		defer end()
 		h.teamEnded(r.Run(limited))
 	})
 	return nil
 }
 
-func (h *Host) openTeam(ctx context.Context, goal, id string) (*team.Board, team.State, error) {
+func (h *Host) openTeam(ctx context.Context, goal, id string) (board *team.Board, err error) {
 	if goal == "" {
-		return start.Boards(h.Instance).Find(id)
+		board, _, err = start.Boards(h.Instance).Find(id)
+	} else {
+		board, _, err = start.New(ctx, h.Instance, goal, time.Now())
 	}
-	return start.New(ctx, h.Instance, goal, time.Now())
+	return board, err
 }
 
 // teamEnded announces the end of the team.
@@ -300,29 +252,30 @@ func (h *Host) presentTeam() (*team.Board, team.State, *subagent.Tasks, error) {
 	return board, s, on.Env().Agents.Tasks, err
 }
 
-func (h *Host) teamNow() (TeamState, error) {
+// teamNow is the present team, with a row for each of its agents.
+func (h *Host) teamNow() (s team.State, rows []teamRow, err error) {
 	_, s, tasks, err := h.presentTeam()
 	if err != nil {
-		return TeamState{}, err
+		return s, nil, err
 	}
-	out := TeamState{ID: s.ID, Goal: s.Goal, Branch: s.Branch, Over: s.Over, Works: h.team.works(), Summary: s.Summary}
-	row := func(name, title, session, state, detail string) {
-		r := TeamRow{Name: name, Title: title, State: state, Detail: detail}
+	row := func(r teamRow, session string) {
 		if now, err := tasks.Get(session); err == nil && now.Working() {
-			r.State, r.Works = now.String(), true
-			r.Detail = strings.Join(tool.AgentCalls(tasks.Messages(now.ID), 20), "\n")
+			r.state, r.works = now.String(), true
+			r.detail = strings.Join(tool.AgentCalls(tasks.Messages(now.ID), 20), "\n")
 		}
-		out.Rows = append(out.Rows, r)
+		rows = append(rows, r)
 	}
-	row(team.Coordinator, s.Goal, s.Coordinator, "waits", s.Summary)
+	row(teamRow{name: team.Coordinator, title: s.Goal, state: "waits", detail: s.Summary}, s.Coordinator)
 	for _, task := range s.Tasks {
 		state := string(task.Status)
 		if task.Steps > 0 {
 			state += fmt.Sprintf(", %d steps, $%.4f", task.Steps, task.CostUSD)
 		}
-		row(task.Worker(), task.Title, task.Session, state, cmp.Or(task.Note, task.Prompt))
+		row(teamRow{
+			name: task.Worker(), title: task.Title, state: state, detail: cmp.Or(task.Note, task.Prompt),
+		}, task.Session)
 	}
-	return out, nil
+	return s, rows, nil
 }
 
 // worker finds the session of an agent of the team, and its task; 0 is the coordinator.

@@ -23,21 +23,17 @@ func undoCommand() Command {
 			"brings everything back. The conversation stays as it is; `/rewind` takes " +
 			"both back. `/undo --stash [all|restore]` puts all uncommitted changes, yours too, into git's stash, or takes " +
 			"them out again. See docs/undo.md.",
-		Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-			return choices(typed, words("show", "keep", "take", "merge", "choose", "--stash"))
-		},
-		Run: undo,
+		Complete: oneOf("show", "keep", "take", "merge", "choose", "--stash"),
+		Run:      undo,
 	}
 }
 
 func redoCommand() Command {
 	return Command{
 		Name: "redo", Group: groupRules, Alone: true, Args: "[show|keep|take|merge|choose]",
-		Help: "Bring back what the last /undo took back",
-		Doc:  "After another step there is nothing to redo. The words are those of `/undo`.",
-		Complete: func(_ context.Context, _ *Host, typed string) []event.Candidate {
-			return choices(typed, words("show", "keep", "take", "merge", "choose"))
-		},
+		Help:     "Bring back what the last /undo took back",
+		Doc:      "After another step there is nothing to redo. The words are those of `/undo`.",
+		Complete: oneOf("show", "keep", "take", "merge", "choose"),
 		Run: func(_ context.Context, h *Host, args string) (event.Output, error) {
 			o, err := readUndo(args)
 			if err != nil {

@@ -22,26 +22,27 @@ const (
 // contextWindow draws the context window: a row for each kind of content, the free room, and how much each level of a
 // compaction would free. It is the same text in a terminal and without one.
 func contextWindow(ctx context.Context, h *Host, _ string) (event.Output, error) {
-	w, err := WindowOf(ctx, h.Session())
+	shares, err := Shares(ctx, h.Session())
 	if err != nil {
 		return event.Output{}, err
 	}
 	s, sum := h.Status(), 0
-	for _, p := range w.Shares {
+	mark, freed := compaction(h.Session())
+	for _, p := range shares {
 		sum += p.Tokens
 	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "In use after the last reply or compaction: %s. The next request, by lathe's own estimate: %s "+
 		"tokens.\n\n", window(s), grouped(sum))
-	b.WriteString(fenced("", whole(sum, s.ContextWindow, w.Mark)+picture(w, sum, s.ContextWindow)))
-	if w.Mark > 0 {
-		fmt.Fprintf(&b, "\n\nA compaction comes by itself at %s tokens.", grouped(w.Mark))
+	b.WriteString(fenced("", whole(sum, s.ContextWindow, mark)+picture(shares, sum, s.ContextWindow)))
+	if mark > 0 {
+		fmt.Fprintf(&b, "\n\nA compaction comes by itself at %s tokens.", grouped(mark))
 	}
-	if len(w.Freed) == 0 {
+	if len(freed) == 0 {
 		return event.Output{Text: b.String()}, nil
 	}
 	b.WriteString(" It frees, each step only when the one before is not enough:\n\n")
-	for _, f := range w.Freed {
+	for _, f := range freed {
 		fmt.Fprintf(&b, "- %s: about %s tokens\n", f.Name, grouped(f.Tokens))
 	}
 	return event.Output{Text: b.String()}, nil
@@ -64,10 +65,10 @@ func whole(sum, size, mark int) string {
 
 // picture has a row for each share and its largest parts: tokens, percent of the window (of the content where the
 // window is unknown), and a bar to compare them, of which the longest is that of the largest share.
-func picture(w Window, sum, size int) string {
+func picture(shares []Share, sum, size int) string {
 	whole := max(size, sum, 1)
 	longest := 1
-	for _, p := range w.Shares {
+	for _, p := range shares {
 		longest = max(longest, p.Tokens)
 	}
 	var b strings.Builder
@@ -77,7 +78,7 @@ func picture(w Window, sum, size int) string {
 			strings.Repeat(cell, cells))
 		b.WriteString(strings.TrimRight(text, " ") + "\n")
 	}
-	for _, p := range w.Shares {
+	for _, p := range shares {
 		if p.Tokens == 0 {
 			continue
 		}
@@ -92,43 +93,37 @@ func picture(w Window, sum, size int) string {
 	return strings.TrimSuffix(b.String(), "\n")
 }
 
-// Window is the content of the context window. All tokens are estimated.
-type Window struct {
-	Shares []Share
-	Mark   int     // of tokens, from which a compaction comes by itself; 0: none does
-	Freed  []Share // by each level of a compaction, with those before it
-}
-
-// Share is one part of the context window's content.
+// Share is one part of the context window's content. Tokens are estimated.
 type Share struct {
 	Name   string
 	Tokens int
 	Parts  []Share // of it, the largest first
 }
 
-// WindowOf estimates the parts of the next request, and how much a compaction would free.
-func WindowOf(ctx context.Context, s *conversation.Session) (Window, error) {
+// Shares estimates the parts of the next request.
+func Shares(ctx context.Context, s *conversation.Session) ([]Share, error) {
 	system, err := s.System(ctx)
-	if err != nil {
-		return Window{}, err
-	}
-	out := Window{Shares: append([]Share{
+	return append([]Share{
 		{Name: "system prompt", Tokens: llm.EstimateRequest(&llm.Request{System: system})},
 		{Name: "tools", Tokens: llm.EstimateRequest(&llm.Request{Tools: s.Specs()})},
-	}, messageShares(s.Messages())...)}
+	}, messageShares(s.Messages())...), err
+}
+
+// compaction is the number of tokens from which a compaction comes by itself, 0 if none does, and how much each of its
+// levels frees, with those before it.
+func compaction(s *conversation.Session) (mark int, freed []Share) {
 	k := s.Window()
 	if k == nil {
-		return out, nil
+		return 0, nil
 	}
-	out.Mark = k.Mark(s.Model())
 	if results, stale, summary := k.Freeable(); summary > 0 {
-		out.Freed = []Share{
+		freed = []Share{
 			{Name: "old results as stubs", Tokens: results},
 			{Name: "also old reasoning and repeated results", Tokens: stale},
 			{Name: "a summary of all but the newest messages", Tokens: summary},
 		}
 	}
-	return out, nil
+	return k.Mark(s.Model()), freed
 }
 
 // messageShares sorts the content of messages.

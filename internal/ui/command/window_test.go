@@ -7,16 +7,16 @@ import (
 )
 
 func TestThePictureOfTheWindowFitsALineAndIsTrueToScale(t *testing.T) {
-	w := Window{Mark: 150_000, Shares: []Share{
+	shares := []Share{
 		{Name: "tools", Tokens: 2_000},
 		{Name: "tool calls and results", Tokens: 98_000, Parts: []Share{{
 			Name:   "a tool with a name that is very long",
 			Tokens: 98_000,
 		}}},
 		{Name: "summary"},
-	}}
+	}
 	const size = 200_000
-	got := whole(100_000, size, w.Mark) + picture(w, 100_000, size)
+	got := whole(100_000, size, 150_000) + picture(shares, 100_000, size)
 	lines := strings.Split(got, "\n")
 	if used, free := strings.Count(lines[0], "█"), strings.Count(lines[0], "░"); used != windowCells/2 || used+
 		free != windowCells-1 {

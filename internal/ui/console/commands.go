@@ -7,7 +7,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
@@ -18,13 +17,8 @@ type Commands struct{ c *Console }
 // Over makes the commands of a session. Its events, and those of a session that a command puts in its place,
 // go to bus, which stays the caller's.
 func Over(ctx context.Context, o Options, s *conversation.Session, bus *event.Bus) *Commands {
-	state := o.Instance.Config().Paths().StateHome
-	c := &Console{
-		inst: o.Instance, opts: o, bus: bus, front: s, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1),
-		shell: map[string]context.CancelFunc{}, prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
-	}
-	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.host = c.newHost()
+	c := newConsole(ctx, o, bus)
+	c.front = s
 	return &Commands{c}
 }
 
@@ -56,23 +50,12 @@ func (k *Commands) Session() *conversation.Session { return k.c.session() }
 // Status is the state of the session in front.
 func (k *Commands) Status() event.Status {
 	k.refresh()
-	return k.c.status()
+	return k.c.Status()
 }
 
 // Shares lists the content of the context window, with estimated tokens.
-func (k *Commands) Shares(ctx context.Context) ([]Share, error) {
-	w, err := command.WindowOf(ctx, k.c.session())
-	out := make([]Share, len(w.Shares))
-	for i, s := range w.Shares {
-		out[i] = Share{s.Name, s.Tokens}
-	}
-	return out, err
-}
-
-// Share is one kind of content of the context window.
-type Share struct {
-	Name   string
-	Tokens int
+func (k *Commands) Shares(ctx context.Context) ([]command.Share, error) {
+	return command.Shares(ctx, k.c.session())
 }
 
 // Title asks the small model for a title of a text, or without one of the conversation; keep makes it the
@@ -99,21 +82,6 @@ func (k *Commands) Title(ctx context.Context, text string, keep bool) (string, e
 	return title, s.Log().SetTitle(ctx, title)
 }
 
-// Recent lists the newest sessions of the folder, at most n.
-func (k *Commands) Recent(n int) ([]session.Info, error) {
-	var out []session.Info
-	for info, err := range k.c.inst.Store().List(k.c.inst.Dir()) {
-		if err != nil {
-			continue // one that cannot be read cannot be resumed either
-		}
-		if len(out) == n {
-			break
-		}
-		out = append(out, info)
-	}
-	return out, nil
-}
-
 // Close lets go of everything but the session.
 func (k *Commands) Close() error {
 	k.c.stop()
@@ -125,7 +93,7 @@ func (k *Commands) Close() error {
 	if index != nil {
 		err = index.Close()
 	}
-	k.c.host.Close()
+	k.c.kept.Close()
 	return errors.Join(err, k.c.used.save())
 }
 

@@ -215,7 +215,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	"new": func(t *testing.T, s *seat, _ *place) {
 		old := s.session().ID()
 		s.command("clear", "")
-		if s.session().ID() == old || s.status().ContextUsed != 0 {
+		if s.session().ID() == old || s.Status().ContextUsed != 0 {
 			t.Error("the same conversation")
 		}
 	},
@@ -308,8 +308,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 			t.Fatalf("%+v", p)
 		}
 		s.shows("model", "opus", "claude-opus")
-		if s.status().Model == "" || !strings.Contains(s.status().Model, "opus") {
-			t.Errorf("%+v", s.status())
+		if s.Status().Model == "" || !strings.Contains(s.Status().Model, "opus") {
+			t.Errorf("%+v", s.Status())
 		}
 	},
 	"smallmodel": func(t *testing.T, s *seat, _ *place) {
@@ -320,8 +320,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"effort": func(t *testing.T, s *seat, _ *place) {
 		s.shows("effort", "HIGH", "high")
-		if s.status().Effort != "high" {
-			t.Errorf("%+v", s.status())
+		if s.Status().Effort != "high" {
+			t.Errorf("%+v", s.Status())
 		}
 		s.shows("effort", "default", "default")
 		s.refuses("effort", "enormous", "the levels are")
@@ -339,8 +339,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	"mode": func(t *testing.T, s *seat, _ *place) {
 		s.shows("mode", "PLAN", "nothing is changed")
 		s.command("mode", "next")
-		if s.status().Mode != "default" {
-			t.Errorf("%s", s.status().Mode)
+		if s.Status().Mode != "default" {
+			t.Errorf("%s", s.Status().Mode)
 		}
 		for _, m := range s.command("mode", "").Pick.Items {
 			if m.Detail == "" {
@@ -351,8 +351,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	},
 	"plan": func(t *testing.T, s *seat, _ *place) {
 		s.shows("plan", "", "Plan mode is on")
-		if s.status().Mode != "plan" {
-			t.Errorf("%s", s.status().Mode)
+		if s.Status().Mode != "plan" {
+			t.Errorf("%s", s.Status().Mode)
 		}
 		s.shows("plan", "", "there is no plan yet")
 		s.command("mode", "default")

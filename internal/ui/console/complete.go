@@ -40,7 +40,7 @@ func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate
 // arguments completes the argument of a command or of a server's prompt.
 func (c *Console) arguments(ctx context.Context, q event.Query) []event.Candidate {
 	if cmd, ok := command.Find(q.Name); ok && cmd.Complete != nil {
-		return cmd.Complete(ctx, c.host, q.Text)
+		return cmd.Complete(ctx, c.host(), q.Text)
 	}
 	if p, ok := c.inst.Servers().FindPrompt(q.Name); ok {
 		return p.Complete(ctx, q.Text)

@@ -24,7 +24,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/ui/command"
@@ -36,10 +35,9 @@ type Options struct {
 	Session  conversation.SessionOptions // the first session; its Bus becomes the console's
 	Version  string
 
-	Doctor   func(ctx context.Context) (string, error) // nil: there is none
-	Boundary *boundary.Boundary                        // the instance's; nil: no sandbox
-	Themes   func() []string                           // names the front end knows; nil: none
-	Browse   func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
+	Doctor func(ctx context.Context) (string, error) // nil: there is none
+	Themes func() []string                           // names the front end knows; nil: none
+	Browse func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
 
 	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
 	History int
@@ -61,7 +59,7 @@ var errClosed = errors.New("the console is closed")
 // Console is lathe with one session in front. It is safe for concurrent use; Next is for one goroutine.
 type Console struct {
 	inst   *conversation.Instance
-	host   *command.Host
+	kept   command.Kept
 	opts   Options
 	bus    *event.Bus
 	events *Reader // of the front end that opened the console
@@ -104,19 +102,22 @@ type waiting struct {
 	msg   llm.Message
 }
 
+// newConsole makes a console without a session.
+func newConsole(ctx context.Context, o Options, bus *event.Bus) *Console {
+	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
+	state := o.Instance.Config().Paths().StateHome
+	return &Console{
+		inst: o.Instance, opts: o, bus: bus, ctx: ctx, stop: stop, dirty: make(chan struct{}, 1),
+		redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{},
+		prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
+	}
+}
+
 // Open opens the first session. Following the settings and publishing the status go on until Close.
 func Open(ctx context.Context, o Options) (*Console, error) {
 	bus := event.NewBus()
-	c := &Console{
-		inst: o.Instance, opts: o, bus: bus, dirty: make(chan struct{}, 1), redraw: make(chan struct{}, 1),
-		shell: map[string]context.CancelFunc{},
-	}
-	c.ctx, c.stop = context.WithCancel(context.WithoutCancel(ctx))
-	c.host = c.newHost()
+	c := newConsole(ctx, o, bus)
 	c.events = &Reader{c: c, limit: o.History, sub: bus.Subscribe(c.ctx, event.Options{})}
-	state := o.Instance.Config().Paths().StateHome
-	c.prompts = newPromptHistory(state, o.Instance.Dir())
-	c.used = newUsage(state)
 	watched := bus.Subscribe(c.ctx, event.Options{NoDeltas: true})
 	o.Session.Bus = bus
 	if o.Session.Resume != "" {
@@ -177,7 +178,7 @@ func (c *Console) Close() error {
 		return nil
 	}
 	s.Hooks().Ends("prompt_input_exit")
-	c.host.Leave(s)
+	c.kept.Leave(s)
 	err := errors.Join(s.Close(), c.index.Close())
 	c.stop()
 	c.works.Wait()
@@ -185,7 +186,7 @@ func (c *Console) Close() error {
 	if c.opts.Forget {
 		err = errors.Join(err, c.forget())
 	}
-	c.host.Close()
+	c.kept.Close()
 	return errors.Join(err, c.used.save())
 }
 
@@ -447,5 +448,5 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 		defer c.release()
 	}
 	defer c.touch()
-	return command.Run(ctx, c.host, cmd.Name, args)
+	return command.Run(ctx, c.host(), cmd.Name, args)
 }

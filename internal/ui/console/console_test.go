@@ -24,6 +24,7 @@ type place struct {
 	home, dir string
 	srv       *llmtest.Server
 	env       []string
+	boundary  *boundary.Boundary // nil: no sandbox
 }
 
 func newPlace(t *testing.T, script *llmtest.Script) *place {
@@ -83,7 +84,7 @@ func (p *place) open(t *testing.T, change func(*Options)) *seat {
 	if err != nil {
 		t.Fatal(err)
 	}
-	inst, err := conversation.Open(conversation.Options{Config: cfg, Dir: p.dir, Environ: p.environ(), Version: "test"})
+	inst, err := conversation.Open(conversation.Options{Config: cfg, Dir: p.dir, Environ: p.environ(), Version: "test", Boundary: p.boundary})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -176,7 +177,9 @@ func TestTheStatusNamesTheSandbox(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s := newPlace(t, talk3()).open(t, func(o *Options) { o.Boundary = b })
+		p := newPlace(t, talk3())
+		p.boundary = b
+		s := p.open(t, nil)
 		if got := s.Status().Sandbox; got != want[0] {
 			t.Errorf("%v: the status says %q, want %q", tier, got, want[0])
 		}

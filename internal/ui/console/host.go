@@ -9,10 +9,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/command"
 )
 
-// newHost is what the commands act on.
-func (c *Console) newHost() *command.Host {
+// host is what the commands act on.
+func (c *Console) host() *command.Host {
 	return &command.Host{
-		Instance: c.inst, Session: c.session, Status: c.status, Boundary: c.opts.Boundary,
+		Kept: &c.kept, Instance: c.inst, Session: c.session, Status: c.Status,
 		New: c.begin, Fork: c.fork, Checkout: c.checkout, SetModel: c.setModel, SetMode: c.setMode,
 		Open: func(ctx context.Context, id string) error {
 			return c.open(ctx, conversation.SessionOptions{Resume: id})

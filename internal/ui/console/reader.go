@@ -60,7 +60,7 @@ func (r *Reader) Close() { r.sub.Close() }
 func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	if r.joins && r.sub.Resumed() {
 		r.joins = false
-		now := r.c.status()
+		now := r.c.Status()
 		return event.Event{Time: time.Now(), Session: now.Session, Body: now}, nil
 	}
 	for {

@@ -126,7 +126,7 @@ func (c *Console) publishStatus() {
 		case <-tick.C:
 		}
 		tick.Reset(statusEvery)
-		if now := c.status(); !reflect.DeepEqual(now, last) {
+		if now := c.Status(); !reflect.DeepEqual(now, last) {
 			last = now
 			c.bus.Publish(now.Session, nil, now)
 		}
@@ -134,10 +134,7 @@ func (c *Console) publishStatus() {
 }
 
 // Status returns the current status.
-func (c *Console) Status() event.Status { return c.status() }
-
-// status returns the current status.
-func (c *Console) status() event.Status {
+func (c *Console) Status() event.Status {
 	c.mu.Lock()
 	s, seen, line := c.front, c.seen, c.line
 	var queued []string
@@ -149,13 +146,13 @@ func (c *Console) status() event.Status {
 	model := s.Model()
 	out := event.Status{
 		Session: s.ID(), Model: model.ID, Effort: string(s.Effort()), Mode: s.Mode(), Dir: s.Dir(),
-		Sandbox:     c.opts.Boundary.Word(),
+		Sandbox:     c.inst.Boundary().Word(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage,
 		CacheHit:   seen.hit,
 		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed,
 		Todos: seen.todos, Line: c.withSegments(line),
 	}
-	if c.host.TeamWorks() {
+	if c.kept.TeamWorks() {
 		out.Background++
 	}
 	if next, ok := seen.cache.Next(model.Price, seen.cache.Expires()); ok && seen.model == model.ID {

@@ -129,7 +129,7 @@ func (w *capped) Write(p []byte) (int, error) {
 
 // lineInput is the command's input, in Claude Code's form (its documentation of the status line).
 func (c *Console) lineInput(s *conversation.Session) map[string]any {
-	now := c.status()
+	now := c.Status()
 	c.mu.Lock()
 	last, api, version := c.seen.last, c.seen.api, c.opts.Version
 	c.mu.Unlock()

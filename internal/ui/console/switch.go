@@ -15,7 +15,6 @@ import (
 
 // put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) {
-	c.host.Arrive(s)
 	r := replay(s.Log(), c.opts.History == 0)
 	if again {
 		c.restoreChoices(ctx, s, r)
@@ -37,7 +36,7 @@ func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) 
 	c.watchTasks(s)
 	branch := s.Log().Branch()
 	c.bus.PublishAt(placeAfter(s.ID(), branch, branch.Len()-1), s.ID(), nil, opening{openedOf(s), branch, r.bodies})
-	c.bus.Publish(s.ID(), nil, c.status())
+	c.bus.Publish(s.ID(), nil, c.Status())
 	for _, n := range r.notes {
 		c.bus.Publish(s.ID(), nil, event.Notice{Level: "warning", Text: n})
 	}
@@ -136,7 +135,7 @@ func (c *Console) leave(s *conversation.Session) error {
 	if lost > 0 {
 		c.warnBoth(s, "queued messages dropped with their conversation: %d; they are in the prompt history", lost)
 	}
-	c.host.Leave(s)
+	c.kept.Leave(s)
 	return s.Close()
 }
 

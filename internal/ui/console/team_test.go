@@ -49,7 +49,7 @@ func TestATeamWorksBesideTheConversation(t *testing.T) {
 			t.Errorf("%+v", i)
 		}
 	}
-	if s.status().Background != 1 {
+	if s.Status().Background != 1 {
 		t.Error("a team that works does not count as something in the background")
 	}
 	s.refuses("background", "", "nothing runs") // its workers are waited for

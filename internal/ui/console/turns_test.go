@@ -229,7 +229,7 @@ func TestAForkLeavesTheOriginalAndKeepsTheManner(t *testing.T) {
 	}
 	s.prompt("second")
 	s.wantSaid("first", "second")
-	st := s.status()
+	st := s.Status()
 	if st.Title != "the copy" || st.Effort != "high" {
 		t.Errorf("%+v", st)
 	}

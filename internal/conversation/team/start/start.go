@@ -9,10 +9,8 @@ import (
 	"fmt"
 	"path/filepath"
 	"strconv"
-	"sync/atomic"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/conversation/team"
@@ -76,27 +74,8 @@ func repository(inst *conversation.Instance) (git.Repo, error) {
 	return repo, nil
 }
 
-// Seat is the place of a team in a session. Its team can change; it is safe for concurrent use.
-type Seat struct{ now atomic.Pointer[team.Runner] }
-
-// Take gives the session's agents the tools and the messages of the team that works there. Nothing may run in it yet.
-func (seat *Seat) Take(s *conversation.Session) {
-	s.Env().More = func(owner string) []agent.Tool {
-		if r := seat.now.Load(); r != nil {
-			return r.Tools(owner)
-		}
-		return nil
-	}
-	s.Env().Mail = func(owner string) string {
-		if r := seat.now.Load(); r != nil {
-			return r.Mail(owner)
-		}
-		return ""
-	}
-}
-
-// Runner makes the runner of a team for the session that was taken a seat in.
-func (seat *Seat) Runner(inst *conversation.Instance, s *conversation.Session, board *team.Board, o Options) (
+// Runner makes the runner of a team, and has the agents of the session work in it.
+func Runner(inst *conversation.Instance, s *conversation.Session, board *team.Board, o Options) (
 	*team.Runner, error,
 ) {
 	repo, err := repository(inst)
@@ -137,7 +116,7 @@ func (seat *Seat) Runner(inst *conversation.Instance, s *conversation.Session, b
 	r.Created = func(ctx context.Context, t team.Task) error { return s.Hooks().TaskCreated(ctx, entry(t)) }
 	r.Completed = func(ctx context.Context, t team.Task) error { return s.Hooks().TaskCompleted(ctx, entry(t)) }
 	r.Idle = func(ctx context.Context, t team.Task) error { return s.Hooks().TeammateIdle(ctx, t.Worker(), state.ID) }
-	seat.now.Store(r)
+	s.SetTeam(r)
 	return r, nil
 }
 

@@ -1,4 +1,4 @@
-package attach
+package conversation
 
 import (
 	"regexp"
@@ -7,8 +7,8 @@ import (
 	"sync"
 )
 
-// Mention is a path that a prompt names as @path, @"path with blanks" or @path#L10-20.
-type Mention struct {
+// mention is a path that a prompt names as @path, @"path with blanks" or @path#L10-20.
+type mention struct {
 	Path        string
 	First, Last int // lines, from 1; 0: no range
 }
@@ -18,11 +18,11 @@ var lineRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile
 // mostMentions is how many words of one text are examined: a pasted log may have any number of @.
 const mostMentions = 1000
 
-// Mentions finds the paths in a prompt that exist, each once, in their order. An @ inside of a word, as in an
+// mentionsIn finds the paths in a prompt that exist, each once, in their order. An @ inside of a word, as in an
 // address, begins none, and punctuation after a path does not belong to it unless such a file exists.
-func Mentions(text string, exists func(path string) bool) []Mention {
-	var out []Mention
-	seen := map[Mention]bool{}
+func mentionsIn(text string, exists func(path string) bool) []mention {
+	var out []mention
+	seen := map[mention]bool{}
 	i := strings.IndexByte(text, '@')
 	for n := 0; i >= 0 && n < mostMentions; n++ {
 		word, rest := mentionAt(text, i)
@@ -64,13 +64,13 @@ func mentionAt(text string, i int) (word string, rest int) {
 var quotedRange = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^#L\d+(?:-L?\d+)?`) })
 
 // resolveMention tries a word as it is, with its lines, and without the punctuation at its end.
-func resolveMention(word string, exists func(string) bool) (Mention, bool) {
+func resolveMention(word string, exists func(string) bool) (mention, bool) {
 	for _, w := range []string{word, strings.TrimRight(word, ".,;:!?)]}>'\"`")} {
 		if w == "" {
-			return Mention{}, false
+			return mention{}, false
 		}
 		if exists(w) {
-			return Mention{Path: w}, true
+			return mention{Path: w}, true
 		}
 		m := lineRange().FindStringSubmatch(w)
 		if m == nil || !exists(m[1]) {
@@ -82,8 +82,8 @@ func resolveMention(word string, exists func(string) bool) (Mention, bool) {
 			last, err = strconv.Atoi(m[3])
 		}
 		if err == nil && first > 0 && last >= first {
-			return Mention{m[1], first, last}, true
+			return mention{m[1], first, last}, true
 		}
 	}
-	return Mention{}, false
+	return mention{}, false
 }

@@ -1,8 +1,4 @@
-// Package workspace is the folders and files that a session works in, for those who act for the user and not for the
-// model: front ends and programs that drive lathe.
-//
-// Promise: a file is read only where policy allows it without a question.
-package workspace
+package conversation
 
 import (
 	"errors"
@@ -18,37 +14,25 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// Workspace is where one session works.
-type Workspace struct {
-	// Added hears of each folder that the user adds, and of the source, such as "command"; nil: nobody does.
-	Added func(dir, source string)
-
-	env    *tool.Env
-	policy *permission.Policy
-	mode   func() permission.Mode
-}
-
-// New makes the workspace of a session from its tools' environment, its policy and its permission mode.
-func New(env *tool.Env, policy *permission.Policy, mode func() permission.Mode) *Workspace {
-	return &Workspace{env: env, policy: policy, mode: mode}
-}
+// The folders and files that a session works in, for those who act for the user and not for the model: front ends and
+// programs that drive lathe. A file is read only where policy allows it without a question.
 
 // Dir is the working folder as it is now.
-func (w *Workspace) Dir() string { return w.env.Dir.Get() }
+func (s *Session) Dir() string { return s.env.Dir.Get() }
 
 // Place is the copy of the project that the session works in; nil: it works in the project.
-func (w *Workspace) Place() *permission.Place { return w.env.Isolated }
+func (s *Session) Place() *permission.Place { return s.env.Isolated }
 
 // SetDir moves the working folder to another one of the folders the session works in, or below them. Context and
 // settings stay those of the folder it began in.
-func (w *Workspace) SetDir(dir string) (string, error) {
-	real, err := w.folder(dir)
+func (s *Session) SetDir(dir string) (string, error) {
+	real, err := s.folder(dir)
 	if err != nil {
 		return "", err
 	}
-	for _, root := range w.Dirs() {
+	for _, root := range s.Dirs() {
 		if files.Within(root, real) {
-			w.env.Dir.Set(real)
+			s.env.Dir.Set(real)
 			return real, nil
 		}
 	}
@@ -56,53 +40,51 @@ func (w *Workspace) SetDir(dir string) (string, error) {
 }
 
 // AddDir adds a folder that the session may work in; it returns the folder with links resolved.
-func (w *Workspace) AddDir(dir string) (string, error) {
-	real, err := w.folder(dir)
+func (s *Session) AddDir(dir string) (string, error) {
+	real, err := s.folder(dir)
 	if err != nil {
 		return "", fmt.Errorf("the folder cannot be added: %w", err)
 	}
-	if err := w.env.Roots.Add(real, false); err != nil {
+	if err := s.env.Roots.Add(real, false); err != nil {
 		return "", err
 	}
-	w.policy.AddRoot(real, false)
-	if w.Added != nil {
-		w.Added(real, "command")
-	}
+	s.Policy().AddRoot(real, false)
+	s.hooks.DirectoryAdded(real, "command")
 	return real, nil
 }
 
 // RemoveDir takes back a folder that was added. The session's own and the one it works in now stay.
-func (w *Workspace) RemoveDir(dir string) error {
-	real, err := w.existing(dir)
+func (s *Session) RemoveDir(dir string) error {
+	real, err := s.existing(dir)
 	if err != nil {
 		return fmt.Errorf("the folder cannot be taken away: %w", err)
 	}
-	if files.Within(real, w.Dir()) {
+	if files.Within(real, s.Dir()) {
 		return fmt.Errorf("the session works in %s", real)
 	}
-	if !w.env.Roots.Remove(real) {
+	if !s.env.Roots.Remove(real) {
 		return fmt.Errorf("%s is not one of the folders that were added", real)
 	}
-	w.policy.RemoveRoot(real)
+	s.Policy().RemoveRoot(real)
 	return nil
 }
 
 // AddReadRoot lets the files of one more folder be read. A folder that cannot be opened is left out.
-func (w *Workspace) AddReadRoot(dir string) {
-	real, err := w.folder(dir)
-	if err != nil || slices.ContainsFunc(w.env.Roots.List(),
+func (s *Session) AddReadRoot(dir string) {
+	real, err := s.folder(dir)
+	if err != nil || slices.ContainsFunc(s.env.Roots.List(),
 		func(r files.Root) bool { return files.Within(r.Path, real) }) {
 		return
 	}
-	if w.env.Roots.Add(real, true) == nil {
-		w.policy.AddRoot(real, true)
+	if s.env.Roots.Add(real, true) == nil {
+		s.Policy().AddRoot(real, true)
 	}
 }
 
 // Dirs lists the folders that the session may work in, its own first.
-func (w *Workspace) Dirs() []string {
+func (s *Session) Dirs() []string {
 	var out []string
-	for _, r := range w.env.Roots.List() {
+	for _, r := range s.env.Roots.List() {
 		if !r.ReadOnly {
 			out = append(out, r.Path)
 		}
@@ -111,17 +93,17 @@ func (w *Workspace) Dirs() []string {
 }
 
 // FileRoots are the folders that the session works in, for an index of their files.
-func (w *Workspace) FileRoots() *files.Roots { return w.env.Roots }
+func (s *Session) FileRoots() *files.Roots { return s.env.Roots }
 
 // Outside is the first folder that a call reads or writes and that is in none of the session's folders, or the folder
 // of such a file; "" when there is none.
-func (w *Workspace) Outside(r permission.Request) string {
+func (s *Session) Outside(r permission.Request) string {
 	for _, a := range r.Accesses {
 		if a.Kind != permission.Read && a.Kind != permission.Write || !filepath.IsAbs(a.Target) {
 			continue
 		}
 		in := false
-		for _, root := range w.env.Roots.List() {
+		for _, root := range s.env.Roots.List() {
 			in = in || files.Within(root.Path, a.Target)
 		}
 		if !in && isFolder(a) {
@@ -143,25 +125,25 @@ func isFolder(a permission.Access) bool {
 }
 
 // MayRead is the policy's decision on reading one file.
-func (w *Workspace) MayRead(path string) permission.Effect {
-	return w.policy.Decide(permission.Request{
+func (s *Session) MayRead(path string) permission.Effect {
+	return s.Policy().Decide(permission.Request{
 		Tool: "Read", Accesses: []permission.Access{{Kind: permission.Read, Target: path, Node: permission.File}},
-		Mode: w.mode(), Dir: w.Dir(), Place: w.env.Isolated,
+		Mode: s.Mode(), Dir: s.Dir(), Place: s.env.Isolated,
 	}).Effect
 }
 
 // Readings are the same decisions on many files, under the rules of this moment. They are for one goroutine.
-func (w *Workspace) Readings() func(path string) permission.Effect {
-	return w.policy.Readings(permission.Request{Tool: "Read", Mode: w.mode(), Dir: w.Dir(), Place: w.env.Isolated}).Effect
+func (s *Session) Readings() func(path string) permission.Effect {
+	return s.Policy().Readings(permission.Request{Tool: "Read", Mode: s.Mode(), Dir: s.Dir(), Place: s.env.Isolated}).Effect
 }
 
 // ReadFile reads at most limit bytes of a file that may be read without a question, and returns its real path.
-func (w *Workspace) ReadFile(path string, limit int64) (data []byte, real string, more bool, err error) {
-	real, err = w.existing(path)
+func (s *Session) ReadFile(path string, limit int64) (data []byte, real string, more bool, err error) {
+	real, err = s.existing(path)
 	if err != nil {
 		return nil, "", false, err
 	}
-	if w.MayRead(real) != permission.Allow {
+	if s.MayRead(real) != permission.Allow {
 		return nil, "", false,
 			fmt.Errorf("%s may not be read without a question; a rule or the folders of the session say so", path)
 	}
@@ -189,8 +171,8 @@ const seedMax = 16 << 20
 
 // Seed notes that the model has seen a file as it was at a time, as if it had been read here. False when the
 // file changed since.
-func (w *Workspace) Seed(path string, seen time.Time) (bool, error) {
-	data, real, more, err := w.ReadFile(path, seedMax)
+func (s *Session) Seed(path string, seen time.Time) (bool, error) {
+	data, real, more, err := s.ReadFile(path, seedMax)
 	if err != nil {
 		return false, err
 	}
@@ -198,13 +180,13 @@ func (w *Workspace) Seed(path string, seen time.Time) (bool, error) {
 	if err != nil || more || info.ModTime().Truncate(time.Millisecond).After(seen) {
 		return false, err
 	}
-	w.env.Reads.Note(real, tool.Seen{State: tool.StateOf(info, tool.HashOf(data)), Written: true})
+	s.env.Reads.Note(real, tool.Seen{State: tool.StateOf(info, tool.HashOf(data)), Written: true})
 	return true, nil
 }
 
 // folder is the real path of a folder that exists.
-func (w *Workspace) folder(path string) (string, error) {
-	real, err := w.existing(path)
+func (s *Session) folder(path string) (string, error) {
+	real, err := s.existing(path)
 	if err != nil {
 		return "", err
 	}
@@ -215,12 +197,12 @@ func (w *Workspace) folder(path string) (string, error) {
 }
 
 // existing is the real path of something that exists, relative to the working folder.
-func (w *Workspace) existing(path string) (string, error) {
+func (s *Session) existing(path string) (string, error) {
 	if path == "" {
 		return "", errors.New("no path was given")
 	}
 	if !filepath.IsAbs(path) {
-		path = filepath.Join(w.Dir(), path)
+		path = filepath.Join(s.Dir(), path)
 	}
 	return filepath.EvalSymlinks(path)
 }

@@ -1,8 +1,4 @@
-// Package attach puts the files that a prompt names as @path behind it.
-//
-// Promises: a file is read as the Read tool reads it, with the same approval and limits; one that may not be read is
-// left out, and the user gets a notice.
-package attach
+package conversation
 
 import (
 	"context"
@@ -19,35 +15,30 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
+// Files that a prompt names as @path come behind it. One is read as the Read tool reads it, with the same approval and
+// limits; one that may not be read is left out, and the user gets a notice.
+
 // mostAttached is how many files one message brings: a pasted text may name any number.
 const mostAttached = 20
 
-// Files finds and reads the files that prompts of one session name.
-type Files struct {
-	Roots   *files.Roots  // the folders that a file must lie in
-	Dir     func() string // the working folder, which paths are relative to
-	Read    func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
-	Publish func(event.Body)
-}
-
-// Attach adds the files that a message names to it.
-func (f *Files) Attach(ctx context.Context, m llm.Message) llm.Message {
+// attach adds the files that a message names to it.
+func (s *Session) attach(ctx context.Context, m llm.Message) llm.Message {
 	if slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
 		t, ok := p.(llm.Text)
 		return ok && t.Origin == llm.OriginFile
 	}) {
 		return m // sent again as it was
 	}
-	found := f.mentions(authored(m))
+	found := s.mentions(authored(m))
 	if n := len(found); n > mostAttached {
-		f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n,
+		s.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n,
 			mostAttached)})
 		found = found[:mostAttached]
 	}
 	for _, mention := range found {
-		parts, err := f.readMention(ctx, mention)
+		parts, err := s.readMention(ctx, mention)
 		if err != nil {
-			f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", mention.Path, err)})
+			s.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", mention.Path, err)})
 			continue
 		}
 		m.Parts = append(m.Parts[:len(m.Parts):len(m.Parts)], parts...)
@@ -55,14 +46,15 @@ func (f *Files) Attach(ctx context.Context, m llm.Message) llm.Message {
 	return m
 }
 
-// Named reads one file that a text of lathe's names, as Attach does; nothing when it is none of the session's files.
-func (f *Files) Named(ctx context.Context, path string) []llm.Part {
-	if _, ok := f.mentioned(path); !ok {
+// attachNamed reads one file that a text of lathe's names, as attach does; nothing when it is none of the session's
+// files.
+func (s *Session) attachNamed(ctx context.Context, path string) []llm.Part {
+	if _, ok := s.mentioned(path); !ok {
 		return nil
 	}
-	parts, err := f.readMention(ctx, Mention{Path: path})
+	parts, err := s.readMention(ctx, mention{Path: path})
 	if err != nil {
-		f.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", path, err)})
+		s.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("not attached: %s: %v", path, err)})
 	}
 	return parts
 }
@@ -79,30 +71,35 @@ func authored(m llm.Message) string {
 }
 
 // mentions finds the paths in a text that exist below the folders the session works in.
-func (f *Files) mentions(text string) []Mention {
-	return Mentions(text, func(path string) bool {
-		_, ok := f.mentioned(path)
+func (s *Session) mentions(text string) []mention {
+	return mentionsIn(text, func(path string) bool {
+		_, ok := s.mentioned(path)
 		return ok
 	})
 }
 
-func (f *Files) mentioned(path string) (files.Path, bool) {
-	p, err := f.Roots.Resolve(path, f.Dir())
+func (s *Session) mentioned(path string) (files.Path, bool) {
+	p, err := s.env.Roots.Resolve(path, s.Dir())
 	return p, err == nil && p.Exists() && p.Inside()
 }
 
 // readMention reads a file by way of the Read tool.
-func (f *Files) readMention(ctx context.Context, m Mention) ([]llm.Part, error) {
-	p, _ := f.mentioned(m.Path)
+func (s *Session) readMention(ctx context.Context, m mention) ([]llm.Part, error) {
+	p, _ := s.mentioned(m.Path)
 	c, err := readCall(p, m)
 	if err != nil {
 		return nil, err
 	}
-	return readParts(p, m, f.Read(ctx, []llm.ToolCall{c})[0])
+	return readParts(p, m, s.readAttached(ctx, []llm.ToolCall{c})[0])
+}
+
+// readAttached runs calls of Read, for files that the user attaches.
+func (s *Session) readAttached(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult {
+	return s.agent.InvokeUnrecorded(ctx, calls)
 }
 
 // readCall is the call of Read for a file that is named.
-func readCall(p files.Path, m Mention) (llm.ToolCall, error) {
+func readCall(p files.Path, m mention) (llm.ToolCall, error) {
 	in := map[string]any{"file_path": p.Lexical}
 	if m.First > 0 {
 		in["offset"], in["limit"] = m.First, m.Last-m.First+1
@@ -112,7 +109,7 @@ func readCall(p files.Path, m Mention) (llm.ToolCall, error) {
 }
 
 // readParts makes the parts of a message from a result of Read.
-func readParts(p files.Path, m Mention, res llm.ToolResult) ([]llm.Part, error) {
+func readParts(p files.Path, m mention, res llm.ToolResult) ([]llm.Part, error) {
 	if res.IsError {
 		return nil, fmt.Errorf("%s", llm.Message{Parts: res.Parts}.PlainText())
 	}
@@ -128,28 +125,28 @@ func readParts(p files.Path, m Mention, res llm.ToolResult) ([]llm.Part, error) 
 	return append([]llm.Part{session.AttachedText(m.Path, sizeOf(p, res), text.String())}, more...), nil
 }
 
-// Again rereads files whose text left the conversation, side by side. A file is nil if it is outside the session's
-// files or cannot be read.
-func (f *Files) Again(ctx context.Context, paths []string) [][]llm.Part {
+// attachAgain rereads files whose text left the conversation, side by side. A file is nil if it is outside the
+// session's files or cannot be read.
+func (s *Session) attachAgain(ctx context.Context, paths []string) [][]llm.Part {
 	out := make([][]llm.Part, len(paths))
 	var calls []llm.ToolCall
 	var at []int // the path of each call
 	found := make([]files.Path, len(paths))
 	for i, path := range paths {
-		p, ok := f.mentioned(path)
+		p, ok := s.mentioned(path)
 		if !ok {
 			continue
 		}
-		if c, err := readCall(p, Mention{Path: path}); err == nil {
+		if c, err := readCall(p, mention{Path: path}); err == nil {
 			found[i], calls, at = p, append(calls, c), append(at, i)
 		}
 	}
 	if len(calls) == 0 {
 		return out
 	}
-	for n, res := range f.Read(ctx, calls) {
+	for n, res := range s.readAttached(ctx, calls) {
 		i := at[n]
-		if parts, err := readParts(found[i], Mention{Path: paths[i]}, res); err == nil {
+		if parts, err := readParts(found[i], mention{Path: paths[i]}, res); err == nil {
 			out[i] = parts
 		}
 	}
@@ -189,10 +186,10 @@ type Mentioned struct {
 }
 
 // Mentioned lists the files that a prompt with this text would attach, without reading them.
-func (f *Files) Mentioned(text string) []Mentioned {
+func (s *Session) Mentioned(text string) []Mentioned {
 	var out []Mentioned
-	for _, m := range f.mentions(text) {
-		p, ok := f.mentioned(m.Path)
+	for _, m := range s.mentions(text) {
+		p, ok := s.mentioned(m.Path)
 		if !ok || len(out) == mostAttached {
 			break
 		}
@@ -208,7 +205,7 @@ const (
 )
 
 // estimateFile estimates the tokens of a file from its size and its name.
-func estimateFile(p files.Path, m Mention) int {
+func estimateFile(p files.Path, m mention) int {
 	if llm.ImageName(p.Real) {
 		return imageTokens
 	}

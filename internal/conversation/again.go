@@ -1,4 +1,4 @@
-package window
+package conversation
 
 import (
 	"bytes"
@@ -24,7 +24,7 @@ const (
 
 // again reads the files that matter most of those whose text is not in the messages from tail on. mark is the number of
 // tokens at which the next compaction is due; at most a tenth of it is spent.
-func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out []compact.Again) {
+func (k *Window) again(ctx context.Context, tail []llm.Message, mark int) (out []compact.Again) {
 	room := againTotal
 	if mark > 0 {
 		room = min(room, mark/10*3) // bytes
@@ -32,22 +32,22 @@ func (k *Keeper) again(ctx context.Context, tail []llm.Message, mark int) (out [
 	chosen := k.choose(k.lost(tail), room)
 	names := make([]string, len(chosen))
 	for i, path := range chosen {
-		k.Env.Reads.Forget(path) // so that Read returns the text, not the changes
-		names[i] = k.Env.Rel(path)
+		k.s.env.Reads.Forget(path) // so that Read returns the text, not the changes
+		names[i] = k.s.env.Rel(path)
 	}
-	for i, parts := range k.Read(ctx, names) {
+	for i, parts := range k.s.attachAgain(ctx, names) {
 		if len(parts) > 0 {
 			out = append(out, compact.Again{Name: names[i], Parts: parts})
 		}
 	}
 	for _, path := range slices.Backward(chosen) {
-		k.Env.Reads.Get(path) // the most important one counts as the most recently used
+		k.s.env.Reads.Get(path) // the most important one counts as the most recently used
 	}
 	return out
 }
 
 // lost lists the files to consider, in the order of their importance.
-func (k *Keeper) lost(tail []llm.Message) []tool.Lost {
+func (k *Window) lost(tail []llm.Message) []tool.Lost {
 	there := map[string]bool{}
 	for _, m := range tail {
 		for _, p := range m.Parts {
@@ -56,7 +56,7 @@ func (k *Keeper) lost(tail []llm.Message) []tool.Lost {
 			}
 		}
 	}
-	lost := k.Env.Reads.Lost(func(id string) bool { return there[id] })
+	lost := k.s.env.Reads.Lost(func(id string) bool { return there[id] })
 	if k.changed == nil {
 		k.changed = map[string]bool{}
 	}
@@ -70,14 +70,15 @@ func (k *Keeper) lost(tail []llm.Message) []tool.Lost {
 }
 
 // choose picks the first files that fit into room, in bytes as Read shows them.
-func (k *Keeper) choose(lost []tool.Lost, room int) (paths []string) {
+func (k *Window) choose(lost []tool.Lost, room int) (paths []string) {
 	for _, l := range lost {
 		if len(paths) == mostAgain {
 			break
 		}
 		most := min(room, againOne)
 		info, err := os.Stat(l.Path)
-		if err != nil || !info.Mode().IsRegular() || info.Size() > int64(most) || k.Env.MayRead(l.Path) != permission.Allow {
+		if err != nil || !info.Mode().IsRegular() || info.Size() > int64(most) ||
+			k.s.MayRead(l.Path) != permission.Allow {
 			continue
 		}
 		if size, ok := shownSize(l.Path); ok && size <= most {
@@ -107,7 +108,7 @@ func shownSize(path string) (int, bool) {
 type touched []struct{ name, real string }
 
 // lookUp finds the files that messages name.
-func (k *Keeper) lookUp(msgs []llm.Message) touched {
+func (k *Window) lookUp(msgs []llm.Message) touched {
 	names := compact.Touched(msgs)
 	out := make(touched, len(names))
 	for i, name := range names {
@@ -128,7 +129,7 @@ func (t touched) without(reread map[string]bool) []string {
 }
 
 // realPaths are the files that were read again.
-func (k *Keeper) realPaths(again []compact.Again) map[string]bool {
+func (k *Window) realPaths(again []compact.Again) map[string]bool {
 	out := make(map[string]bool, len(again))
 	for _, a := range again {
 		out[k.real(a.Name)] = true
@@ -137,8 +138,8 @@ func (k *Keeper) realPaths(again []compact.Again) map[string]bool {
 }
 
 // real is a path without symlinks; the path itself when it cannot be resolved.
-func (k *Keeper) real(path string) string {
-	p, err := k.Env.Roots.Resolve(path, k.Env.Dir.Get())
+func (k *Window) real(path string) string {
+	p, err := k.s.env.Roots.Resolve(path, k.s.env.Dir.Get())
 	if err != nil {
 		return path
 	}

@@ -1,4 +1,4 @@
-package workspace
+package conversation
 
 import (
 	"context"
@@ -7,8 +7,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// KeepBlobs lets the tools keep long texts in the session's log; a nil log keeps none.
-func KeepBlobs(env *tool.Env, log *session.Session) {
+// keepBlobs lets the tools keep long texts in the session's log; a nil log keeps none.
+func keepBlobs(env *tool.Env, log *session.Session) {
 	if log == nil {
 		return
 	}

@@ -1,4 +1,4 @@
-package window
+package conversation
 
 import (
 	"context"
@@ -26,12 +26,12 @@ type gathered struct {
 }
 
 // gather starts to collect the material. ahead: for a summary prepared before it is needed.
-func (k *Keeper) gather(ctx context.Context, ahead bool) {
+func (k *Window) gather(ctx context.Context, ahead bool) {
 	parts := make(chan material, 1)
 	go func() {
 		skills := make(chan []llm.Part, 1)
-		go func() { skills <- invoke.Loaded(k.Journal.Log().Parts(llm.OriginSkill)) }()
-		parts <- material{k.Context(ctx), <-skills}
+		go func() { skills <- invoke.Loaded(k.s.Log().Parts(llm.OriginSkill)) }()
+		parts <- material{k.context(ctx), <-skills}
 	}()
 	k.gathered.mu.Lock()
 	defer k.gathered.mu.Unlock()

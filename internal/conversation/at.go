@@ -1,4 +1,4 @@
-package resume
+package conversation
 
 import (
 	"fmt"
@@ -18,9 +18,9 @@ func LineID(messageID string, index int) string {
 // lineParts is how many parts of a reply are searched for the id of a line.
 const lineParts = 64
 
-// At moves the head of a conversation to a message: the prompt, or the reply with the results of its calls.
+// goOnAfter moves the head of a conversation to a message: the prompt, or the reply with the results of its calls.
 // What came after stays in the log as another branch.
-func At(log *session.Session, id string) error {
+func goOnAfter(log *session.Session, id string) error {
 	last, found := "", false
 	for e := range log.Entries() {
 		switch b := e.Body.(type) {

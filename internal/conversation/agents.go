@@ -1,4 +1,4 @@
-package resume
+package conversation
 
 import (
 	"encoding/json"
@@ -10,8 +10,8 @@ import (
 // agentKind is the kind of the entries about the agents that a session started.
 const agentKind = "subagent"
 
-// AgentEntry is the entry in the log for a record.
-func AgentEntry(r subagent.Record) session.Body {
+// agentEntry is the entry in the log for a record.
+func agentEntry(r subagent.Record) session.Body {
 	body, err := json.Marshal(r)
 	if err != nil {
 		panic(err) // it has texts and flags only
@@ -19,9 +19,9 @@ func AgentEntry(r subagent.Record) session.Body {
 	return session.Unknown{Name: agentKind, JSON: body}
 }
 
-// Agents returns the agents that were at work when the session was closed or lathe was killed, or whose answer the
-// conversation does not have.
-func Agents(log *session.Session) []subagent.Record {
+// unfinishedAgents returns the agents that were at work when the session was closed or lathe was killed, or whose
+// answer the conversation does not have.
+func unfinishedAgents(log *session.Session) []subagent.Record {
 	var all []subagent.Record
 	b := log.Branch().Only(agentKind)
 	for _, e := range b.Entries(0, b.Len()) {

@@ -1,0 +1,62 @@
+package conversation
+
+import (
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/tool"
+	"github.com/lathe-dev/lathe/internal/tool/websearch"
+)
+
+// newEnv makes the environment that the session's tools share.
+func (s *Session) newEnv() (*tool.Env, error) {
+	i := s.inst
+	if s.parent != nil {
+		env, err := s.parent.env.Clone().At(s.tree.At())
+		if err != nil {
+			return nil, err
+		}
+		env.Owner = strings.Join(s.chain, "\n")
+		s.closers = append(s.closers, func() error { return env.Leave(s.parent.env) })
+		keepBlobs(env, s.Log())
+		return env, nil
+	}
+	env, err := tool.NewEnv(i.opts.Dir)
+	if err != nil {
+		return nil, err
+	}
+	env.Runner, env.Boundary, env.Secrets, env.Roots.Seen = i.runner, i.opts.Boundary, i.secrets, i.opts.Boundary.Seen
+	s.closers = append(s.closers, env.Background.Close)
+	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
+		checkpoint.JournalDir(i.projectDir())
+	env.Language, env.More, env.Mail = i.Code.Pool(), s.teamTools, s.teamMail
+	i.configure(env)
+	keepBlobs(env, s.Log())
+	return env, nil
+}
+
+// configure gives the environment of a session's tools the limits and switches of the settings.
+func (i *Instance) configure(env *tool.Env) {
+	set := i.settings()
+	ms := func(n int) time.Duration { return time.Duration(n) * time.Millisecond }
+	env.Shell, env.Profile = set.Bash.Shell, env.Profile.For(set.Bash.Profile)
+	env.ChildEnv.Drop, env.ChildEnv.ScrubCredentials = i.conf.Load().PrivateVariables(), set.Bash.ScrubCredentials
+	env.Limits = tool.Limits{
+		BashTimeout: ms(set.Bash.DefaultTimeoutMs), BashMaxTimeout: ms(set.Bash.MaxTimeoutMs),
+		BashOutput: set.Bash.MaxOutputLength,
+	}
+	env.UseSearch(websearch.Options{
+		Engine: set.WebSearch.Engine, URL: set.WebSearch.URL, Key: set.WebSearch.APIKey,
+		Getenv: func(name string) string { value, _, _ := i.conf.Load().Env(name); return value },
+		HTTP: func() (*http.Client, error) {
+			return llm.HTTPClient(llm.HTTPOptions{
+				Proxy: set.Network.Proxy, NoProxy: strings.Join(set.Network.NoProxy, ","),
+				CACerts: set.Network.CACerts,
+			})
+		},
+	})
+	env.Cache.Configure(set.ExploreCache.Enabled, set.ExploreCache.MaxEntries, ms(set.ExploreCache.DirectoryTTLMs))
+}
