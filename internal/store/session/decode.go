@@ -4,6 +4,7 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"iter"
+	"sync"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -183,43 +184,45 @@ func (d *decoder) base64() []byte {
 }
 
 // slow decodes the kinds of bodies with encoding/json.
-var slow = map[string]func(line []byte) (Body, error){
-	"user":         slowly[User],
-	"part":         slowly[Part],
-	"call_start":   slowly[CallStart],
-	"call_end":     slowly[CallEnd],
-	"reply":        slowly[Reply],
-	"compaction":   slowly[Compaction],
-	"turn_end":     slowly[TurnEnd],
-	"decision":     slowly[Decision],
-	"head":         slowly[Head],
-	"title":        slowly[Title],
-	"model":        slowly[Model],
-	"mode":         slowly[Mode],
-	"note":         slowly[Note],
-	"side_request": slowly[SideRequest],
-	"seen":         slowly[Seen],
-	"prefix":       slowly[Prefix],
-	"connection":   slowly[Connection],
-	"hook":         slowly[HookRun],
-	"grant":        slowly[Grant],
-	"system":       slowly[System],
-	"blob":         slowly[BlobRef],
-	"invoke_start": func(line []byte) (Body, error) {
-		start, err := unmarshal[CallStart](line)
-		start.Invoked = true
-		return start, err
-	},
-	"invoke_end": func(line []byte) (Body, error) {
-		end, err := unmarshal[CallEnd](line)
-		end.Invoked = true
-		return end, err
-	},
-}
+var slow = sync.OnceValue(func() map[string]func(line []byte) (Body, error) {
+	return map[string]func(line []byte) (Body, error){
+		"user":         slowly[User],
+		"part":         slowly[Part],
+		"call_start":   slowly[CallStart],
+		"call_end":     slowly[CallEnd],
+		"reply":        slowly[Reply],
+		"compaction":   slowly[Compaction],
+		"turn_end":     slowly[TurnEnd],
+		"decision":     slowly[Decision],
+		"head":         slowly[Head],
+		"title":        slowly[Title],
+		"model":        slowly[Model],
+		"mode":         slowly[Mode],
+		"note":         slowly[Note],
+		"side_request": slowly[SideRequest],
+		"seen":         slowly[Seen],
+		"prefix":       slowly[Prefix],
+		"connection":   slowly[Connection],
+		"hook":         slowly[HookRun],
+		"grant":        slowly[Grant],
+		"system":       slowly[System],
+		"blob":         slowly[BlobRef],
+		"invoke_start": func(line []byte) (Body, error) {
+			start, err := unmarshal[CallStart](line)
+			start.Invoked = true
+			return start, err
+		},
+		"invoke_end": func(line []byte) (Body, error) {
+			end, err := unmarshal[CallEnd](line)
+			end.Invoked = true
+			return end, err
+		},
+	}
+})
 
 // slowBody decodes any body with encoding/json.
 func slowBody(kind string, line []byte) (Body, error) {
-	if decode, ok := slow[kind]; ok {
+	if decode, ok := slow()[kind]; ok {
 		return decode(line)
 	}
 	return unknownBody(kind, line)
