@@ -5,6 +5,8 @@ BIN     ?= bin/lathe
 PKG     := github.com/lathe-dev/lathe/internal/cli
 VERSION ?= $(shell git describe --tags --match 'v[0-9]*' --dirty 2>/dev/null || echo dev)
 COMMIT  ?= $(shell git rev-parse --short=12 HEAD 2>/dev/null)$(shell git diff --quiet HEAD 2>/dev/null || echo -dirty)
+# Calls within lathe are not inlined: 2.2 MB less, and no measurable difference in a session of 50 tool calls.
+GCFLAGS := github.com/lathe-dev/lathe/...=-l
 LDFLAGS := -s -w -X $(PKG).version=$(VERSION) -X $(PKG).commit=$(COMMIT)
 
 # Each linter is a Go tool with its own modfile, so that its dependencies never become ours.
@@ -22,7 +24,7 @@ help: ## show this list
 	@awk -F':.*## ' '/^[a-z]+:.*## /{printf "%-8s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 build: ## build the static binary into bin/
-	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/lathe
+	CGO_ENABLED=0 $(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/lathe
 
 test: ## run all tests
 	$(GO) test ./...
@@ -45,7 +47,7 @@ cross: ## compile for the other platforms
 	@for p in $(PLATFORMS); do \
 		echo "build $$p"; \
 		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath ./... || exit 1; \
-		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -ldflags '$(LDFLAGS)' \
+		CGO_ENABLED=0 GOOS=$${p%/*} GOARCH=$${p#*/} $(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' \
 			-o dist/lathe-$${p%/*}-$${p#*/}$$([ $${p%/*} = windows ] && echo .exe || true) ./cmd/lathe || exit 1; \
 	done
 

@@ -52,16 +52,28 @@ func linked(t *testing.T) []listed {
 		} else if err != nil {
 			t.Fatal(err)
 		}
-		if !p.Standard && p.Module != nil && !p.Module.Main {
-			all = append(all, p)
-		}
+		all = append(all, p)
 	}
 	return all
 }
 
+// external keeps the packages of other modules.
+func external(all []listed) []listed {
+	return slices.DeleteFunc(all, func(p listed) bool { return p.Standard || p.Module == nil || p.Module.Main })
+}
+
+func TestProgramLinksNoPackageForTests(t *testing.T) {
+	for _, p := range linked(t) {
+		if p.ImportPath == "testing" || strings.HasPrefix(p.ImportPath, "testing/") {
+			t.Errorf("cmd/lathe links %s, which registers flags and costs size: move what imports it to a package for tests",
+				p.ImportPath)
+		}
+	}
+}
+
 func TestProgramLinksOnlyTheListedPackages(t *testing.T) {
 	var paths []string
-	for _, p := range linked(t) {
+	for _, p := range external(linked(t)) {
 		paths = append(paths, p.ImportPath)
 	}
 	slices.Sort(paths)
@@ -95,7 +107,7 @@ var licences = []struct{ name, words string }{
 func TestLinkedModulesHaveLicencesThatAllowIt(t *testing.T) {
 	rows := documentedLicences(t)
 	seen := map[string]bool{}
-	for _, p := range linked(t) {
+	for _, p := range external(linked(t)) {
 		if seen[p.Module.Path] {
 			continue
 		}

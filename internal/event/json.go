@@ -187,8 +187,8 @@ func (p PartDone) MarshalJSON() ([]byte, error) {
 	type plain PartDone
 	return json.Marshal(struct {
 		plain
-		Part partBox `json:"part"`
-	}{plain(p), partBox{p.Part}})
+		Part llm.StoredPart `json:"part"`
+	}{plain(p), llm.StoredPart{Part: p.Part}})
 }
 
 // UnmarshalJSON reads the form of MarshalJSON.
@@ -196,7 +196,7 @@ func (p *PartDone) UnmarshalJSON(b []byte) error {
 	type plain PartDone
 	var w struct {
 		plain
-		Part partBox `json:"part"`
+		Part llm.StoredPart `json:"part"`
 	}
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
@@ -245,10 +245,10 @@ func (e ToolEnd) MarshalJSON() ([]byte, error) {
 	type plain ToolEnd
 	return json.Marshal(struct {
 		plain
-		Call   llm.ToolCall `json:"call"`
-		Result partBox      `json:"result"`
-		View   viewBox      `json:"view,omitzero"`
-	}{plain(e), whole(e.Call), partBox{e.Result}, viewBox{e.View}})
+		Call   llm.ToolCall   `json:"call"`
+		Result llm.StoredPart `json:"result"`
+		View   viewBox        `json:"view,omitzero"`
+	}{plain(e), whole(e.Call), llm.StoredPart{Part: e.Result}, viewBox{e.View}})
 }
 
 // UnmarshalJSON reads the form of MarshalJSON.
@@ -256,8 +256,8 @@ func (e *ToolEnd) UnmarshalJSON(b []byte) error {
 	type plain ToolEnd
 	var w struct {
 		plain
-		Result partBox `json:"result"`
-		View   viewBox `json:"view"`
+		Result llm.StoredPart `json:"result"`
+		View   viewBox        `json:"view"`
 	}
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
@@ -369,10 +369,9 @@ func whole(c llm.ToolCall) llm.ToolCall {
 	return c
 }
 
-// viewBox, partBox and bodyBox are interfaces that encoding/json can read back.
+// viewBox and bodyBox are interfaces that encoding/json can read back.
 type (
 	viewBox struct{ View }
-	partBox struct{ llm.Part }
 	bodyBox struct{ Body }
 )
 
@@ -403,8 +402,6 @@ func (b *bodyBox) UnmarshalJSON(raw []byte) error {
 func (v viewBox) IsZero() bool                  { return v.View == nil }
 func (v viewBox) MarshalJSON() ([]byte, error)  { return MarshalView(v.View) }
 func (v *viewBox) UnmarshalJSON(b []byte) error { return into(&v.View, UnmarshalView, b) }
-func (p partBox) MarshalJSON() ([]byte, error)  { return llm.MarshalPart(p.Part) }
-func (p *partBox) UnmarshalJSON(b []byte) error { return into(&p.Part, llm.UnmarshalPart, b) }
 
 func into[T any](to *T, read func([]byte) (T, error), b []byte) error {
 	v, err := read(b)

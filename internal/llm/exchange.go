@@ -43,6 +43,19 @@ func (c *Caller) Exchange(ctx context.Context, n int, out *Outgoing, yield func(
 	return nil
 }
 
+// EstimatedUsage is the usage of a reply whose provider reports none.
+func EstimatedUsage(req *Request, reply Message) *Usage {
+	return &Usage{Input: EstimateRequest(req), Output: EstimateTokens(reply), Estimated: true}
+}
+
+// NoModel is the error of a provider that is asked for a model without a name.
+func NoModel(provider string) *Error {
+	return &Error{
+		Kind: KindNotFound, Provider: provider, Message: "no model is named",
+		Hint: "name one with --model or the model setting",
+	}
+}
+
 // CallIDs gives calls ids that no other call of the conversation has.
 type CallIDs struct {
 	Request *Request // the conversation; nil: an empty one

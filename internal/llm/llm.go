@@ -72,8 +72,8 @@ type Part interface{ part() }
 
 // Text is plain text.
 type Text struct {
+	Origin Origin  `json:"origin,omitempty"` // stored, never sent; before the text, since lists read beginnings
 	Text   string  `json:"text"`
-	Origin Origin  `json:"origin,omitempty"` // stored, never sent
 	Opaque *Opaque `json:"opaque,omitempty"` // data that must go back to the provider with the text, or nil
 }
 

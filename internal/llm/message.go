@@ -1,6 +1,9 @@
 package llm
 
-import "strings"
+import (
+	"cmp"
+	"strings"
+)
 
 // UserText returns a user message with one text part.
 func UserText(s string) Message { return Message{Role: User, Parts: []Part{Text{Text: s}}} }
@@ -49,4 +52,9 @@ func ContentBytes(parts []Part) int {
 		}
 	}
 	return n
+}
+
+// LeftOut is the text in place of a file that the model does not take.
+func LeftOut(p Media) Text {
+	return Text{Text: "[" + cmp.Or(p.Name, "a file") + " (" + p.MIME + ") left out: this model does not take it]"}
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 )
@@ -8,143 +9,158 @@ import (
 // The stored form of messages: {"role","parts":[{"type":"text",...}]}. It is lathe's own and independent of
 // the providers' wire formats, so a session can move between providers.
 
-type wireMessage struct {
-	ID    string            `json:"id,omitempty"`
-	Role  Role              `json:"role"`
-	Parts []json.RawMessage `json:"parts"`
-	Model string            `json:"model,omitempty"`
-	Usage *Usage            `json:"usage,omitempty"`
-	Stop  StopReason        `json:"stop,omitempty"`
+// storedMessage holds parts as values that encoding/json writes as they are, or as parts to read.
+type storedMessage[P any] struct {
+	ID    string     `json:"id,omitempty"`
+	Role  Role       `json:"role"`
+	Parts []P        `json:"parts"`
+	Model string     `json:"model,omitempty"`
+	Usage *Usage     `json:"usage,omitempty"`
+	Stop  StopReason `json:"stop,omitempty"`
+}
+
+type storedResult[P any] struct {
+	Type    string `json:"type"`
+	CallID  string `json:"call_id"`
+	Name    string `json:"name,omitempty"`
+	Parts   []P    `json:"parts"`
+	IsError bool   `json:"is_error,omitempty"`
 }
 
 // MarshalJSON writes the stored form.
 func (m Message) MarshalJSON() ([]byte, error) {
-	parts, err := marshalParts(m.Parts)
+	parts, err := storedParts(m.Parts)
 	if err != nil {
 		return nil, err
 	}
-	return json.Marshal(wireMessage{m.ID, m.Role, parts, m.Model, m.Usage, m.Stop})
+	return marshal(storedMessage[any]{m.ID, m.Role, parts, m.Model, m.Usage, m.Stop})
 }
 
 // UnmarshalJSON reads the stored form; an unknown part type is an error.
 func (m *Message) UnmarshalJSON(b []byte) error {
-	var w wireMessage
+	var w storedMessage[StoredPart]
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	parts, err := unmarshalParts(w.Parts)
-	if err != nil {
-		return err
-	}
-	*m = Message{w.ID, w.Role, parts, w.Model, w.Usage, w.Stop, nil}
+	*m = Message{w.ID, w.Role, partsOf(w.Parts), w.Model, w.Usage, w.Stop, nil}
 	return nil
 }
 
-type wireResult struct {
-	Type    string            `json:"type"`
-	CallID  string            `json:"call_id"`
-	Name    string            `json:"name,omitempty"`
-	Parts   []json.RawMessage `json:"parts"`
-	IsError bool              `json:"is_error,omitempty"`
-}
+// StoredPart is a part that encoding/json writes with its type, and can read back.
+type StoredPart struct{ Part }
 
 // MarshalPart writes one part with its type.
 func MarshalPart(p Part) (json.RawMessage, error) {
-	switch p := p.(type) {
-	case Text:
-		return json.Marshal(struct {
-			Type string `json:"type"`
-			Text
-		}{"text", p})
-	case Reasoning:
-		return json.Marshal(struct {
-			Type string `json:"type"`
-			Reasoning
-		}{"reasoning", p})
-	case Media:
-		return json.Marshal(struct {
-			Type string `json:"type"`
-			Media
-		}{"media", p})
-	case ToolCall:
-		if len(p.Input) == 0 {
-			p.Input = json.RawMessage("{}")
-		}
-		return json.Marshal(struct {
-			Type string `json:"type"`
-			ToolCall
-		}{"tool_call", p})
-	case ToolResult:
-		parts, err := marshalParts(p.Parts)
-		if err != nil {
-			return nil, err
-		}
-		return json.Marshal(wireResult{"tool_result", p.CallID, p.Name, parts, p.IsError})
-	case Opaque:
-		return json.Marshal(struct {
-			Type string `json:"type"`
-			Opaque
-		}{"opaque", p})
+	v, err := stored(p)
+	if err != nil {
+		return nil, err
 	}
-	return nil, fmt.Errorf("llm: cannot store a part of type %T", p)
+	return marshal(v)
 }
 
-// UnmarshalPart is the reverse of MarshalPart.
-func UnmarshalPart(b []byte) (Part, error) {
+// MarshalJSON is MarshalPart.
+func (p StoredPart) MarshalJSON() ([]byte, error) { return MarshalPart(p.Part) }
+
+// UnmarshalJSON reads the form of MarshalJSON.
+func (p *StoredPart) UnmarshalJSON(b []byte) (err error) {
 	var t struct {
 		Type string `json:"type"`
 	}
 	if err := json.Unmarshal(b, &t); err != nil {
-		return nil, err
+		return err
 	}
 	switch t.Type {
 	case "text":
-		return unmarshalAs[Text](b)
+		p.Part, err = unmarshalAs[Text](b)
 	case "reasoning":
-		return unmarshalAs[Reasoning](b)
+		p.Part, err = unmarshalAs[Reasoning](b)
 	case "media":
-		return unmarshalAs[Media](b)
+		p.Part, err = unmarshalAs[Media](b)
 	case "tool_call":
-		return unmarshalAs[ToolCall](b)
+		p.Part, err = unmarshalAs[ToolCall](b)
 	case "opaque":
-		return unmarshalAs[Opaque](b)
+		p.Part, err = unmarshalAs[Opaque](b)
 	case "tool_result":
-		var w wireResult
-		if err := json.Unmarshal(b, &w); err != nil {
+		var w storedResult[StoredPart]
+		err = json.Unmarshal(b, &w)
+		p.Part = ToolResult{w.CallID, w.Name, partsOf(w.Parts), w.IsError}
+	default:
+		err = fmt.Errorf("llm: unknown part type %q", t.Type)
+	}
+	return err
+}
+
+// marshal writes JSON without escapes for HTML, which would change the raw JSON of a call or of a provider: it must be
+// the same before and after it was stored.
+func marshal(v any) ([]byte, error) {
+	var buf bytes.Buffer
+	enc := json.NewEncoder(&buf)
+	enc.SetEscapeHTML(false)
+	err := enc.Encode(v)
+	return bytes.TrimSuffix(buf.Bytes(), []byte("\n")), err
+}
+
+// stored returns the value whose form in encoding/json is the stored form of a part. Only the outermost value has a
+// method for it, since encoding/json reads through again what such a method returns.
+func stored(p Part) (any, error) {
+	switch p := p.(type) {
+	case Text:
+		return struct {
+			Type string `json:"type"`
+			Text
+		}{"text", p}, nil
+	case Reasoning:
+		return struct {
+			Type string `json:"type"`
+			Reasoning
+		}{"reasoning", p}, nil
+	case Media:
+		return struct {
+			Type string `json:"type"`
+			Media
+		}{"media", p}, nil
+	case ToolCall:
+		if len(p.Input) == 0 {
+			p.Input = json.RawMessage("{}")
+		}
+		return struct {
+			Type string `json:"type"`
+			ToolCall
+		}{"tool_call", p}, nil
+	case ToolResult:
+		parts, err := storedParts(p.Parts)
+		return storedResult[any]{"tool_result", p.CallID, p.Name, parts, p.IsError}, err
+	case Opaque:
+		return struct {
+			Type string `json:"type"`
+			Opaque
+		}{"opaque", p}, nil
+	}
+	return nil, fmt.Errorf("llm: cannot store a part of type %T", p)
+}
+
+func storedParts(parts []Part) ([]any, error) {
+	out := make([]any, len(parts))
+	for i, p := range parts {
+		v, err := stored(p)
+		if err != nil {
 			return nil, err
 		}
-		parts, err := unmarshalParts(w.Parts)
-		return ToolResult{w.CallID, w.Name, parts, w.IsError}, err
+		out[i] = v
 	}
-	return nil, fmt.Errorf("llm: unknown part type %q", t.Type)
+	return out, nil
+}
+
+func partsOf(stored []StoredPart) []Part {
+	out := make([]Part, len(stored))
+	for i, p := range stored {
+		out[i] = p.Part
+	}
+	return out
 }
 
 func unmarshalAs[T Part](b []byte) (Part, error) {
 	var v T
 	err := json.Unmarshal(b, &v)
 	return v, err
-}
-
-func marshalParts(ps []Part) ([]json.RawMessage, error) {
-	out := make([]json.RawMessage, len(ps))
-	for i, p := range ps {
-		b, err := MarshalPart(p)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = b
-	}
-	return out, nil
-}
-
-func unmarshalParts(bs []json.RawMessage) ([]Part, error) {
-	out := make([]Part, len(bs))
-	for i, b := range bs {
-		p, err := UnmarshalPart(b)
-		if err != nil {
-			return nil, err
-		}
-		out[i] = p
-	}
-	return out, nil
 }

@@ -13,8 +13,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-const defaultMaxTokens = 16_384
-
 // field is one member of the body's settings.
 type field struct {
 	key   string

@@ -15,7 +15,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest/suite"
 )
 
 // fixture is a reply with every kind of block.
@@ -451,7 +451,7 @@ func benchStream() string {
 func benchDecode(b *testing.B, m llm.Model, text string) {
 	b.Helper()
 	req := &llm.Request{Messages: []llm.Message{llm.UserText("hi")}}
-	llmtest.Bench(b, len(text), 4006, func() {
+	suite.Bench(b, len(text), 4006, func() {
 		if o := run(b, m, req); o.err != nil || len(o.done.Parts) != 2 {
 			b.Fatal(o.err)
 		}

@@ -50,7 +50,7 @@ func (m *model) thinking(req *llm.Request) thinking {
 func (m *model) outputLimit(req *llm.Request) int {
 	limit := req.MaxTokens
 	if limit <= 0 {
-		limit = defaultMaxTokens
+		limit = llm.DefaultMaxTokens
 	}
 	if m.info.MaxOutput > 0 {
 		limit = min(limit, m.info.MaxOutput)

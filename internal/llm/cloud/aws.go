@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha1" //nolint:gosec // names of files of Amazon's, no secret
 	"encoding/hex"
@@ -18,7 +19,7 @@ import (
 
 // AWSRegion returns the region of the environment or the profile; "" if none is set.
 func AWSRegion(o Options) string {
-	region := orElse(o.Getenv("AWS_REGION"), o.Getenv("AWS_DEFAULT_REGION"))
+	region := cmp.Or(o.Getenv("AWS_REGION"), o.Getenv("AWS_DEFAULT_REGION"))
 	if region != "" {
 		return region
 	}
@@ -79,15 +80,15 @@ func (o *Options) awsKeys(ctx context.Context, region string) (awsKeys, time.Tim
 }
 
 func (o *Options) profile() string {
-	return orElse(o.Getenv("AWS_PROFILE"), o.Getenv("AWS_DEFAULT_PROFILE"), "default")
+	return cmp.Or(o.Getenv("AWS_PROFILE"), o.Getenv("AWS_DEFAULT_PROFILE"), "default")
 }
 
 // profiles reads the two files of profiles; sections of single sign-on are "sso-session NAME".
 func (o *Options) profiles() map[string]map[string]string {
 	out := map[string]map[string]string{}
 	for _, file := range []string{
-		orElse(o.Getenv("AWS_CONFIG_FILE"), o.home(".aws", "config")),
-		orElse(o.Getenv("AWS_SHARED_CREDENTIALS_FILE"), o.home(".aws", "credentials")),
+		cmp.Or(o.Getenv("AWS_CONFIG_FILE"), o.home(".aws", "config")),
+		cmp.Or(o.Getenv("AWS_SHARED_CREDENTIALS_FILE"), o.home(".aws", "credentials")),
 	} {
 		b, err := os.ReadFile(file)
 		if err != nil {
@@ -166,7 +167,7 @@ func between(answer, name string) string {
 }
 
 func (o *Options) stsURL(region string) string {
-	return orElse(o.STS, "https://sts."+region+".amazonaws.com") + "/"
+	return cmp.Or(o.STS, "https://sts."+region+".amazonaws.com") + "/"
 }
 
 func (o *Options) sts(ctx context.Context, region string, form url.Values, k *awsKeys) (awsKeys, time.Time, error) {
@@ -206,7 +207,7 @@ func (o *Options) assume(ctx context.Context, region string, p map[string]string
 ) {
 	form := url.Values{
 		"Action": {"AssumeRole"}, "Version": {"2011-06-15"}, "RoleArn": {p["role_arn"]},
-		"RoleSessionName": {orElse(p["role_session_name"], "lathe")},
+		"RoleSessionName": {cmp.Or(p["role_session_name"], "lathe")},
 	}
 	if p["external_id"] != "" {
 		form.Set("ExternalId", p["external_id"])
@@ -221,14 +222,14 @@ func (o *Options) webIdentity(ctx context.Context, region, file, role string) (a
 	}
 	return o.sts(ctx, region, url.Values{
 		"Action": {"AssumeRoleWithWebIdentity"}, "Version": {"2011-06-15"}, "RoleArn": {role},
-		"RoleSessionName":  {orElse(o.Getenv("AWS_ROLE_SESSION_NAME"), "lathe")},
+		"RoleSessionName":  {cmp.Or(o.Getenv("AWS_ROLE_SESSION_NAME"), "lathe")},
 		"WebIdentityToken": {strings.TrimSpace(string(b))},
 	}, nil)
 }
 
 // sso exchanges the token that `aws sso login` keeps for keys.
 func (o *Options) sso(ctx context.Context, p, session map[string]string) (awsKeys, time.Time, error) {
-	name, region := orElse(p["sso_session"], p["sso_start_url"]), orElse(session["sso_region"], p["sso_region"])
+	name, region := cmp.Or(p["sso_session"], p["sso_start_url"]), cmp.Or(session["sso_region"], p["sso_region"])
 	sum := sha1.Sum([]byte(name)) //nolint:gosec // as above
 	b, err := os.ReadFile(o.home(".aws", "sso", "cache", hex.EncodeToString(sum[:])+".json"))
 	var t struct {
@@ -239,7 +240,7 @@ func (o *Options) sso(ctx context.Context, p, session map[string]string) (awsKey
 		return awsKeys{}, time.Time{}, errors.New("the AWS single sign-on has expired; run `aws sso login`")
 	}
 	q := url.Values{"account_id": {p["sso_account_id"]}, "role_name": {p["sso_role_name"]}}
-	address := orElse(o.SSO, "https://portal.sso."+region+".amazonaws.com") + "/federation/credentials?" + q.Encode()
+	address := cmp.Or(o.SSO, "https://portal.sso."+region+".amazonaws.com") + "/federation/credentials?" + q.Encode()
 	if b, err = o.fetch(ctx, http.MethodGet, address, map[string]string{"X-Amz-Sso_bearer_token": t.Access},
 		""); err != nil {
 		return awsKeys{}, time.Time{}, err
@@ -278,7 +279,7 @@ func readExpiring(b []byte) (awsKeys, time.Time, error) {
 func (o *Options) container(ctx context.Context) (awsKeys, time.Time, error) {
 	address := o.Getenv("AWS_CONTAINER_CREDENTIALS_FULL_URI")
 	if rel := o.Getenv("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI"); rel != "" {
-		address = orElse(o.Metadata, "http://169.254.170.2") + rel
+		address = cmp.Or(o.Metadata, "http://169.254.170.2") + rel
 	}
 	if address == "" {
 		return awsKeys{}, time.Time{}, errNone
@@ -309,7 +310,7 @@ func (o *Options) machine(ctx context.Context) (awsKeys, time.Time, error) {
 	}
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	base := orElse(o.Metadata, "http://169.254.169.254")
+	base := cmp.Or(o.Metadata, "http://169.254.169.254")
 	session, err := o.fetch(ctx, http.MethodPut, base+"/latest/api/token",
 		map[string]string{"X-Aws-Ec2-Metadata-Token-Ttl-Seconds": "60"}, "")
 	if err != nil {

@@ -48,15 +48,6 @@ func (o *Options) home(parts ...string) string {
 	return filepath.Join(append([]string{dir}, parts...)...)
 }
 
-func orElse(values ...string) string {
-	for _, v := range values {
-		if v != "" {
-			return v
-		}
-	}
-	return ""
-}
-
 // early is how long before their end credentials are renewed.
 const early = 2 * time.Minute
 

@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -90,7 +91,7 @@ func (o *Options) federated(ctx context.Context, e *external) (string, time.Time
 	if err != nil {
 		return "", time.Time{}, fmt.Errorf("the token for Google Cloud: %w", err)
 	}
-	t, until, err := o.oauth(ctx, orElse(o.Login, e.TokenURL), url.Values{
+	t, until, err := o.oauth(ctx, cmp.Or(o.Login, e.TokenURL), url.Values{
 		"grant_type": {"urn:ietf:params:oauth:grant-type:token-exchange"}, "audience": {e.Audience}, "scope": {googleScope},
 		"requested_token_type": {"urn:ietf:params:oauth:token-type:access_token"}, "subject_token": {subject},
 		"subject_token_type": {e.TokenType},
@@ -162,5 +163,5 @@ func (o *Options) executed(ctx context.Context, line string) (string, error) {
 	if err := json.Unmarshal(b, &a); err != nil || !a.Success || a.ID+a.SAML == "" {
 		return "", fmt.Errorf("the command gave no token: %s", llm.Clean(a.Message))
 	}
-	return orElse(a.ID, a.SAML), nil
+	return cmp.Or(a.ID, a.SAML), nil
 }

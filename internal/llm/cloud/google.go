@@ -1,6 +1,7 @@
 package cloud
 
 import (
+	"cmp"
 	"context"
 	"crypto"
 	"crypto/rand"
@@ -80,7 +81,7 @@ func (o *Options) fileToken(ctx context.Context, path string, b []byte) (string,
 	if err := json.Unmarshal(b, &f); err != nil {
 		return "", time.Time{}, fmt.Errorf("%s cannot be read: %w", path, err)
 	}
-	address := orElse(o.Login, f.TokenURI, googleToken)
+	address := cmp.Or(o.Login, f.TokenURI, googleToken)
 	switch f.Type {
 	case "authorized_user":
 		return o.oauth(ctx, address, url.Values{
@@ -88,7 +89,7 @@ func (o *Options) fileToken(ctx context.Context, path string, b []byte) (string,
 			"refresh_token": {f.Refresh},
 		})
 	case "service_account":
-		jwt, err := f.assertion(orElse(f.TokenURI, googleToken), o.now())
+		jwt, err := f.assertion(cmp.Or(f.TokenURI, googleToken), o.now())
 		if err != nil {
 			return "", time.Time{}, fmt.Errorf("%s: %w", path, err)
 		}
@@ -148,7 +149,7 @@ func (f *googleFile) assertion(audience string, now time.Time) (string, error) {
 func (o *Options) googleMachine(ctx context.Context) (string, time.Time, error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*time.Second)
 	defer cancel()
-	base := orElse(o.Metadata, "http://"+orElse(o.Getenv("GCE_METADATA_HOST"), "169.254.169.254"))
+	base := cmp.Or(o.Metadata, "http://"+cmp.Or(o.Getenv("GCE_METADATA_HOST"), "169.254.169.254"))
 	b, err := o.fetch(ctx, http.MethodGet, base+"/computeMetadata/v1/instance/service-accounts/default/token",
 		map[string]string{"Metadata-Flavor": "Google"}, "")
 	if err != nil {
@@ -173,7 +174,7 @@ func Entra(o Options) llm.Prepare {
 	if tenant == "" || id == "" || secret == "" {
 		return nil
 	}
-	address := orElse(o.Login, "https://login.microsoftonline.com") + "/" + url.PathEscape(tenant) + "/oauth2/v2.0/token"
+	address := cmp.Or(o.Login, "https://login.microsoftonline.com") + "/" + url.PathEscape(tenant) + "/oauth2/v2.0/token"
 	return bearer(o, func(ctx context.Context) (string, time.Time, error) {
 		return o.oauth(ctx, address, url.Values{
 			"grant_type": {"client_credentials"}, "client_id": {id}, "client_secret": {secret},

@@ -15,6 +15,7 @@
 package converse
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -55,7 +56,7 @@ type Provider struct {
 
 // New makes a provider. An invalid base URL is reported by the first request.
 func New(c Config) *Provider {
-	c.Name = orElse(c.Name, "bedrock")
+	c.Name = cmp.Or(c.Name, "bedrock")
 	base := strings.TrimRight(strings.TrimSpace(c.BaseURL), "/")
 	p := &Provider{conf: c, base: base, host: llm.HostID(c.Name, base), header: http.Header{}}
 	p.header.Set("Content-Type", "application/json")
@@ -66,16 +67,9 @@ func New(c Config) *Provider {
 	p.caller = llm.Caller{
 		Provider: c.Name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
 		Prepare: c.Prepare,
-		KeyVar:  orElse(c.KeyVar, "AWS_BEARER_TOKEN_BEDROCK"), URLVar: orElse(c.URLVar, "ANTHROPIC_BEDROCK_BASE_URL"),
+		KeyVar:  cmp.Or(c.KeyVar, "AWS_BEARER_TOKEN_BEDROCK"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BEDROCK_BASE_URL"),
 	}
 	return p
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 // Name is the provider's name in errors.
@@ -88,10 +82,7 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	info := llm.Lookup(Section, plain(id))
 	info.ID, info.Host = id, p.host
 	if info.ID == "" {
-		return nil, &llm.Error{
-			Kind: llm.KindNotFound, Provider: p.conf.Name, Message: "no model is named",
-			Hint: "name one with --model or the model setting",
-		}
+		return nil, llm.NoModel(p.conf.Name)
 	}
 	return &model{p: p, info: info, family: familyOf(info.ID)}, nil
 }
@@ -135,8 +126,8 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
 				return &decoder{
-					reply: reply, yield: yield, host: m.info.Host, model: m.info.ID, req: req,
-					ids: llm.CallIDs{Request: req, Prefix: "tooluse"},
+					reply: reply, host: m.info.Host, model: m.info.ID, req: req,
+					ReplyParts: llm.ReplyParts{Yield: yield, IDs: llm.CallIDs{Request: req, Prefix: "tooluse"}},
 				}
 			})
 		}, yield)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest/suite"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
@@ -324,7 +325,7 @@ func BenchmarkDecode(b *testing.B) {
 			"abcdefghijklmnopqrstuvwxyzABCDEFG"[:i%33]+`"}`)
 	}
 	body := events(append(lines, `contentBlockStop {"contentBlockIndex":0}`, stopped("end_turn"), meta)...)
-	llmtest.Bench(b, len(body), len(lines), func() {
+	suite.Bench(b, len(body), len(lines), func() {
 		if _, _, err := run(b, stream, body); err != nil {
 			b.Fatal(err)
 		}

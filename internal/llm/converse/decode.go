@@ -13,22 +13,17 @@ import (
 
 // decoder turns a reply into deltas and a message.
 type decoder struct {
+	llm.ReplyParts
 	reply *llm.Reply
-	yield func(llm.Delta) bool
 	host  string // owner of signatures
 	model string
 	req   *llm.Request
 
-	stopped bool
 	started bool
 	usage   *wireUsage
 	stop    string // stopReason, "" before it came
-	parts   []llm.Part
 	open    *openBlock
-	last    int           // contentBlockIndex of the newest block that ended, or -1
-	broken  *llm.ToolCall // a call with invalid input: kept, or cut by the output limit?
-	ids     llm.CallIDs
-	calls   int
+	last    int // contentBlockIndex of the newest block that ended, or -1
 	message llm.Message
 }
 
@@ -56,7 +51,7 @@ const (
 // Decode implements llm.Decoder.
 func (d *decoder) Decode(ctx context.Context) error {
 	if err := d.run(ctx); err != nil {
-		d.message = llm.Message{Parts: d.parts, Model: d.model}
+		d.message = llm.Message{Parts: d.Parts, Model: d.model}
 		return err
 	}
 	return d.finish()
@@ -117,23 +112,14 @@ func (d *decoder) event(name string, data []byte) error {
 	case "metadata":
 		d.usage = e.Usage
 	}
-	if err == nil && d.stopped {
-		err = llm.ErrStopped
-	}
-	return err
+	return cmp.Or(err, d.Err())
 }
 
 // begin reports the start of the reply, once.
 func (d *decoder) begin() {
 	if !d.started {
 		d.started = true
-		d.send(llm.Started{Model: d.model})
-	}
-}
-
-func (d *decoder) send(x llm.Delta) {
-	if !d.stopped && !d.yield(x) {
-		d.stopped = true
+		d.Send(llm.Started{Model: d.model})
 	}
 }
 
@@ -162,10 +148,8 @@ func (d *decoder) startBlock(e *event, raw []byte) error {
 		d.open.kind, d.open.tool = serverBlock, t
 		return nil
 	}
-	t.ID, t.Name = d.ids.Unique(t.ID), cmp.Or(t.Name, "unknown") // such a call is answered and never run
+	t.ID = d.Begin(t.ID, t.Name, "")
 	d.open.tool = t
-	d.calls++
-	d.send(llm.ToolDelta{Index: len(d.parts), ID: t.ID, Name: t.Name})
 	return nil
 }
 
@@ -178,7 +162,7 @@ func (d *decoder) next(index int, k kind) error {
 		d.last = d.open.index
 		d.close()
 	}
-	d.settleBroken(false)
+	d.Settle(false)
 	d.open = &openBlock{index: index, kind: k}
 	return nil
 }
@@ -215,10 +199,7 @@ func (d *decoder) deltaOf(e *event, raw []byte) error {
 		}
 	}
 	d.grow(e.Delta, k)
-	if d.stopped {
-		return llm.ErrStopped
-	}
-	return nil
+	return d.Err()
 }
 
 func (d *decoder) grow(x *delta, k kind) {
@@ -231,20 +212,20 @@ func (d *decoder) grow(x *delta, k kind) {
 	case k == callBlock:
 		o.text = append(o.text, x.Tool.Input...)
 		if x.Tool.Input != "" {
-			d.send(llm.ToolDelta{Index: len(d.parts), JSON: x.Tool.Input})
+			d.Send(llm.ToolDelta{Index: len(d.Parts), JSON: x.Tool.Input})
 		}
 	case k == thoughtBlock:
 		o.text = append(o.text, x.Reasoning.Text...)
 		o.redacted += x.Reasoning.Redacted
 		if x.Reasoning.Text != "" {
-			d.send(llm.ReasoningDelta{Index: len(d.parts), Text: x.Reasoning.Text})
+			d.Send(llm.ReasoningDelta{Index: len(d.Parts), Text: x.Reasoning.Text})
 		}
 		if o.signature += x.Reasoning.Signature; x.Reasoning.Signature != "" {
-			d.send(llm.ReasoningDelta{Index: len(d.parts), Signature: x.Reasoning.Signature})
+			d.Send(llm.ReasoningDelta{Index: len(d.Parts), Signature: x.Reasoning.Signature})
 		}
 	case *x.Text != "":
 		o.text = append(o.text, *x.Text...)
-		d.send(llm.TextDelta{Index: len(d.parts), Text: *x.Text})
+		d.Send(llm.TextDelta{Index: len(d.Parts), Text: *x.Text})
 	}
 }
 
@@ -262,20 +243,18 @@ func (d *decoder) close() {
 	d.open = nil
 	switch o.kind {
 	case callBlock:
-		d.closeCall(o)
+		text := bytes.TrimSpace(o.text)
+		if len(text) == 0 {
+			text = []byte("{}")
+		}
+		d.End(o.tool.ID, o.tool.Name, text, nil)
 	case thoughtBlock:
-		d.part(llm.Reasoning{Text: string(o.text), Signature: o.signature, Data: o.redacted, Provider: d.host})
+		d.Add(llm.Reasoning{Text: string(o.text), Signature: o.signature, Data: o.redacted, Provider: d.host})
 	case serverBlock:
-		d.part(llm.Opaque{Provider: d.host, JSON: o.serverJSON()})
+		d.Add(llm.Opaque{Provider: d.host, JSON: o.serverJSON()})
 	default:
-		d.part(llm.Text{Text: string(o.text)})
+		d.Add(llm.Text{Text: string(o.text)})
 	}
-}
-
-// part adds a complete part.
-func (d *decoder) part(p llm.Part) {
-	d.send(llm.PartDone{Index: len(d.parts), Part: p})
-	d.parts = append(d.parts, p)
 }
 
 // serverJSON is a block of a tool of the server's, as it goes back.
@@ -303,33 +282,6 @@ func (o *openBlock) serverJSON() json.RawMessage {
 		return append(b, "{}}}"...)
 	}
 	return append(llm.AppendCanonical(b, o.text), "}}"...)
-}
-
-func (d *decoder) closeCall(o *openBlock) {
-	text := bytes.TrimSpace(o.text)
-	if len(text) == 0 {
-		text = []byte("{}")
-	}
-	c := llm.ToolCall{ID: o.tool.ID, Name: o.tool.Name}
-	if !llm.IsObject(text) || o.tool.Name == "unknown" {
-		c.Input, c.Raw = json.RawMessage("{}"), cmp.Or(string(o.text), "{}")
-		d.broken = &c
-		return
-	}
-	c.Input = llm.AppendCanonical(make([]byte, 0, len(text)), text)
-	d.parts = append(d.parts, c)
-	d.send(llm.ToolReady{Index: len(d.parts) - 1, Call: c})
-}
-
-// settleBroken ends a call with invalid input. One that the output limit cut is dropped.
-func (d *decoder) settleBroken(cut bool) {
-	if d.broken == nil {
-		return
-	}
-	c := *d.broken
-	if d.broken = nil; !cut {
-		d.part(c)
-	}
 }
 
 // whole handles a reply that is one JSON value, as if it had been streamed.
@@ -382,7 +334,7 @@ func (d *decoder) wholeBlock(i int, raw json.RawMessage) error {
 			return err
 		}
 		d.open = nil
-		d.part(llm.Opaque{Provider: d.host, JSON: llm.AppendCanonical(nil, raw)})
+		d.Add(llm.Opaque{Provider: d.host, JSON: llm.AppendCanonical(nil, raw)})
 		return nil
 	}
 	for j := range pieces {
@@ -420,19 +372,16 @@ func (d *decoder) finish() error {
 			d.close()
 		}
 	}
-	d.settleBroken(stop == llm.StopMaxTokens || stop == llm.StopContextWindow)
+	d.Settle(stop == llm.StopMaxTokens || stop == llm.StopContextWindow)
 	if d.stop == "malformed_tool_use" || d.stop == "malformed_model_output" {
 		return d.reply.Broken("the model wrote a reply that cannot be read", []byte(d.stop))
 	}
-	if d.stopped {
-		return llm.ErrStopped
+	if err := d.Err(); err != nil {
+		return err
 	}
-	d.message = llm.Message{Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop, Usage: d.usage.tokens()}
+	d.message = llm.Message{Role: llm.Assistant, Parts: d.Parts, Model: d.model, Stop: stop, Usage: d.usage.tokens()}
 	if d.message.Usage == nil {
-		d.message.Usage = &llm.Usage{
-			Input: llm.EstimateRequest(d.req), Output: llm.EstimateTokens(d.message),
-			Estimated: true,
-		}
+		d.message.Usage = llm.EstimatedUsage(d.req, d.message)
 	}
 	return nil
 }
@@ -451,7 +400,7 @@ func (d *decoder) reason() llm.StopReason {
 	case "pause_turn":
 		return llm.StopPauseTurn
 	}
-	if d.calls > 0 {
+	if d.Calls > 0 {
 		return llm.StopToolUse
 	}
 	return llm.StopEndTurn

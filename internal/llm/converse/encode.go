@@ -1,6 +1,7 @@
 package converse
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"hash/fnv"
@@ -11,10 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-const (
-	defaultMaxTokens = 16384 // the output limit when neither the request nor the model sets a lower one
-	mostName         = 64    // bytes of a tool's name and of a call's id
-)
+const mostName = 64 // bytes of a tool's name and of a call's id
 
 // encoded is the content of one message: blocks, each with a leading comma. Messages of one role are joined, so the
 // braces around them are written later.
@@ -95,7 +93,7 @@ func (m *model) marked(msgs []llm.Message, encs []encoded) (newest, before int) 
 // head returns everything except the messages.
 func (m *model) head(req *llm.Request) []byte {
 	b := []byte(`{"inferenceConfig":{`)
-	limit, extra := m.limit(req), m.extra(req)
+	limit, extra := m.info.OutputLimit(req.MaxTokens), m.extra(req)
 	if limit > 0 {
 		b = strconv.AppendInt(append(b, `"maxTokens":`...), int64(limit), 10)
 	}
@@ -134,21 +132,6 @@ func separated(b []byte) []byte {
 	return append(b, ',')
 }
 
-// limit returns the output limit; 0 leaves it to the model.
-func (m *model) limit(req *llm.Request) int {
-	n := req.MaxTokens
-	if n == 0 && (!m.info.Known || m.info.MaxOutput == 0) {
-		return 0
-	}
-	if n == 0 {
-		n = defaultMaxTokens
-	}
-	if m.info.Known && m.info.MaxOutput > 0 {
-		n = min(n, m.info.MaxOutput)
-	}
-	return n
-}
-
 // budgets are the tokens of thinking by effort, for Claude models that take a budget.
 func budgetOf(e llm.Effort) int {
 	switch e {
@@ -183,7 +166,7 @@ func (m *model) extra(req *llm.Request) string {
 		}
 		return s
 	case m.info.Thinking == llm.ThinkingBudget:
-		if n := min(budgetOf(req.Effort), m.limit(req)-1024); n >= 1024 {
+		if n := min(budgetOf(req.Effort), m.info.OutputLimit(req.MaxTokens)-1024); n >= 1024 {
 			return `"thinking":{"type":"enabled","budget_tokens":` + strconv.Itoa(n) + `}`
 		}
 	}
@@ -243,7 +226,7 @@ func called(msgs []llm.Message) []llm.ToolSpec {
 
 func appendTool(b []byte, t *llm.ToolSpec) []byte {
 	b = llm.AppendQuoted(append(b, `{"toolSpec":{"name":`...), t.Name)
-	b = llm.AppendQuoted(append(b, `,"description":`...), orElse(t.Description, t.Name))
+	b = llm.AppendQuoted(append(b, `,"description":`...), cmp.Or(t.Description, t.Name))
 	schema := t.Schema
 	if len(schema) == 0 {
 		schema = json.RawMessage(`{"type":"object","properties":{}}`)
@@ -362,7 +345,7 @@ func (m *model) appendParts(b []byte, parts []llm.Part) []byte {
 			kind, format := m.form(p)
 			if kind == "" {
 				texts = true
-				b = appendText(b, "["+orElse(p.Name, "a file")+" ("+p.MIME+") left out: this model does not take it]")
+				b = appendText(b, llm.LeftOut(p).Text)
 				continue
 			}
 			b = append(append(append(b, `,{"`...), kind...), `":{"format":"`+format+`"`...)

@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest/suite"
 )
 
 // BenchmarkDecode reads a reply of 2,000 texts and 20 calls.
@@ -20,7 +20,7 @@ func BenchmarkDecode(b *testing.B) {
 			`data: {"candidates":[{"content":{"parts":[{"functionCall":{"name":"Bash","args":{"command":"echo 1; echo 2"}}}],"role":"model"},"index":0}],"modelVersion":"gemini-3-flash","responseId":"r"}` + "\n\n")
 	}
 	body.WriteString(`data: {"candidates":[{"content":{"parts":[{"text":""}]},"finishReason":"STOP","index":0}]}` + "\n\n")
-	llmtest.Bench(b, body.Len(), 2021, func() {
+	suite.Bench(b, body.Len(), 2021, func() {
 		if m, ready, err := run(b, body.String()); err != nil || len(ready) != 20 || len(m.Parts) != 21 {
 			b.Fatal(err)
 		}

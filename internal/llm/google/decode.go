@@ -87,23 +87,18 @@ func (u *usage) tokens() *llm.Usage {
 
 // decoder turns a reply into deltas and a message.
 type decoder struct {
+	llm.ReplyParts
 	reply *llm.Reply
-	yield func(llm.Delta) bool
 	host  string // owner of signatures
 	req   *llm.Request
 
-	stopped bool
 	started bool
 	id      string
 	model   string
 	usage   *usage
 	reason  string // finishReason, or that of a blocked prompt
-	parts   []llm.Part
 	open    *openPart
 	sources []llm.Source
-	broken  *llm.ToolCall // a call with invalid arguments: kept, or cut by the output limit?
-	ids     llm.CallIDs
-	calls   int
 	message llm.Message
 }
 
@@ -117,7 +112,7 @@ type openPart struct {
 // Decode implements llm.Decoder.
 func (d *decoder) Decode(ctx context.Context) error {
 	if err := d.run(ctx); err != nil {
-		d.message = llm.Message{ID: d.id, Parts: d.parts, Model: d.model}
+		d.message = llm.Message{ID: d.id, Parts: d.Parts, Model: d.model}
 		return err
 	}
 	return d.finish(d.req)
@@ -199,10 +194,7 @@ func (d *decoder) chunk(c *chunk, data []byte) error {
 			return err
 		}
 	}
-	if d.stopped {
-		return llm.ErrStopped
-	}
-	return nil
+	return d.Err()
 }
 
 // begin reports the start of the reply, once.
@@ -211,13 +203,7 @@ func (d *decoder) begin(c *chunk) {
 		return
 	}
 	d.started, d.id, d.model = true, c.ID, cmp.Or(c.Model, d.model)
-	d.send(llm.Started{ID: d.id, Model: d.model})
-}
-
-func (d *decoder) send(x llm.Delta) {
-	if !d.stopped && !d.yield(x) {
-		d.stopped = true
-	}
+	d.Send(llm.Started{ID: d.id, Model: d.model})
 }
 
 func (d *decoder) candidate(c *candidate, data []byte) error {
@@ -235,10 +221,8 @@ func (d *decoder) candidate(c *candidate, data []byte) error {
 			d.text(*p.Text, p.Thought, p.Signature)
 		case otherPart(raw): // code and its result, a picture, a tool of the server's
 			d.close()
-			d.settleBroken(false)
-			part := llm.Opaque{Provider: d.host, JSON: llm.AppendCanonical(nil, raw)}
-			d.send(llm.PartDone{Index: len(d.parts), Part: part})
-			d.parts = append(d.parts, part)
+			d.Settle(false)
+			d.Add(llm.Opaque{Provider: d.host, JSON: llm.AppendCanonical(nil, raw)})
 		case p.Signature != "":
 			d.text("", p.Thought, p.Signature)
 		}
@@ -280,7 +264,7 @@ func (d *decoder) text(s string, thought bool, signature string) {
 		d.close()
 	}
 	if d.open == nil {
-		d.settleBroken(false)
+		d.Settle(false)
 		d.open = &openPart{thought: thought}
 	}
 	apart := signature != "" && s == "" && d.open.text.Len() > 0
@@ -289,9 +273,9 @@ func (d *decoder) text(s string, thought bool, signature string) {
 	switch {
 	case s == "":
 	case thought:
-		d.send(llm.ReasoningDelta{Index: len(d.parts), Text: s})
+		d.Send(llm.ReasoningDelta{Index: len(d.Parts), Text: s})
 	default:
-		d.send(llm.TextDelta{Index: len(d.parts), Text: s})
+		d.Send(llm.TextDelta{Index: len(d.Parts), Text: s})
 	}
 }
 
@@ -302,12 +286,11 @@ func (d *decoder) close() {
 		return
 	}
 	d.open = nil
-	var part llm.Part = llm.Text{Text: p.text.String(), Opaque: d.opaque(p.seal)}
 	if p.thought {
-		part = llm.Reasoning{Text: p.text.String(), Provider: d.host, Opaque: d.opaque(p.seal)}
+		d.Add(llm.Reasoning{Text: p.text.String(), Provider: d.host, Opaque: d.opaque(p.seal)})
+		return
 	}
-	d.send(llm.PartDone{Index: len(d.parts), Part: part})
-	d.parts = append(d.parts, part)
+	d.Add(llm.Text{Text: p.text.String(), Opaque: d.opaque(p.seal)})
 }
 
 func (d *decoder) opaque(s seal) *llm.Opaque {
@@ -328,24 +311,13 @@ func (d *decoder) call(c *wireCall, signature string) error {
 		return err
 	}
 	d.close()
-	d.settleBroken(false)
+	d.Settle(false)
 	id := c.ID
 	if id != "" {
 		id += idMark(d.host)
 	}
-	id = d.ids.Unique(id)
-	name := cmp.Or(c.Name, "unknown") // such a call is answered and never run
-	out := llm.ToolCall{ID: id, Name: name, Opaque: d.opaque(seal{Signature: signature})}
-	d.calls++
-	d.send(llm.ToolDelta{Index: len(d.parts), ID: id, Name: name, JSON: string(args)})
-	if c.Name == "" || !llm.IsObject(args) {
-		out.Input, out.Raw = json.RawMessage("{}"), cmp.Or(string(args), "{}")
-		d.broken = &out
-		return nil
-	}
-	out.Input = llm.AppendCanonical(make([]byte, 0, len(args)), bytes.TrimSpace(args))
-	d.parts = append(d.parts, out)
-	d.send(llm.ToolReady{Index: len(d.parts) - 1, Call: out})
+	id = d.Begin(id, c.Name, string(args))
+	d.End(id, c.Name, args, d.opaque(seal{Signature: signature}))
 	return nil
 }
 
@@ -364,30 +336,17 @@ func argumentsOf(raw json.RawMessage) ([]byte, error) {
 	return []byte(s), nil
 }
 
-// settleBroken ends a call with invalid arguments. One that the output limit cut is dropped.
-func (d *decoder) settleBroken(cut bool) {
-	if d.broken == nil {
-		return
-	}
-	c := *d.broken
-	if d.broken = nil; cut {
-		return
-	}
-	d.send(llm.PartDone{Index: len(d.parts), Part: c})
-	d.parts = append(d.parts, c)
-}
-
 // finish completes the parts and makes the message. Without a reported usage it is estimated.
 func (d *decoder) finish(req *llm.Request) error {
 	d.close()
 	stop := d.stop()
-	d.settleBroken(stop == llm.StopMaxTokens)
-	if d.stopped {
-		return llm.ErrStopped
+	d.Settle(stop == llm.StopMaxTokens)
+	if err := d.Err(); err != nil {
+		return err
 	}
-	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.parts, Model: d.model, Stop: stop, Sources: d.sources}
+	d.message = llm.Message{ID: d.id, Role: llm.Assistant, Parts: d.Parts, Model: d.model, Stop: stop, Sources: d.sources}
 	if d.message.Usage = d.usage.tokens(); d.message.Usage == nil {
-		d.message.Usage = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(d.message), Estimated: true}
+		d.message.Usage = llm.EstimatedUsage(req, d.message)
 	}
 	return nil
 }
@@ -400,7 +359,7 @@ func (d *decoder) stop() llm.StopReason {
 		return llm.StopMaxTokens
 	case d.reason != "STOP":
 		return llm.StopRefusal
-	case d.calls > 0:
+	case d.Calls > 0:
 		return llm.StopToolUse
 	}
 	return llm.StopEndTurn

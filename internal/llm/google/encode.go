@@ -1,19 +1,15 @@
 package google
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"hash/fnv"
 	"strconv"
 	"strings"
-	"sync"
-	"unsafe"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
-
-// defaultMaxTokens is the output limit when neither the request nor the model sets a lower one.
-const defaultMaxTokens = 16384
 
 // maxToolName is the longest name of a function.
 const maxToolName = 64
@@ -24,15 +20,7 @@ const foreignSignature = "skip_thought_signature_validator"
 // encoder caches the encodings of earlier requests of one model.
 type encoder struct {
 	messages llm.EncodeCache[[]byte]
-
-	mu       sync.Mutex
-	tools    []byte
-	toolsKey toolsKey
-}
-
-type toolsKey struct {
-	first *llm.ToolSpec
-	n     int
+	tools    llm.ToolList
 }
 
 // body builds the request. Fields that stay the same from step to step come first, the contents last.
@@ -57,7 +45,8 @@ func (m *model) body(req *llm.Request) *llm.Body {
 // head returns everything except the contents.
 func (m *model) head(req *llm.Request) []byte {
 	b := []byte(`{"generationConfig":{"maxOutputTokens":`)
-	b = strconv.AppendInt(b, int64(m.maxTokens(req)), 10)
+	limit := cmp.Or(m.info.OutputLimit(req.MaxTokens), llm.DefaultMaxTokens)
+	b = strconv.AppendInt(b, int64(limit), 10)
 	if req.Temperature != nil {
 		b = strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 	}
@@ -73,21 +62,10 @@ func (m *model) head(req *llm.Request) []byte {
 		b = append(llm.AppendQuoted(append(b, `,"systemInstruction":{"parts":[{"text":`...), text), `}]}`...)
 	}
 	if len(req.Tools) > 0 {
-		b = append(b, m.toolList(req.Tools)...)
+		b = append(b, m.enc.tools.Encode(req.Tools, toolList)...)
 		b = appendToolChoice(b, req.ToolChoice)
 	}
 	return b
-}
-
-func (m *model) maxTokens(req *llm.Request) int {
-	n := req.MaxTokens
-	if n == 0 {
-		n = defaultMaxTokens
-	}
-	if m.info.Known && m.info.MaxOutput > 0 {
-		n = min(n, m.info.MaxOutput)
-	}
-	return n
 }
 
 // appendThinking asks for summaries of thoughts, and sets how long the model thinks.
@@ -120,15 +98,8 @@ func appendToolChoice(b []byte, choice string) []byte {
 	return append(llm.AppendQuoted(b, choice), "]}}"...)
 }
 
-// toolList encodes the tools; the last list is cached by identity.
-func (m *model) toolList(tools []llm.ToolSpec) []byte {
-	key := toolsKey{unsafe.SliceData(tools), len(tools)}
-	e := &m.enc
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.tools != nil && e.toolsKey == key {
-		return e.tools
-	}
+// toolList encodes the tools.
+func toolList(tools []llm.ToolSpec) []byte {
 	declared, servers := []byte(`{"functionDeclarations":[`), []byte(nil)
 	first := len(declared)
 	for i := range tools {
@@ -147,15 +118,14 @@ func (m *model) toolList(tools []llm.ToolSpec) []byte {
 	} else if servers != nil {
 		servers = servers[1:]
 	}
-	e.tools, e.toolsKey = append(append(b, servers...), ']'), key
-	return e.tools
+	return append(append(b, servers...), ']')
 }
 
 // appendTool writes a declaration. The description is required; an object without properties is refused, so a tool
 // without parameters has none.
 func appendTool(b []byte, t *llm.ToolSpec) []byte {
 	b = llm.AppendQuoted(append(b, `{"name":`...), t.Name)
-	b = llm.AppendQuoted(append(b, `,"description":`...), orElse(t.Description, t.Name))
+	b = llm.AppendQuoted(append(b, `,"description":`...), cmp.Or(t.Description, t.Name))
 	if schema := subset(t.Schema); schema != nil {
 		b = append(append(b, `,"parameters":`...), schema...)
 	}
@@ -362,7 +332,7 @@ func (m *model) appendResult(b []byte, r llm.ToolResult) (_ []byte, rest []llm.P
 	case len(media) > 0 && m.family.nested:
 		b = append(appendParts(append(b, `,"parts":[`...), media), ']')
 	case len(media) > 0:
-		rest = append([]llm.Part{llm.Text{Text: "Files of the result of " + orElse(r.Name, "the tool") + ":"}}, media...)
+		rest = append([]llm.Part{llm.Text{Text: "Files of the result of " + cmp.Or(r.Name, "the tool") + ":"}}, media...)
 	}
 	return append(b, "}}"...), rest
 }
@@ -373,5 +343,5 @@ func (m *model) orText(p llm.Media) llm.Part {
 	if image && (m.info.Images || !m.info.Known) || p.MIME == "application/pdf" && m.info.Images {
 		return p
 	}
-	return llm.Text{Text: "[" + orElse(p.Name, "a file") + " (" + p.MIME + ") left out: this model does not take it]"}
+	return llm.LeftOut(p)
 }

@@ -17,6 +17,7 @@
 package google
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -60,22 +61,15 @@ type Provider struct {
 // New makes a provider. An invalid base URL is reported by the first request.
 func New(c Config) *Provider {
 	own, _ := hosts.Named(wireName)
-	base := orElse(c.BaseURL, own.Base)
-	p := &Provider{name: orElse(c.Name, wireName), models: modelsURL(base), header: c.header(), retry: c.Retry}
+	base := cmp.Or(c.BaseURL, own.Base)
+	p := &Provider{name: cmp.Or(c.Name, wireName), models: modelsURL(base), header: c.header(), retry: c.Retry}
 	p.host = llm.HostID(p.name, base)
 	p.caller = llm.Caller{
 		Provider: p.name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
 		Prepare: c.Prepare,
-		KeyVar:  orElse(c.KeyVar, own.Variable("apiKey")), URLVar: orElse(c.URLVar, own.Variable("apiBase")),
+		KeyVar:  cmp.Or(c.KeyVar, own.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, own.Variable("apiBase")),
 	}
 	return p
-}
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
 }
 
 func (c *Config) header() http.Header {
@@ -120,10 +114,7 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	info := llm.Lookup(wireName, strings.TrimPrefix(id, "models/"))
 	info.Provider, info.Host = wireName, p.host
 	if info.ID == "" {
-		return nil, &llm.Error{
-			Kind: llm.KindNotFound, Provider: p.name, Message: "no model is named",
-			Hint: "name one with --model or the model setting",
-		}
+		return nil, llm.NoModel(p.name)
 	}
 	f := familyOf(info.ID)
 	if f.thinks() && info.Thinking == llm.ThinkingNone { // a newer model of a known family
@@ -156,8 +147,8 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
 			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
 				return &decoder{
-					reply: reply, yield: yield, req: req, host: m.info.Host, model: m.info.ID,
-					ids: llm.CallIDs{Request: req, Prefix: "call"},
+					reply: reply, req: req, host: m.info.Host, model: m.info.ID,
+					ReplyParts: llm.ReplyParts{Yield: yield, IDs: llm.CallIDs{Request: req, Prefix: "call"}},
 				}
 			})
 		}, yield)

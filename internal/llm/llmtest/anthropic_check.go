@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // anthropicCheck refuses invalid requests like the Messages API, with its messages where they are known.
@@ -26,12 +28,7 @@ var anthropicKeys = []string{
 
 func (k *anthropicCheck) run() *refusal {
 	k.calls = map[string]bool{}
-	for _, step := range []func() *refusal{k.top, k.thinking, k.tools, k.system, k.messages, k.pairs, k.marked} {
-		if bad := step(); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	return first(k.top, k.thinking, k.tools, k.system, k.messages, k.pairs, k.marked)
 }
 
 func (k *anthropicCheck) top() *refusal {
@@ -89,15 +86,7 @@ func (k *anthropicCheck) thinking() *refusal {
 }
 
 // plainName reports whether s has 1 to limit characters of a-z A-Z 0-9 _ -.
-func plainName(s string, limit int) bool {
-	for i := range len(s) {
-		c := s[i]
-		if (c < 'a' || c > 'z') && (c < 'A' || c > 'Z') && (c < '0' || c > '9') && c != '_' && c != '-' {
-			return false
-		}
-	}
-	return s != "" && len(s) <= limit
-}
+func plainName(s string, limit int) bool { return len(s) <= limit && llm.PlainName(s) }
 
 func (k *anthropicCheck) tools() *refusal {
 	seen, all := map[string]bool{}, len(k.q.Tools) > 0

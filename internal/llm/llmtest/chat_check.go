@@ -25,12 +25,7 @@ var chatKeys = []string{
 }
 
 func (k *chatCheck) run() *refusal {
-	for _, step := range []func() *refusal{k.top, k.limits, k.tools, k.messages, k.pairs} {
-		if bad := step(); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	return first(k.top, k.limits, k.tools, k.messages, k.pairs)
 }
 
 func (k *chatCheck) top() *refusal {

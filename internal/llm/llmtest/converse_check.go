@@ -20,12 +20,7 @@ var converseKeys = []string{
 }
 
 func (k *converseCheck) run() *refusal {
-	for _, step := range []func() *refusal{k.top, k.tools, k.messages, k.pairs, k.marks} {
-		if bad := step(); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	return first(k.top, k.tools, k.messages, k.pairs, k.marks)
 }
 
 func (k *converseCheck) top() *refusal {

@@ -26,12 +26,7 @@ var googleSchemaKeys = []string{
 }
 
 func (k *googleCheck) run() *refusal {
-	for _, step := range []func() *refusal{k.top, k.thinking, k.tools, k.contents, k.pairs} {
-		if bad := step(); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	return first(k.top, k.thinking, k.tools, k.contents, k.pairs)
 }
 
 func (k *googleCheck) top() *refusal {

@@ -24,12 +24,7 @@ var responsesKeys = []string{
 }
 
 func (k *responsesCheck) run() *refusal {
-	for _, step := range []func() *refusal{k.top, k.tools, k.items, k.pairs} {
-		if bad := step(); bad != nil {
-			return bad
-		}
-	}
-	return nil
+	return first(k.top, k.tools, k.items, k.pairs)
 }
 
 func (k *responsesCheck) top() *refusal {

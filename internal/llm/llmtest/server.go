@@ -107,6 +107,16 @@ func refuse(format string, args ...any) *refusal {
 	return &refusal{status: http.StatusBadRequest, message: fmt.Sprintf(format, args...)}
 }
 
+// first runs checks up to the first that refuses.
+func first(checks ...func() *refusal) *refusal {
+	for _, check := range checks {
+		if bad := check(); bad != nil {
+			return bad
+		}
+	}
+	return nil
+}
+
 // answer is a reply to encode.
 type answer struct {
 	call   *call

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"reflect"
 	"strconv"
 	"strings"
 	"time"
@@ -51,7 +52,7 @@ func parseText(s string) (*Script, error) {
 func (p *textReader) line(word, rest string) error {
 	switch word {
 	case "script":
-		return options(rest, p.scriptOption)
+		return options(rest, &p.script)
 	case "var":
 		name, value, _ := strings.Cut(rest, " ")
 		if p.script.Vars == nil {
@@ -62,7 +63,7 @@ func (p *textReader) line(word, rest string) error {
 	case "reply":
 		p.script.Replies = append(p.script.Replies, Reply{})
 		p.reply = &p.script.Replies[len(p.script.Replies)-1]
-		return options(rest, p.replyOption)
+		return options(rest, p.reply)
 	case "final", "no_tools":
 		p.reply = &Reply{}
 		if word == "final" {
@@ -70,7 +71,7 @@ func (p *textReader) line(word, rest string) error {
 		} else {
 			p.script.NoTools = p.reply
 		}
-		return options(rest, p.replyOption)
+		return options(rest, p.reply)
 	case "fault":
 		return p.fault(rest)
 	}
@@ -84,7 +85,7 @@ func (p *textReader) inReply(word, rest string) error {
 	switch word {
 	case "when":
 		p.reply.When = &When{}
-		return options(rest, p.whenOption)
+		return options(rest, p.reply.When)
 	case "capture":
 		return p.capture(rest)
 	}
@@ -138,50 +139,6 @@ func (p *textReader) value(rest string) (string, error) {
 	return "", fmt.Errorf("the line %s that ends the text is missing", end)
 }
 
-func (p *textReader) scriptOption(k, v string) (err error) {
-	s := &p.script
-	switch k {
-	case "order":
-		s.Order = v
-	case "models":
-		s.Models = strings.Split(v, ",")
-	case "chunk":
-		s.Chunk, err = strconv.Atoi(v)
-	case "first_byte":
-		s.FirstByte, err = duration(v)
-	case "gap":
-		s.Gap, err = duration(v)
-	default:
-		return fmt.Errorf("unknown option %q", k)
-	}
-	return err
-}
-
-func (p *textReader) replyOption(k, v string) (err error) {
-	r := p.reply
-	switch k {
-	case "stop":
-		r.Stop = llm.StopReason(v)
-	case "finish":
-		r.Finish = v
-	case "shape":
-		r.Shape = strings.Split(v, ",")
-	case "usage":
-		r.Usage, err = usageOf(v)
-	case "chunk":
-		r.Chunk, err = strconv.Atoi(v)
-	case "write":
-		r.Write, err = strconv.Atoi(v)
-	case "first_byte":
-		r.FirstByte, err = duration(v)
-	case "gap":
-		r.Gap, err = duration(v)
-	default:
-		return fmt.Errorf("unknown option %q", k)
-	}
-	return err
-}
-
 // usageOf parses input/output, then cache read and cache write.
 func usageOf(v string) (*llm.Usage, error) {
 	var u llm.Usage
@@ -195,48 +152,11 @@ func usageOf(v string) (*llm.Usage, error) {
 	return &u, nil
 }
 
-func (p *textReader) whenOption(k, v string) (err error) {
-	w := p.reply.When
-	switch k {
-	case "contains":
-		w.Contains = v
-	case "matches":
-		w.Matches = v
-	case "result":
-		w.Result = v
-	case "system":
-		w.System = v
-	case "model":
-		w.Model = v
-	case "tools":
-		var b bool
-		b, err = strconv.ParseBool(v)
-		w.Tools = &b
-	case "turn":
-		var n int
-		n, err = strconv.Atoi(v)
-		w.Turn = &n
-	default:
-		return fmt.Errorf("unknown condition %q", k)
-	}
-	return err
-}
-
 // capture parses "NAME [from=SOURCE] match=REGEXP".
 func (p *textReader) capture(rest string) error {
 	name, rest, _ := strings.Cut(rest, " ")
 	var c Capture
-	err := options(rest, func(k, v string) error {
-		switch k {
-		case "from":
-			c.From = v
-		case "match":
-			c.Match = v
-		default:
-			return fmt.Errorf("unknown option %q", k)
-		}
-		return nil
-	})
+	err := options(rest, &c)
 	if p.reply.Capture == nil {
 		p.reply.Capture = map[string]Capture{}
 	}
@@ -256,7 +176,7 @@ func (p *textReader) fault(rest string) error {
 		}
 		f.Status, rest = n, more
 	}
-	if err := options(rest, f.option); err != nil {
+	if err := options(rest, &f); err != nil {
 		return err
 	}
 	list := &p.script.Faults
@@ -267,33 +187,14 @@ func (p *textReader) fault(rest string) error {
 	return nil
 }
 
-func (f *Fault) option(k, v string) (err error) {
-	switch k {
-	case "times":
-		f.Times, err = strconv.Atoi(v)
-	case "at":
-		f.At = v
-	case "type":
-		f.Type = v
-	case "body":
-		f.Body = v
-	case "retry_after":
-		f.RetryAfter = v
-	case "for":
-		f.For, err = duration(v)
-	default:
-		return fmt.Errorf("unknown option %q", k)
-	}
-	return err
-}
-
 func duration(s string) (Duration, error) {
 	d, err := time.ParseDuration(s)
 	return Duration(d), err
 }
 
-// options parses key=value pairs; a value with spaces is in double quotes, as in Go.
-func options(s string, set func(k, v string) error) error {
+// options parses key=value pairs into the fields that have these names in JSON; a value with spaces is in double
+// quotes, as in Go.
+func options(s string, to any) error {
 	for s = strings.TrimSpace(s); s != ""; s = strings.TrimSpace(s) {
 		k, rest, ok := strings.Cut(s, "=")
 		if !ok || strings.ContainsAny(k, " \"") {
@@ -308,10 +209,43 @@ func options(s string, set func(k, v string) error) error {
 			more = rest[len(q):]
 			v, _ = strconv.Unquote(q) // QuotedPrefix checked it
 		}
-		if err := set(k, v); err != nil {
+		if err := option(reflect.ValueOf(to).Elem(), k, v); err != nil {
 			return fmt.Errorf("%s: %w", k, err)
 		}
 		s = more
 	}
 	return nil
+}
+
+func option(to reflect.Value, key, value string) (err error) {
+	i := 0
+	for i < to.NumField() && strings.TrimSuffix(to.Type().Field(i).Tag.Get("json"), ",omitempty") != key {
+		i++
+	}
+	if i == to.NumField() {
+		return fmt.Errorf("unknown option %q", key)
+	}
+	switch field := to.Field(i).Addr().Interface().(type) {
+	case *string:
+		*field = value
+	case *llm.StopReason:
+		*field = llm.StopReason(value)
+	case *[]string:
+		*field = strings.Split(value, ",")
+	case *int:
+		*field, err = strconv.Atoi(value)
+	case **int:
+		*field = new(int)
+		**field, err = strconv.Atoi(value)
+	case **bool:
+		*field = new(bool)
+		**field, err = strconv.ParseBool(value)
+	case *Duration:
+		*field, err = duration(value)
+	case **llm.Usage:
+		*field, err = usageOf(value)
+	default:
+		return fmt.Errorf("unknown option %q", key)
+	}
+	return err
 }

@@ -13,7 +13,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest/suite"
 )
 
 // wire answers every request with the same bytes, without a network.
@@ -366,7 +366,7 @@ func BenchmarkDecode(b *testing.B) {
 		add(fmt.Sprintf(`"tool_calls":[{"index":%d,"function":{"arguments":"\"}"}}]`, c))
 	}
 	body := sse(append(lines, finish("tool_calls"), done)...)
-	llmtest.Bench(b, len(body), len(lines), func() {
+	suite.Bench(b, len(body), len(lines), func() {
 		if _, m, ready, err := run(b, body); err != nil || len(ready) != 20 || len(m.Parts) != 21 {
 			b.Fatal(err)
 		}

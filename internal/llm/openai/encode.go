@@ -1,31 +1,19 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"hash/fnv"
 	"strconv"
 	"strings"
-	"sync"
-	"unsafe"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// defaultMaxTokens is the output limit when neither the request nor the model sets a lower one.
-const defaultMaxTokens = 16384
-
 // encoder caches the encodings of earlier requests of one model.
 type encoder struct {
 	messages llm.EncodeCache[[]byte]
-
-	mu       sync.Mutex
-	tools    []byte
-	toolsKey toolsKey
-}
-
-type toolsKey struct {
-	first *llm.ToolSpec
-	n     int
+	tools    llm.ToolList
 }
 
 // body builds the request. Fields that stay the same from step to step come first, the messages last.
@@ -72,7 +60,7 @@ func (m *model) head(req *llm.Request) []byte {
 	if !m.traits.NoStreamOptions {
 		b = append(b, `,"stream_options":{"include_usage":true}`...)
 	}
-	if n := m.maxTokens(req); n > 0 {
+	if n := m.info.OutputLimit(req.MaxTokens); n > 0 {
 		field := `,"max_tokens":`
 		if !m.traits.MaxTokens && (m.traits.MaxCompletion || reasons(m.like)) {
 			field = `,"max_completion_tokens":`
@@ -105,19 +93,6 @@ func (m *model) appendTemperature(b []byte, req *llm.Request) []byte {
 	return strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)
 }
 
-// maxTokens returns the output limit, or 0 for a model of unknown limits: local servers refuse a limit that
-// exceeds their window.
-func (m *model) maxTokens(req *llm.Request) int {
-	switch n := req.MaxTokens; {
-	case !m.info.Known || m.info.MaxOutput == 0:
-		return n
-	case n == 0:
-		return min(defaultMaxTokens, m.info.MaxOutput)
-	default:
-		return min(n, m.info.MaxOutput)
-	}
-}
-
 func appendToolChoice(b []byte, choice string) []byte {
 	switch choice {
 	case "", "auto":
@@ -131,23 +106,15 @@ func appendToolChoice(b []byte, choice string) []byte {
 	return append(llm.AppendQuoted(b, choice), "}}"...)
 }
 
-// list encodes the tools with a function for one; the last list is cached by identity.
+// list encodes the tools with a function for one.
 func (e *encoder) list(tools []llm.ToolSpec, one func([]byte, *llm.ToolSpec) []byte) []byte {
-	key := toolsKey{unsafe.SliceData(tools), len(tools)}
-	e.mu.Lock()
-	defer e.mu.Unlock()
-	if e.tools != nil && e.toolsKey == key {
-		return e.tools
-	}
-	b := []byte(`,"tools":[`)
-	for i := range tools {
-		if i > 0 {
-			b = append(b, ',')
+	return e.tools.Encode(tools, func(tools []llm.ToolSpec) []byte {
+		b := []byte(`,"tools":`)
+		for i := range tools {
+			b = one(append(b, "[,"[min(i, 1)]), &tools[i])
 		}
-		b = one(b, &tools[i])
-	}
-	e.tools, e.toolsKey = append(b, ']'), key
-	return e.tools
+		return append(b, ']')
+	})
 }
 
 func (m *model) appendChatTool(b []byte, t *llm.ToolSpec) []byte {
@@ -285,7 +252,7 @@ func (m *model) user(msg *llm.Message) []byte {
 		b = llm.AppendQuoted(append(b, `,{"role":"tool","tool_call_id":`...), m.callID(r.CallID))
 		b = append(llm.AppendQuoted(append(b, `,"content":`...), text), '}')
 		if len(media) > 0 {
-			rest = append(rest, llm.Text{Text: "Files of the " + orElse(r.Name, "tool") + " result " + m.callID(r.CallID) + ":"})
+			rest = append(rest, llm.Text{Text: "Files of the " + cmp.Or(r.Name, "tool") + " result " + m.callID(r.CallID) + ":"})
 			rest = append(rest, media...)
 		}
 	}
@@ -339,7 +306,7 @@ func (m *model) orText(p llm.Media) llm.Part {
 	if image && (m.info.Images || !m.info.Known) || !image && m.traits.Files {
 		return p
 	}
-	return llm.Text{Text: "[" + orElse(p.Name, "a file") + " (" + p.MIME + ") left out: this model does not take it]"}
+	return llm.LeftOut(p)
 }
 
 // appendUser writes a user message: a plain string if possible, since not every server accepts a list.
@@ -374,7 +341,7 @@ func appendMedia(b []byte, p llm.Media) []byte {
 	if image {
 		b = append(b, `{"type":"image_url","image_url":{"url":`...)
 	} else {
-		b = llm.AppendQuoted(append(b, `{"type":"file","file":{"filename":`...), orElse(p.Name, "file"))
+		b = llm.AppendQuoted(append(b, `{"type":"file","file":{"filename":`...), cmp.Or(p.Name, "file"))
 		b = append(b, `,"file_data":`...)
 	}
 	prefix := llm.AppendQuoted(nil, "data:"+p.MIME+";base64,")

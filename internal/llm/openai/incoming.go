@@ -46,7 +46,7 @@ func (in *incoming) make(req *llm.Request, u *llm.Usage, stop llm.StopReason) {
 		Sources: in.sources,
 	}
 	if u == nil {
-		u = &llm.Usage{Input: llm.EstimateRequest(req), Output: llm.EstimateTokens(in.message), Estimated: true}
+		u = llm.EstimatedUsage(req, in.message)
 	}
 	in.message.Usage = u
 }

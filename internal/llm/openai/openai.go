@@ -29,6 +29,7 @@
 package openai
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"net/http"
@@ -92,21 +93,21 @@ type Provider struct {
 // New makes a provider. An invalid base URL is reported by the first request.
 func New(c Config) *Provider {
 	official, _ := hosts.Named(chatWire)
-	base := orElse(c.BaseURL, official.Base)
+	base := cmp.Or(c.BaseURL, official.Base)
 	host := llm.CatalogueHost(base)
 	p := &Provider{
 		name: c.ProviderName, base: base, header: c.header(), retry: c.Retry, cacheKey: c.CacheKey,
 		responses: c.Responses, traits: c.Traits, version: c.APIVersion,
 		caller: llm.Caller{
-			KeyVar: orElse(c.KeyVar, official.Variable("apiKey")), URLVar: orElse(c.URLVar, official.Variable("apiBase")),
+			KeyVar: cmp.Or(c.KeyVar, official.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, official.Variable("apiBase")),
 			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
 			Prepare: c.Prepare,
 		},
 	}
 	if p.name == "" {
-		p.name = orElse(host, chatWire)
+		p.name = cmp.Or(host, chatWire)
 	}
-	p.section = orElse(host, chatWire)
+	p.section = cmp.Or(host, chatWire)
 	if c.WebSocket {
 		p.sockets = newSockets(p.caller.Clock, c.WebSocketBreaks)
 	}
@@ -125,13 +126,6 @@ const (
 	azureName   = "azure"
 	copilotName = "github-copilot"
 )
-
-func orElse(s, otherwise string) string {
-	if s == "" {
-		return otherwise
-	}
-	return s
-}
 
 func (c *Config) header() http.Header {
 	h := http.Header{}
@@ -167,10 +161,7 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 	info := llm.Lookup(p.section, id)
 	info.Provider, info.Host = chatWire, p.host
 	if info.ID == "" {
-		return nil, &llm.Error{
-			Kind: llm.KindNotFound, Provider: p.name, Message: "no model is named",
-			Hint: "name one with --model or the model setting",
-		}
+		return nil, llm.NoModel(p.name)
 	}
 	like := info.ID
 	if p.quirks == azureName && !info.Known {

@@ -2,6 +2,7 @@ package openai
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -204,7 +205,7 @@ func (d *responseDecoder) customInput(e *responseEvent) {
 
 // customDone takes a call of a custom tool, whose input is any text, as a call with that text as its input.
 func (d *responseDecoder) customDone(slot *outputItem, it *responseItem) {
-	it.CallID = orElse(it.CallID, it.ID) + customMark
+	it.CallID = cmp.Or(it.CallID, it.ID) + customMark
 	d.renamed = true
 	p := d.addCall(slot, it)
 	p.text = append(llm.AppendQuoted([]byte(`{"input":`), it.Input), '}')
@@ -226,7 +227,7 @@ func (d *responseDecoder) keep(slot *outputItem, raw json.RawMessage) bool {
 
 func (d *responseDecoder) addCall(slot *outputItem, it *responseItem) *part {
 	p := d.add(callPart)
-	p.id = d.ids.Unique(orElse(it.CallID, it.ID))
+	p.id = d.ids.Unique(cmp.Or(it.CallID, it.ID))
 	d.renamed = d.renamed || p.id != it.CallID
 	p.rename(it.Name)
 	slot.parts = []*part{p}
@@ -409,7 +410,7 @@ func (d *responseDecoder) messageDone(slot *outputItem, it *responseItem) bool {
 func (d *responseDecoder) ended(r *response) error {
 	if r.Status == "failed" || r.Status == "cancelled" || llm.HasError(r.Error) {
 		code, message := llm.ErrorFields(r.Error)
-		return d.reply.Reported(orElse(code, "server_error"), orElse(message, "the server broke the reply off with an error"))
+		return d.reply.Reported(cmp.Or(code, "server_error"), cmp.Or(message, "the server broke the reply off with an error"))
 	}
 	d.last = r.ID
 	d.begin(r.ID, r.Model)

@@ -1,6 +1,7 @@
 package openai
 
 import (
+	"cmp"
 	"encoding/base64"
 	"encoding/json"
 	"strconv"
@@ -65,7 +66,7 @@ func (q *responsesRequest) appendRest(b *llm.Body, items [][]byte) {
 // responsesSettings returns everything except the model and the input, with a leading comma.
 func (m *model) responsesSettings(req *llm.Request) []byte {
 	b := []byte(`,"store":false`)
-	if n := m.maxTokens(req); n > 0 {
+	if n := m.info.OutputLimit(req.MaxTokens); n > 0 {
 		b = strconv.AppendInt(append(b, `,"max_output_tokens":`...), int64(max(n, 16)), 10) // the API takes no less
 	}
 	if reasons(m.like) || m.thinks() && len(m.info.Efforts) > 0 {
@@ -218,7 +219,7 @@ func appendInputMedia(b []byte, p llm.Media) []byte {
 	if strings.HasPrefix(p.MIME, "image/") {
 		b = append(b, `{"type":"input_image","image_url":`...)
 	} else {
-		b = llm.AppendQuoted(append(b, `{"type":"input_file","filename":`...), orElse(p.Name, "file"))
+		b = llm.AppendQuoted(append(b, `{"type":"input_file","filename":`...), cmp.Or(p.Name, "file"))
 		b = append(b, `,"file_data":`...)
 	}
 	prefix := llm.AppendQuoted(nil, "data:"+p.MIME+";base64,")

@@ -12,7 +12,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest/suite"
 )
 
 // The events of a reply of the Responses API.
@@ -393,7 +393,7 @@ func BenchmarkDecodeResponses(b *testing.B) {
 			`{"type":"response.output_text.done","content_index":0,"item_id":"msg_1","logprobs":[],"output_index":0,"sequence_number":1,"text":"%s"}`, &text))
 	add(fmt.Sprintf(`{"type":"response.output_item.done","item":%s,"output_index":0,"sequence_number":1}`, item))
 	add(state("completed", "completed", item))
-	llmtest.Bench(b, body.Len(), events, func() {
+	suite.Bench(b, body.Len(), events, func() {
 		if _, m, _, err := runAPI(b, true, body.String()); err != nil || m.PlainText() != text.String() {
 			b.Fatal(err)
 		}

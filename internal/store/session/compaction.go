@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -16,19 +15,19 @@ import (
 // complete with the entry Until; without them, these stay, but for Media and DropReasoning. Stubs concern results
 // before and after Until.
 type Compaction struct {
-	Level    int           // how much was taken away, from 1
-	Trigger  string        // "auto", "overflow", "manual"
-	Until    string        // the id of an entry of the branch
-	Messages []llm.Message // text and media only
+	Level    int           `json:"level"`              // how much was taken away, from 1
+	Trigger  string        `json:"trigger,omitempty"`  // "auto", "overflow", "manual"
+	Until    string        `json:"until"`              // the id of an entry of the branch
+	Messages []llm.Message `json:"messages,omitempty"` // text and media only
 
-	Stubs         []Stub      // results of calls that are sent as a text
-	Media         []MediaStub // images and other media that are sent as a text
-	DropReasoning bool        // reasoning is not sent
+	Stubs         []Stub      `json:"stubs,omitempty"`          // results of calls that are sent as a text
+	Media         []MediaStub `json:"media,omitempty"`          // images and other media that are sent as a text
+	DropReasoning bool        `json:"drop_reasoning,omitempty"` // reasoning is not sent
 
-	TokensBefore int // of the prompt, about
-	TokensAfter  int
-	CostUSD      float64 // of the request for the summary, in old logs; newer ones have a SideRequest
-	Failed       string  // why no model wrote the summary; an extract took its place
+	TokensBefore int     `json:"tokens_before,omitempty"` // of the prompt, about
+	TokensAfter  int     `json:"tokens_after,omitempty"`
+	CostUSD      float64 `json:"cost_usd,omitempty"` // of the request for the summary, in old logs
+	Failed       string  `json:"failed,omitempty"`   // why no model wrote the summary; an extract took its place
 }
 
 // Stub is the text that stands in for the result of a call.
@@ -243,63 +242,4 @@ func (j *journal) follows(head, place int32) bool {
 		head = j.refs[head].parent
 	}
 	return head == place
-}
-
-type wireCompaction struct {
-	Level         int           `json:"level"`
-	Trigger       string        `json:"trigger,omitempty"`
-	Until         string        `json:"until"`
-	Stubs         []Stub        `json:"stubs,omitempty"`
-	Media         []MediaStub   `json:"media,omitempty"`
-	DropReasoning bool          `json:"drop_reasoning,omitempty"`
-	TokensBefore  int           `json:"tokens_before,omitempty"`
-	TokensAfter   int           `json:"tokens_after,omitempty"`
-	CostUSD       float64       `json:"cost_usd,omitempty"`
-	Failed        string        `json:"failed,omitempty"`
-	Messages      []llm.Message `json:"messages,omitempty"`
-}
-
-func (w wireCompaction) body() Compaction {
-	return Compaction{
-		Level: w.Level, Trigger: w.Trigger, Until: w.Until, Messages: w.Messages, Stubs: w.Stubs, Media: w.Media,
-		DropReasoning: w.DropReasoning, TokensBefore: w.TokensBefore, TokensAfter: w.TokensAfter, CostUSD: w.CostUSD,
-		Failed: w.Failed,
-	}
-}
-
-func appendCompaction(dst []byte, c Compaction) ([]byte, error) {
-	dst = strconv.AppendInt(appendKey(dst, "level"), int64(c.Level), 10)
-	dst = appendText(dst, "trigger", c.Trigger)
-	dst = appendString(appendKey(dst, "until"), c.Until)
-	dst = append(appendKey(dst, "messages"), '[')
-	for i, m := range c.Messages {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		var err error
-		if dst, err = appendMessage(dst, m); err != nil {
-			return dst, err
-		}
-	}
-	dst = append(dst, ']')
-	if len(c.Stubs) > 0 {
-		var err error
-		if dst, err = appendMarshal(appendKey(dst, "stubs"), c.Stubs); err != nil {
-			return dst, err
-		}
-	}
-	if len(c.Media) > 0 {
-		var err error
-		if dst, err = appendMarshal(appendKey(dst, "media"), c.Media); err != nil {
-			return dst, err
-		}
-	}
-	dst = appendFlag(dst, "drop_reasoning", c.DropReasoning)
-	dst = strconv.AppendInt(appendKey(dst, "tokens_before"), int64(c.TokensBefore), 10)
-	dst = strconv.AppendInt(appendKey(dst, "tokens_after"), int64(c.TokensAfter), 10)
-	dst = appendText(dst, "failed", c.Failed)
-	if c.CostUSD != 0 {
-		return appendMarshal(appendKey(dst, "cost_usd"), c.CostUSD)
-	}
-	return dst, nil
 }

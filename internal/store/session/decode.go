@@ -1,8 +1,10 @@
 package session
 
 import (
+	"encoding/base64"
 	"encoding/json"
-	"fmt"
+	"iter"
+	"sync"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -48,267 +50,190 @@ func (d *decoder) body(kind string, line []byte) (Body, error) {
 	return b, nil
 }
 
-func (d *decoder) user() Body {
-	var u User
-	s := &d.scan
-	for key := range s.fields() {
-		switch string(key) {
-		case "message":
-			u.Message = d.message()
-		case "steered":
-			u.Steered = s.yes()
-		case "synthetic":
-			u.Synthetic = s.yes()
-		default:
-			s.skip()
+// member is the name of a member of an object, and where its value goes.
+type member struct {
+	name string
+	to   any
+}
+
+// read reads the members of an object whose names are in the list, and skips the others.
+func (d *decoder) read(names iter.Seq[[]byte], list ...member) {
+next:
+	for name := range names {
+		for i := range list {
+			if list[i].name == string(name) {
+				d.value(list[i].to)
+				continue next
+			}
 		}
+		d.scan.skip()
 	}
+}
+
+// value reads a value of the type that to points to. A function reads the value itself.
+func (d *decoder) value(to any) {
+	s := &d.scan
+	switch to := to.(type) {
+	case *string:
+		*to = s.str()
+	case *int:
+		*to = s.num()
+	case *bool:
+		*to = s.yes()
+	case *[]byte:
+		*to = d.base64()
+	case *json.RawMessage:
+		*to = d.json()
+	case *llm.Part:
+		*to = d.llmPart()
+	case *[]llm.Part:
+		*to = d.parts()
+	case **llm.Opaque:
+		o := &llm.Opaque{}
+		d.read(s.fields(), member{"provider", &o.Provider}, member{"json", &o.JSON})
+		*to = o
+	case func():
+		to()
+	default: // rare
+		s.bad = json.Unmarshal(s.raw(), to) != nil || s.bad
+	}
+}
+
+func (d *decoder) user() (u User) {
+	message := func() { u.Message = d.message() }
+	d.read(d.scan.fields(), member{"message", message}, member{"steered", &u.Steered}, member{"synthetic", &u.Synthetic})
 	return u
 }
 
-func (d *decoder) part() Body {
-	var p Part
-	s := &d.scan
-	for key := range s.fields() {
-		switch string(key) {
-		case "index":
-			p.Index = s.num()
-		case "part":
-			p.Part = d.llmPart()
-		default:
-			s.skip()
-		}
-	}
-	if p.Part == nil {
-		s.bad = true
-	}
+func (d *decoder) part() (p Part) {
+	d.read(d.scan.fields(), member{"index", &p.Index}, member{"part", &p.Part})
+	d.scan.bad = d.scan.bad || p.Part == nil
 	return p
 }
 
 func (d *decoder) callEnd(invoked bool) Body {
 	c := CallEnd{Invoked: invoked}
-	s := &d.scan
-	for key := range s.fields() {
-		switch string(key) {
-		case "result":
-			r, ok := d.llmPart().(llm.ToolResult)
-			c.Result, s.bad = r, s.bad || !ok
-		case "title":
-			c.Title = d.unlessLean(s.quoted)
-		case "view":
-			c.View = d.rawUnlessLean()
-		case "meta":
-			if d.noMeta {
-				s.skip()
-			} else {
-				c.Meta = d.rawUnlessLean()
-			}
-		case "denied":
-			c.Denied = s.yes()
-		case "synthetic":
-			c.Synthetic = s.yes()
-		case "duration_ms":
-			c.Duration = time.Duration(s.num()) * time.Millisecond
-		case "parent_call":
-			c.Parent = s.str()
-		case "call":
-			s.bad = json.Unmarshal(s.raw(), &c.Call) != nil || s.bad
-		default:
-			s.skip()
-		}
+	var result llm.Part
+	var ms int
+	title, meta := any(&c.Title), any(func() { c.Meta = d.rawUnlessLean() })
+	if d.lean {
+		title = func() { d.scan.quoted() }
 	}
+	if d.noMeta {
+		meta = d.scan.skip
+	}
+	d.read(d.scan.fields(), member{"result", &result}, member{"title", title},
+		member{"view", func() { c.View = d.rawUnlessLean() }}, member{"meta", meta},
+		member{"denied", &c.Denied}, member{"synthetic", &c.Synthetic}, member{"duration_ms", &ms},
+		member{"parent_call", &c.Parent}, member{"call", &c.Call})
+	r, ok := result.(llm.ToolResult)
+	d.scan.bad = d.scan.bad || !ok
+	c.Result, c.Duration = r, time.Duration(ms)*time.Millisecond
 	return c
 }
 
-func (d *decoder) reply() Body {
-	var r Reply
-	s := &d.scan
-	for key := range s.fields() {
-		switch string(key) {
-		case "message_id":
-			r.MessageID = s.str()
-		case "model":
-			r.Model = s.str()
-		case "usage":
-			r.Usage = d.usage()
-		case "stop":
-			r.Stop = llm.StopReason(s.str())
-		case "parts":
-			r.Parts = s.num()
-		default:
-			s.skip()
-		}
-	}
+func (d *decoder) reply() (r Reply) {
+	usage := func() { r.Usage = d.usage() }
+	d.read(d.scan.fields(), member{"message_id", &r.MessageID}, member{"model", &r.Model}, member{"usage", usage},
+		member{"stop", (*string)(&r.Stop)}, member{"parts", &r.Parts})
 	return r
 }
 
-// usage reads the counts of a usage; one with more is left to encoding/json.
 func (d *decoder) usage() *llm.Usage {
-	u, s := &llm.Usage{}, &d.scan
-	for key := range s.fields() {
-		switch string(key) {
-		case "input":
-			u.Input = s.num()
-		case "output":
-			u.Output = s.num()
-		case "cache_read":
-			u.CacheRead = s.num()
-		case "cache_write":
-			u.CacheWrite = s.num()
-		case "cache_write_1h":
-			u.CacheWrite1h = s.num()
-		case "reasoning":
-			u.Reasoning = s.num()
-		default:
-			s.bad = true
-			return u
-		}
-	}
+	u := &llm.Usage{}
+	d.read(d.scan.fields(), member{"input", &u.Input}, member{"output", &u.Output}, member{"cache_read", &u.CacheRead},
+		member{"cache_write", &u.CacheWrite}, member{"cache_write_1h", &u.CacheWrite1h}, member{"reasoning", &u.Reasoning},
+		member{"estimated", &u.Estimated}, member{"cost_usd", d.rare})
 	return u
 }
 
 // callStart reads the start of a call that is in its reply; any other is left to encoding/json.
-func (d *decoder) callStart() Body {
-	var c CallStart
-	s := &d.scan
-	for key := range s.fields() {
-		switch string(key) {
-		case "call_id":
-			c.CallID = s.str()
-		case "parent_call", "call":
-			s.bad = true
-			return c
-		default:
-			s.skip()
-		}
-	}
+func (d *decoder) callStart() (c CallStart) {
+	d.read(d.scan.fields(), member{"call_id", &c.CallID}, member{"parent_call", d.rare}, member{"call", d.rare})
 	return c
 }
 
-func (d *decoder) unlessLean(skip func() []byte) string {
-	if d.lean {
-		skip()
-		return ""
-	}
-	return d.scan.str()
-}
+// rare leaves the line to encoding/json.
+func (d *decoder) rare() { d.scan.bad = true }
 
 func (d *decoder) rawUnlessLean() json.RawMessage {
-	raw := d.scan.raw()
 	if d.lean {
+		d.scan.skip()
 		return nil
 	}
 	if d.borrow {
-		return json.RawMessage(raw)
+		return d.scan.raw()
 	}
-	if !json.Valid(raw) {
-		d.scan.bad = true
-	}
-	return json.RawMessage(append([]byte(nil), raw...))
+	return d.json()
 }
 
-type wirePart struct {
-	Index int             `json:"index"`
-	Part  json.RawMessage `json:"part"`
+// json reads any JSON value.
+func (d *decoder) json() json.RawMessage {
+	raw := d.scan.raw()
+	d.scan.bad = d.scan.bad || !d.borrow && !json.Valid(raw)
+	return append(json.RawMessage(nil), raw...)
 }
 
-type wireCallEnd struct {
-	Result    json.RawMessage `json:"result"`
-	Title     string          `json:"title"`
-	View      json.RawMessage `json:"view"`
-	Meta      json.RawMessage `json:"meta"`
-	Denied    bool            `json:"denied"`
-	Synthetic bool            `json:"synthetic"`
-	Duration  int64           `json:"duration_ms"`
-	Parent    string          `json:"parent_call"`
-	Call      *llm.ToolCall   `json:"call"`
+// base64 reads a string of base64.
+func (d *decoder) base64() []byte {
+	raw := d.scan.quoted()
+	out := make([]byte, base64.StdEncoding.DecodedLen(len(raw)))
+	n, err := base64.StdEncoding.Decode(out, raw)
+	d.scan.bad = d.scan.bad || err != nil
+	return out[:n]
 }
+
+// slow decodes the kinds of bodies with encoding/json.
+var slow = sync.OnceValue(func() map[string]func(line []byte) (Body, error) {
+	return map[string]func(line []byte) (Body, error){
+		"user":         slowly[User],
+		"part":         slowly[Part],
+		"call_start":   slowly[CallStart],
+		"call_end":     slowly[CallEnd],
+		"reply":        slowly[Reply],
+		"compaction":   slowly[Compaction],
+		"turn_end":     slowly[TurnEnd],
+		"decision":     slowly[Decision],
+		"head":         slowly[Head],
+		"title":        slowly[Title],
+		"model":        slowly[Model],
+		"mode":         slowly[Mode],
+		"note":         slowly[Note],
+		"side_request": slowly[SideRequest],
+		"seen":         slowly[Seen],
+		"prefix":       slowly[Prefix],
+		"connection":   slowly[Connection],
+		"hook":         slowly[HookRun],
+		"grant":        slowly[Grant],
+		"system":       slowly[System],
+		"blob":         slowly[BlobRef],
+		"invoke_start": func(line []byte) (Body, error) {
+			start, err := unmarshal[CallStart](line)
+			start.Invoked = true
+			return start, err
+		},
+		"invoke_end": func(line []byte) (Body, error) {
+			end, err := unmarshal[CallEnd](line)
+			end.Invoked = true
+			return end, err
+		},
+	}
+})
 
 // slowBody decodes any body with encoding/json.
 func slowBody(kind string, line []byte) (Body, error) {
-	switch kind {
-	case "user":
-		return unmarshal[User](line)
-	case "part":
-		return slowPartBody(line)
-	case "call_end", "invoke_end":
-		return slowCallEnd(line, kind == "invoke_end")
-	case "compaction":
-		w, err := unmarshal[wireCompaction](line)
-		return w.body(), err
-	case "turn_end":
-		w, err := unmarshal[wireTurnEnd](line)
-		return w.body(), err
-	case "call_start", "invoke_start":
-		start, err := unmarshal[CallStart](line)
-		start.Invoked = kind == "invoke_start"
-		return start, err
-	case "reply":
-		return unmarshal[Reply](line)
-	case "decision":
-		return unmarshal[Decision](line)
-	case "head":
-		return unmarshal[Head](line)
-	case "title":
-		return unmarshal[Title](line)
-	case "model":
-		return unmarshal[Model](line)
-	case "mode":
-		return unmarshal[Mode](line)
-	case "note":
-		return unmarshal[Note](line)
-	case "side_request":
-		return unmarshal[SideRequest](line)
-	case "seen":
-		return unmarshal[Seen](line)
-	case "prefix":
-		return unmarshal[Prefix](line)
-	case "connection":
-		return unmarshal[Connection](line)
-	case "hook":
-		return unmarshal[HookRun](line)
-	case "grant":
-		return unmarshal[Grant](line)
-	case "system":
-		return unmarshal[System](line)
-	case "blob":
-		return unmarshal[BlobRef](line)
+	if decode, ok := slow()[kind]; ok {
+		return decode(line)
 	}
 	return unknownBody(kind, line)
 }
+
+func slowly[B Body](line []byte) (Body, error) { return unmarshal[B](line) }
 
 func unmarshal[T any](line []byte) (T, error) {
 	var v T
 	err := json.Unmarshal(line, &v)
 	return v, err
-}
-
-func slowPartBody(line []byte) (Body, error) {
-	w, err := unmarshal[wirePart](line)
-	if err != nil {
-		return nil, err
-	}
-	p, err := llm.UnmarshalPart(w.Part)
-	return Part{Index: w.Index, Part: p}, err
-}
-
-func slowCallEnd(line []byte, invoked bool) (Body, error) {
-	w, err := unmarshal[wireCallEnd](line)
-	if err != nil {
-		return nil, err
-	}
-	p, err := llm.UnmarshalPart(w.Result)
-	if err != nil {
-		return nil, err
-	}
-	r, ok := p.(llm.ToolResult)
-	if !ok {
-		return nil, fmt.Errorf("the result of a call_end is a %T", p)
-	}
-	return CallEnd{
-		Result: r, Title: w.Title, View: w.View, Meta: w.Meta, Denied: w.Denied, Synthetic: w.Synthetic,
-		Duration: time.Duration(w.Duration) * time.Millisecond, Invoked: invoked, Parent: w.Parent, Call: w.Call,
-	}, nil
 }
 
 // envelopeKeys are the members that every entry has.

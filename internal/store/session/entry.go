@@ -23,11 +23,11 @@ type Entry struct {
 // Kind is its name in the log.
 type Body interface{ Kind() string }
 
-// User is a whole message of the user.
+// User is a whole message of the user. The message is last, since lists read beginnings.
 type User struct {
-	Message   llm.Message `json:"message"`
 	Steered   bool        `json:"steered,omitempty"`   // sent while a turn ran
 	Synthetic bool        `json:"synthetic,omitempty"` // written by lathe
+	Message   llm.Message `json:"message"`
 }
 
 // Part is one complete part of the reply that is being received. Index is its position in the reply; an
@@ -50,17 +50,17 @@ type CallStart struct {
 // CallEnd is the result of a call: Result for the model, Title and View (raw JSON) for people, Meta (raw
 // JSON) for machines.
 type CallEnd struct {
-	Result    llm.ToolResult
-	Title     string
-	View      json.RawMessage
-	Meta      json.RawMessage
-	Denied    bool
-	Synthetic bool // written by lathe for a call that a crash left open
-	Duration  time.Duration
+	Result    llm.ToolResult  `json:"-"`
+	Title     string          `json:"title,omitempty"`
+	View      json.RawMessage `json:"view,omitempty"`
+	Meta      json.RawMessage `json:"meta,omitempty"`
+	Denied    bool            `json:"denied,omitempty"`
+	Synthetic bool            `json:"synthetic,omitempty"` // written by lathe for a call that a crash left open
+	Duration  time.Duration   `json:"-"`
 
-	Invoked bool          // the model did not make the call, as in CallStart
-	Parent  string        // with Invoked: the call that made this one, or empty
-	Call    *llm.ToolCall // as in CallStart, when no CallStart tells it because the call never ran
+	Invoked bool          `json:"-"`                     // the model did not make the call, as in CallStart
+	Parent  string        `json:"parent_call,omitempty"` // with Invoked: the call that made this one, or empty
+	Call    *llm.ToolCall `json:"call,omitempty"`        // as in CallStart, when no CallStart tells it: it never ran
 }
 
 // Reply closes a reply, which is the parts since the last user message or reply with an index below Parts.
@@ -100,15 +100,15 @@ type Mode struct {
 
 // TurnEnd closes a turn.
 type TurnEnd struct {
-	Reason   string
-	Err      string
-	Usage    llm.Usage
-	CostUSD  float64
-	Steps    int
-	Duration time.Duration
+	Reason   string        `json:"reason"`
+	Err      string        `json:"error,omitempty"`
+	Usage    llm.Usage     `json:"usage"`
+	CostUSD  float64       `json:"cost_usd"`
+	Steps    int           `json:"steps"`
+	Duration time.Duration `json:"-"`
 	// Total is the state of the session after this turn, kept here so that a list needs only the end of
 	// the log. EndTurn fills it in; it is a cache of the entries.
-	Total Total
+	Total Total `json:"total"`
 }
 
 // Total sums up a session.

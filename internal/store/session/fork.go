@@ -13,6 +13,8 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // Fork makes a new session of the branch that ends at an entry ("" is the head) and opens it. The entries
@@ -105,7 +107,7 @@ func transplant(line []byte, r ref, parent string) []byte {
 		return line
 	}
 	delete(members, "crc")
-	members["parent"] = appendString(nil, parent)
+	members["parent"] = llm.AppendQuoted(nil, parent)
 	joined := joinMembers(members)
 	return bytes.TrimSuffix(seal(joined[:len(joined)-1]), []byte("\n"))
 }
@@ -157,7 +159,7 @@ func joinMembers(members map[string]json.RawMessage) []byte {
 		if len(out) > 1 {
 			out = append(out, ',')
 		}
-		out = append(appendString(out, key), ':')
+		out = append(llm.AppendQuoted(out, key), ':')
 		out = append(out, value...)
 	}
 	for _, key := range []string{"id", "parent", "time", "kind"} {

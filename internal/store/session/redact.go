@@ -14,6 +14,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // Mask removes secrets from text, and leaves maskMark in their place.
@@ -270,7 +272,7 @@ func (r *redaction) blob(entry []byte) []byte {
 	if err != nil {
 		return entry
 	}
-	members["size"], members["sha256"] = fmt.Append(nil, now.Size), appendString(nil, now.SHA256)
+	members["size"], members["sha256"] = fmt.Append(nil, now.Size), llm.AppendQuoted(nil, now.SHA256)
 	return joinMembers(members)
 }
 

@@ -159,7 +159,7 @@ func (s *Session) LastUser() string {
 func (s *Session) AddUser(_ context.Context, msg llm.Message, steered, synthetic bool) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	_, err := s.add(User{msg, steered, synthetic}, true)
+	_, err := s.add(User{steered, synthetic, msg}, true)
 	return err
 }
 

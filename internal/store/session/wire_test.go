@@ -3,7 +3,6 @@ package session
 import (
 	"bytes"
 	"encoding/json"
-	"reflect"
 	"strings"
 	"sync"
 	"testing"
@@ -79,9 +78,9 @@ func anyBody(t *rapid.T) Body {
 	switch rapid.IntRange(0, 4).Draw(t, "body") {
 	case 0:
 		return User{
-			llm.Message{Role: llm.User, Parts: anyContents(t)},
-			rapid.Bool().Draw(t, "steered"),
-			rapid.Bool().Draw(t, "synthetic"),
+			Message:   llm.Message{Role: llm.User, Parts: anyContents(t)},
+			Steered:   rapid.Bool().Draw(t, "steered"),
+			Synthetic: rapid.Bool().Draw(t, "synthetic"),
 		}
 	case 1:
 		return Part{rapid.IntRange(0, 99).Draw(t, "index"), anyReplyPart(t)}
@@ -153,17 +152,16 @@ func TestTheStoredFormIsThatOfPackageLLM(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		ours, err := appendPart(nil, p)
+		line, err := appendEntry(nil, Entry{ID: "1", Time: time.Now(), Body: Part{0, p}})
 		if err != nil {
 			t.Fatal(err)
 		}
-		theirs, err := llm.MarshalPart(p)
+		want, err := llm.MarshalPart(p)
 		if err != nil {
 			t.Fatal(err)
 		}
-		var a, b any
-		if json.Unmarshal(ours, &a) != nil || json.Unmarshal(theirs, &b) != nil || !reflect.DeepEqual(a, b) {
-			t.Fatalf("ours   %s\ntheirs %s", ours, theirs)
+		if !bytes.HasSuffix(line, append([]byte(`"part":`), want...)) {
+			t.Fatalf("%s does not end with %s", line, want)
 		}
 	})
 }

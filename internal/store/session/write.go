@@ -129,7 +129,7 @@ func cleanRun(c *llm.ToolCall, id string) *llm.ToolCall {
 		return nil
 	}
 	call := cleanCall(*c)
-	call.ID = cleanText(id)
+	call.ID, call.Opaque = cleanText(id), nil
 	return &call
 }
 
@@ -153,8 +153,7 @@ func (s *Session) endInvoked(c CallEnd) (Body, error) {
 		return nil, fmt.Errorf("session: no call %q is waiting for a result: it has not started, or has one already",
 			c.Result.CallID)
 	default:
-		call := cleanCall(*c.Call)
-		c.Call = &call
+		c.Call = cleanRun(c.Call, c.Call.ID)
 	}
 	return c, nil
 }

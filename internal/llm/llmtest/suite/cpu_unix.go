@@ -1,15 +1,15 @@
 //go:build unix
 
-package llmtest
+package suite
 
 import (
 	"syscall"
 	"time"
 )
 
-// CPU is the processor time that this process has used: unlike the time on the clock, it hardly depends on what else
-// runs.
-func CPU() time.Duration {
+// cpuTime is the processor time that this process has used: unlike the time on the clock, it hardly depends on what
+// else runs.
+func cpuTime() time.Duration {
 	var u syscall.Rusage
 	_ = syscall.Getrusage(syscall.RUSAGE_SELF, &u)
 	return time.Duration(u.Utime.Nano() + u.Stime.Nano())

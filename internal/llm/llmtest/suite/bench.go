@@ -1,4 +1,4 @@
-package llmtest
+package suite
 
 import "testing"
 
@@ -8,12 +8,12 @@ func Bench(b *testing.B, size, events int, decode func()) {
 	b.Helper()
 	b.SetBytes(int64(size))
 	b.ReportAllocs()
-	start, n := CPU(), 0
+	start, n := cpuTime(), 0
 	for b.Loop() {
 		decode()
 		n++
 	}
-	if used := (CPU() - start).Seconds(); used > 0 {
+	if used := (cpuTime() - start).Seconds(); used > 0 {
 		b.ReportMetric(float64(n*size)/1e6/used, "MB/cpu-s")
 	}
 	b.ReportMetric(float64(size)/float64(events), "B/event")
