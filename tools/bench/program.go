@@ -51,7 +51,8 @@ func (p *program) command(address, prompt string) (*exec.Cmd, error) {
 	if err != nil {
 		return nil, err
 	}
-	fill := strings.NewReplacer("{prompt}", prompt, "{url}", address, "{port}", u.Port(), "{dir}", p.dir(), "{home}", p.home())
+	fill := strings.NewReplacer("{prompt}", prompt, "{url}", address, "{port}", u.Port(),
+		"{dir}", p.dir(), "{home}", p.home())
 	words, err := shell.Fields(p.line, os.Getenv)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", p.line, err)

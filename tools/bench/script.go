@@ -63,7 +63,8 @@ func streamScript() *llmtest.Script {
 
 // section is one of the sections of a reply: w is a word, s a sentence, n a number.
 const section = "## n. w w\n\ns s s s\n\n- s\n  - s\n- s\n  - s\n\n```go\n// w is a w.\nfunc w(i int) string {\n" +
-	"\treturn \"w\" + strconv.Itoa(i)\n}\n```\n\ns s s\n\n| w | w | w |\n|---|---:|:---:|\n| `w` | n | w |\n| `w` | n | w |\n\n"
+	"\treturn \"w\" + strconv.Itoa(i)\n}\n```\n\ns s s\n\n" +
+	"| w | w | w |\n|---|---:|:---:|\n| `w` | n | w |\n| `w` | n | w |\n\n"
 
 // placeholders splits a section into its letters that stand alone and the text between them.
 var placeholders = regexp.MustCompile(`\b[wsn]\b|[A-Za-z]+|[^A-Za-z]+`)
