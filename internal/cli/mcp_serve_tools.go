@@ -131,7 +131,7 @@ func servedResult(r llm.ToolResult) client.Result {
 	return out
 }
 
-// noAnswer refuses where nobody can be asked.
+// noAnswer refuses where no one can be asked.
 func noAnswer(why string) event.Answer {
 	return event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: why}
 }

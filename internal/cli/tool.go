@@ -175,7 +175,7 @@ code is 1 when the last one is an error.`,
 	return c
 }
 
-// callSource yields calls until io.EOF. An error that is not io.EOF stands for one call that could not be
+// callSource yields calls until io.EOF. An error that is not io.EOF represents one call that could not be
 // read; a *Error ends the run.
 type callSource func(ctx context.Context) (llm.ToolCall, error)
 

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// languageServers shows the language servers, or starts them anew.
+// languageServers shows the language servers, or starts them again.
 func languageServers(_ context.Context, h *Host, arg string) (event.Output, error) {
 	p := h.Instance.Code.Pool()
 	if verb, name, _ := strings.Cut(arg, " "); arg != "" {

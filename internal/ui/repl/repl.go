@@ -223,7 +223,7 @@ func (r *repl) promptText() string {
 	return promptText
 }
 
-// prompt sends a message as a turn of its own.
+// prompt sends a message as its own turn.
 func (r *repl) prompt(m llm.Message) {
 	r.running++
 	r.coming++
