@@ -138,7 +138,7 @@ func toolCallCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "call [NAME --input JSON]", Short: "Call a tool, or many from stdin",
-		Long: `Call a tool as a model would, with the same checks and permissions; nobody is asked, so what would ask is denied unless
+		Long: `Call a tool as a model would, with the same checks and permissions; a call that would ask is denied unless
 a rule or the mode allows it. --input is a JSON object, or @FILE that holds one (@- for stdin).
 
 Without a NAME, stdin has one call per line, {"tool":"Read","input":{"file_path":"a.go"}}, and each is answered at once, in

@@ -23,6 +23,10 @@ type session struct {
 // patience is how long one run may take.
 const patience = 30 * time.Minute
 
+// mostPriced is the number of steps up to which a session is priced: reading the requests of a longer one would take
+// processor time from the program.
+const mostPriced = 500
+
 // hello measures one prompt with one answer.
 func hello(ctx context.Context, p *program, _ options) (figures, error) {
 	s, err := headless(ctx, p, &llmtest.Script{Replies: []llmtest.Reply{llmtest.Say(llmtest.Text("hello"))}}, 1)
@@ -57,7 +61,10 @@ func steps(ctx context.Context, p *program, o options) (figures, error) {
 		{"CPU per step, ms", ms(s.cpu) / float64(o.steps)},
 	}, s.figures()...)
 	f = append(f, figure{"last request, kB", sizes[len(sizes)-1]}, figure{"largest request, kB", quantile(sizes, 1)})
-	return append(f, s.bill.figures()...), nil
+	if o.steps <= mostPriced {
+		f = append(f, s.bill.figures()...)
+	}
+	return f, nil
 }
 
 // figures are those of any headless run.
@@ -82,7 +89,9 @@ func headless(ctx context.Context, p *program, script *llmtest.Script, want int)
 			if r.N%10 == 1 {
 				s.meter.readPSS()
 			}
-			s.bill.add(r.Body)
+			if len(script.Replies) <= mostPriced {
+				s.bill.add(r.Body)
+			}
 			return false
 		},
 	})

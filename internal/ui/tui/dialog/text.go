@@ -45,7 +45,7 @@ func (d *Text) Key(k Key) Result {
 	return Result{}
 }
 
-// Cursor is none.
+// Cursor reports that a text has no cursor.
 func (d *Text) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
 // Lines draws the page.

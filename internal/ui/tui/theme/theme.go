@@ -87,7 +87,7 @@ func (t *Theme) State(s State) Style {
 	return [...]Style{t.Waiting, t.Running, t.Done, t.Failed, t.Denied}[min(max(s, 0), Denied)]
 }
 
-// Agent is the style of the theme nearest to a color that an agent's file may name; false: it is none.
+// Agent is the style of the theme nearest to a color that an agent's file may name; false: it is no color.
 func (t *Theme) Agent(color string) (Style, bool) {
 	switch color {
 	case "red":
