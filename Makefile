@@ -68,7 +68,7 @@ sdkcheck: ## hold the wire clients and the scripted server against the official 
 update: ## rewrite the list of packages the program links
 	$(GO) test ./internal -run Links -update
 
-pictures: build ## draw the pictures of the terminal in docs/img anew (needs tmux)
+pictures: build ## redraw the pictures of the terminal in docs/img (needs tmux)
 	$(GO) run ./tools/frame -o docs/img/demo.svg -from '^> ' -to 'steps in' -- $(BIN) demo
 	$(GO) run ./tools/frame docs/pictures/tui.play
 

@@ -90,7 +90,7 @@ func (p *program) authStatus(states []provider.KeyState, asJSON bool) error {
 	return err
 }
 
-// foreignAccount returns the way to go on for a login that its maker keeps to programs of its own; "": it is another
+// foreignAccount returns the way to go on for a login that its maker keeps to its own programs; "": it is another
 // name.
 func foreignAccount(name string) string {
 	switch strings.ToLower(name) {

@@ -36,7 +36,7 @@ func bestCommand(p *program, o *Options) *cobra.Command {
 	var b bestFlags
 	c := &cobra.Command{
 		Use: `best [flags] "prompt"`, Short: "Have several agents attempt one task, and choose the best attempt",
-		Long: `Run several attempts at one task side by side, each in a git worktree of its own that begins at the last commit, run the
+		Long: `Run several attempts at one task side by side, each in its own git worktree that begins at the last commit, run the
 check command on each, and have judges compare the results in pairs. The project does not change until an attempt is
 applied. Attempts may edit files in their worktrees without asking, unless --permission-mode says otherwise.`,
 		Args: cobra.ArbitraryArgs,

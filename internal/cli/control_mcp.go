@@ -181,7 +181,7 @@ func (c *controller) takeServers(in initializing) error {
 // askServer has a tool of an MCP server decide on a call, as --permission-prompt-tool says. Any other question gets no
 // answer.
 func (l *local) askServer(tool, id string, q event.Question) {
-	ans := event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "nobody answers such a question in this run"}
+	ans := event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "such a question cannot be answered in this run"}
 	if q.Call != nil && q.Permission != nil {
 		ans = l.serverDecides(tool, q)
 	}

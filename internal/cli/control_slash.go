@@ -44,7 +44,7 @@ func (c *controller) command(ctx context.Context, name, args string, q queued) (
 	return done, joinErrors(err, c.h.printer.finish(c.h.stats, &done))
 }
 
-// catchUp prints the events of a command before its result. They were published while nobody read.
+// catchUp prints the events of a command before its result. They were published while no one read.
 func (c *controller) catchUp() (err error) {
 	q, ok := c.conv.(interface{ queued() (event.Event, bool) })
 	for ok {

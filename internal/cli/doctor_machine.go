@@ -23,7 +23,7 @@ import (
 // programs looks for the programs that lathe starts.
 func (d *doctor) programs(ctx context.Context, cfg *config.Config) {
 	d.program(ctx, "git", "git", "install git: without it lathe knows nothing of a project's history and changes")
-	d.program(ctx, "ripgrep", "rg", "install ripgrep: without it Grep searches with an engine of its own, more slowly")
+	d.program(ctx, "ripgrep", "rg", "install ripgrep: without it Grep searches by itself, more slowly")
 	path, err := shellOf(cfg)
 	switch {
 	case err != nil:

@@ -168,7 +168,7 @@ func (d *doctor) key(cfg *config.Config, provider, base string, inst *conversati
 		d.add("key", statusWarn, "export "+variable+", or choose another --provider",
 			"there is none for %s, and its server wants one", provider)
 	default:
-		d.ok("key", "none; a server of one's own may need none")
+		d.ok("key", "none; your own server may not need one")
 	}
 }
 

@@ -103,7 +103,7 @@ func oneCommand(chunk int, faults ...llmtest.Fault) *llmtest.Script {
 	return &llmtest.Script{Chunk: chunk, Replies: []llmtest.Reply{first, llmtest.Say(llmtest.Text("Done."))}}
 }
 
-// quietHome is a home of its own, and no setting of this machine.
+// quietHome is its own home, and no setting of this machine.
 func quietHome(t *testing.T) {
 	t.Helper()
 	t.Setenv("HOME", t.TempDir())

@@ -200,7 +200,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Init, "init", false, "run the hooks of Setup (init) first")
 	f.BoolVar(&o.InitOnly, "init-only", false, "run the hooks of Setup (init) and SessionStart, and exit")
 	f.BoolVar(&o.Maintain, "maintenance", false, "run the hooks of Setup (maintenance) first")
-	f.StringVarP(&o.Worktree, "worktree", "w", "", "work in a git worktree of its own, by `name`")
+	f.StringVarP(&o.Worktree, "worktree", "w", "", "work in its own git worktree, by `name`")
 	f.Lookup("worktree").NoOptDefVal = newWorktree
 	f.StringVar(&o.Prompts, "permission-prompts", "", "")
 	f.BoolVar(&o.AwaitInit, "await-initialize", false, "")

@@ -32,7 +32,7 @@ type initializing struct {
 
 // initialize takes the host's settings into the options and opens the conversation. What lathe cannot do
 // is refused rather than ignored, except hooks of events that it does not have. Hosts send their first message
-// without waiting for the answer, so that a refusal stands for all that follows.
+// without waiting for the answer, so that a refusal holds for all that follows.
 func (c *controller) initialize(ctx context.Context, in initializing) (any, error) {
 	answer, err := c.initialized(ctx, in)
 	c.mu.Lock()

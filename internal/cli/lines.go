@@ -43,7 +43,7 @@ func (s *stamped) stamp(uuid, session string) {
 	s.SessionID = session
 }
 
-// write stamps and writes a line. After a failed write it does nothing but return that error.
+// write stamps and writes a line. After a failed write it does only return that error.
 func (w *lineWriter) write(l line) error {
 	l.stamp(w.uuid(), w.session)
 	return w.encode(l)

@@ -18,7 +18,7 @@ const (
 
 // logFile appends to one file and starts a new one each day. Several processes write the same file: each
 // record is one write in append mode, and the day's change is decided by a link that only one of them can
-// make. (Libraries for this assume a single process: they write at an offset of their own.)
+// make. (Libraries for this assume a single process: they write at their own offset.)
 type logFile struct {
 	path string
 	now  func() time.Time // nil: time.Now

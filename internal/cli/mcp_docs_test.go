@@ -39,7 +39,7 @@ func TestTheEntriesOfTheMCPPageAreRead(t *testing.T) {
 	}
 }
 
-// The commands of docs/mcp.md are run as they stand there, with a npx that starts a server of this machine.
+// The commands of docs/mcp.md are run as they are there, with a npx that starts a server of this machine.
 func TestTheCommandsOfTheMCPPageRun(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("the npx of this test is a shell script")

@@ -43,7 +43,7 @@ address of localhost that cannot be shown; paste that address here.`,
 }
 
 func (p *program) mcpLogin(ctx context.Context, inst *conversation.Instance, name string, noBrowser bool) error {
-	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("nobody logged in within %s", loginWait))
+	ctx, cancel := context.WithTimeoutCause(ctx, loginWait, fmt.Errorf("the login did not finish within %s", loginWait))
 	defer cancel()
 	b := mcp.Browser{Pasted: p.pasted(), Open: func(ctx context.Context, address string) error {
 		fmt.Fprintf(p.out, "Log in at:\n%s\n", term.EscapeLine(address))

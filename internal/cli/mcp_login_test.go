@@ -55,7 +55,7 @@ func loginWorld(t *testing.T) *oauthtest.World {
 	return oauthtest.New(t, sdk.NewStreamableHTTPHandler(func(*http.Request) *sdk.Server { return s }, nil))
 }
 
-// The example of docs/mcp.md is run as it stands there, against servers on this machine.
+// The example of docs/mcp.md is run as it is there, against servers on this machine.
 func TestTheLoginOfTheMCPPageRuns(t *testing.T) {
 	lathe, w := buildLathe(t), loginWorld(t)
 	dir, env := mcpHome(t)

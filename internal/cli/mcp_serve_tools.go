@@ -131,7 +131,7 @@ func servedResult(r llm.ToolResult) client.Result {
 	return out
 }
 
-// noAnswer refuses where nobody can be asked.
+// noAnswer refuses where no one can be asked.
 func noAnswer(why string) event.Answer {
 	return event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: why}
 }
@@ -143,7 +143,7 @@ var oneTime = []string{event.ChoiceOnce, event.ChoiceNo}
 // askClient has a client's user answer a question.
 func askClient(ctx context.Context, c *serve.Call, q event.Question) event.Answer {
 	if c == nil || len(q.Parts) > 0 || q.Schema != nil || len(q.Options) == 0 {
-		return noAnswer("nobody is there to answer")
+		return noAnswer("no person can answer in this run")
 	}
 	ids, labels := []string{}, []string{}
 	for _, o := range q.Options {

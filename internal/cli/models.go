@@ -19,7 +19,7 @@ func modelsCommand(p *program, o *Options) *cobra.Command {
 		Use: "models", Short: "List the models that can be chosen", Args: noArgs,
 		Long: "List the models of the providers that have a key, or of the one that --provider names: their window and " +
 			"output limit in tokens, and US dollars per million tokens. " +
-			"The models of a server of your own are listed by it.",
+			"Your own server is asked for its models.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			o.set = c.Flags().Changed
 			inst, err := p.instance(o)

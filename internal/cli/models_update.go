@@ -82,7 +82,7 @@ func (p *program) updateModels(ctx context.Context, cfg *config.Config) error {
 	return err
 }
 
-// safeAddress reports whether nobody on the way can change what comes from an address.
+// safeAddress reports whether no one on the way can change what comes from an address.
 func safeAddress(address string) bool {
 	u, err := url.Parse(address)
 	if err != nil || u.Host == "" {

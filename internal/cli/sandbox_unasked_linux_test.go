@@ -135,7 +135,7 @@ func (u *user) plant() {
 	}
 }
 
-// run has the model call Bash with each line, where nobody can be asked, and returns the results.
+// run has the model call Bash with each line, where no one can be asked, and returns the results.
 func (u *user) run(flags []string, lines ...string) []string {
 	u.t.Helper()
 	var script strings.Builder
@@ -245,7 +245,7 @@ func (u *user) approved() {
 	for i, got := range results {
 		want := "Permission denied"
 		if u.way.full && i == 0 {
-			want = "planted for node" // inside: git, which is allowed, needs the outside only as a line of its own
+			want = "planted for node" // inside: git, which is allowed, needs the outside only as its own line
 		}
 		if !strings.Contains(got, want) {
 			u.t.Errorf("%d: not %q: %s", i, want, got)

@@ -124,7 +124,7 @@ func (way userWay) test(t *testing.T) {
 	}
 	if !way.full {
 		u.check("by default", freeAttempts)
-	} else { // nobody can be asked: an approved command has the machine's network
+	} else { // no one can be asked: an approved command has the machine's network
 		u.check("by default", slices.Replace(slices.Clone(way.confined), 6, 7, "network worked"))
 	}
 	for _, c := range []struct {

@@ -14,7 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// TestScripts runs the command line as a user would, each script in a home and a folder of its own. Beside
+// TestScripts runs the command line as a user would, each script in a home and its own folder. Beside
 // testscript's own commands there are
 //
 //	model FILE       serve the replies of a script (docs/wire-server.md) and set the address and a key

@@ -15,7 +15,7 @@ func sessionCostCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "cost ID", Short: "Print the cost of each request of a session", Args: oneID, ValidArgsFunction: completeIDs(o),
 		Long: `Print the tokens and the price of each request, and for each one that missed the provider's cache how many tokens were
-read anew, what that cost, and why: the cache expired, the conversation was compacted or went back, or model, effort,
+read again, what that cost, and why: the cache expired, the conversation was compacted or went back, or model, effort,
 tools or system prompt changed.`,
 		RunE: func(_ *cobra.Command, args []string) error {
 			return p.withSession(o, args[0], func(s *session.Session) error {

@@ -20,7 +20,7 @@ func sessionRedactCommand(p *program, o *Options) *cobra.Command {
 		Use: "redact ID...", Short: "Mask the secrets in sessions", Args: someIDs, ValidArgsFunction: completeIDs(o),
 		Long: `Replace secrets by [masked] in the log and the blobs of sessions and of their subagents' sessions: all that has the shape of
 a key, token or password, the keys of the settings, and the values of the variables of the environment that are named
-like one. It cannot be undone. The sessions stay readable and can be resumed. Forks are sessions of their own.`,
+like one. It cannot be undone. The sessions stay readable and can be resumed. Forks are separate sessions.`,
 		Example: `  lathe session redact 0190a1b2
   lathe session redact 0190a1b2 --values .env`,
 		RunE: func(c *cobra.Command, args []string) error {

@@ -122,7 +122,7 @@ func interruption(o *outcome, streaming bool) string {
 	return ""
 }
 
-// apiError is the message that stands for the reply that never came.
+// apiError is the message that represents the reply that never came.
 func (p *streamPrinter) apiError(e *llm.Error) error {
 	stop := "stop_sequence"
 	return p.w.write(&assistantLine{Type: "assistant", Error: errorName(e.Kind), Message: wireMessage{
@@ -244,7 +244,7 @@ func (p *streamPrinter) requesting(e event.Event) error {
 	return p.w.write(&statusLine{Type: "system", Subtype: "status", Status: &status})
 }
 
-// part prints a complete part as a message of its own; parts of one reply share its id.
+// part prints a complete part as its own message; parts of one reply share its id.
 func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	block := blockOf(b.Part)
 	if block == nil {
@@ -292,7 +292,7 @@ func (p *streamPrinter) retry(b event.Retry) error {
 	return p.w.write(l)
 }
 
-// statusKind is the kind of failure that an HTTP status stands for.
+// statusKind is the kind of failure that an HTTP status represents.
 func statusKind(status int) llm.ErrorKind {
 	switch {
 	case status == 429:

@@ -33,7 +33,7 @@ func teamCommand(p *program, o *Options) *cobra.Command {
 	var t teamFlags
 	c := &cobra.Command{
 		Use: `team [flags] "goal"`, Short: "Have a coordinator and workers reach a goal together",
-		Long: `A coordinator splits the goal into tasks; workers do them side by side, each in a git worktree of its own, and their work is
+		Long: `A coordinator splits the goal into tasks; workers do them side by side, each in its own git worktree, and their work is
 checked and merged in order into a branch of the team. The current branch does not change. Workers may edit files in their
 worktrees without asking, unless --permission-mode says otherwise.`,
 		Args: cobra.ArbitraryArgs,

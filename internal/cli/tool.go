@@ -138,7 +138,7 @@ func toolCallCommand(p *program, o *Options) *cobra.Command {
 	var asJSON bool
 	c := &cobra.Command{
 		Use: "call [NAME --input JSON]", Short: "Call a tool, or many from stdin",
-		Long: `Call a tool as a model would, with the same checks and permissions; nobody is asked, so what would ask is denied unless
+		Long: `Call a tool as a model would, with the same checks and permissions; a call that would ask is denied unless
 a rule or the mode allows it. --input is a JSON object, or @FILE that holds one (@- for stdin).
 
 Without a NAME, stdin has one call per line, {"tool":"Read","input":{"file_path":"a.go"}}, and each is answered at once, in
@@ -175,7 +175,7 @@ code is 1 when the last one is an error.`,
 	return c
 }
 
-// callSource yields calls until io.EOF. An error that is not io.EOF stands for one call that could not be
+// callSource yields calls until io.EOF. An error that is not io.EOF represents one call that could not be
 // read; a *Error ends the run.
 type callSource func(ctx context.Context) (llm.ToolCall, error)
 

@@ -53,7 +53,7 @@ func toolNewCommand(p *program, o *Options) *cobra.Command {
 	var user bool
 	var language string
 	c := &cobra.Command{
-		Use: "new NAME", Short: "Make a tool of your own",
+		Use: "new NAME", Short: "Make your own tool",
 		Long: `Write a working tool into .lathe/tools of the project, or with --user into your own tools folder. It is a program: with
 --describe it prints what it is, and a call gets its input as JSON on stdin. See docs/custom-tools.md.`,
 		Example: "  lathe tool new word_count\n  lathe tool new disk_space --user --language sh",

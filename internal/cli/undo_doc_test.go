@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// The example of docs/undo.md is run as it stands there: the model's command, then each line after a $ with its output.
+// The example of docs/undo.md is run as it is there: the model's command, then each line after a $ with its output.
 func TestTheExampleOfTheUndoPageRuns(t *testing.T) {
 	page, err := os.ReadFile("../../docs/undo.md")
 	if err != nil {

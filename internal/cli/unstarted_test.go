@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// unstarted runs lathe in a home of its own and returns its result lines.
+// unstarted runs lathe in its own home and returns its result lines.
 func unstarted(t *testing.T, settings, stdin string, env []string, args ...string) (results []map[string]any,
 	stderr string, code int,
 ) {

@@ -150,7 +150,7 @@ func (c *Config) Reads(l Layer) bool {
 }
 
 // Origin returns the place of the value at a dotted path; for an object or a list, that of its highest part.
-// The zero Origin (layer default) means that nobody set it.
+// The zero Origin (layer default) means that no one set it.
 func (c *Config) Origin(path string) Origin {
 	p, err := parsePath(path)
 	if err != nil {

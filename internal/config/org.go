@@ -16,7 +16,7 @@ import (
 )
 
 const (
-	orgHint = "tell those who keep the organisation's settings"
+	orgHint = "tell the administrators of the organisation's settings"
 
 	orgWait  = time.Second      // how long a start waits for a document that is not cached
 	orgFresh = 10 * time.Minute // a newer copy is not refreshed

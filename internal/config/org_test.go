@@ -212,7 +212,7 @@ func TestTheOrganisationsRulesThatCannotBeReadAreAnError(t *testing.T) {
 	for range 2 { // the second start does not ask again
 		got := m.fail()
 		if !strings.Contains(got, `/lathe.json:1:39: permissions.deny[1]: found "Bash(rm *"`) || !strings.HasSuffix(got,
-			"tell those who keep the organisation's settings") {
+			"tell the administrators of the organisation's settings") {
 			t.Error(got)
 		}
 	}

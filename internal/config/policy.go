@@ -67,7 +67,7 @@ var projectRules = []struct {
 	{held, "bash.shell"},
 	{held, "maskKeys"},
 	{held, "bash.scrubCredentials"}, // a project must not remove the protection
-	{held, "bash.profile"},          // functions of the user may stand for programs
+	{held, "bash.profile"},          // functions of the user may represent programs
 	{free, "bash.**"},
 	{free, "stream.**"},
 }

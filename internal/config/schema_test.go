@@ -491,7 +491,7 @@ func BenchmarkFirstSchema(b *testing.B) {
 	}
 }
 
-// The schema's text is split by a scanner of its own.
+// The schema's text is split by its own scanner.
 func TestTheSchemasTextIsSplitAsAParserDoes(t *testing.T) {
 	var whole struct {
 		Properties map[string]json.RawMessage `json:"properties"`

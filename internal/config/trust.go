@@ -14,7 +14,7 @@ import (
 // nil, later Loads apply the held values until they change. c itself does not change.
 func (c *Config) Trust() error { return c.paths.noteTrust(cmp.Or(c.heldDigest, nothingHeld), c.held) }
 
-// nothingHeld stands for the digest in a folder without held values: its programs are trusted.
+// nothingHeld represents the digest in a folder without held values: its programs are trusted.
 const nothingHeld = "nothing held"
 
 // Distrust removes the answer that Trust saved for this folder.

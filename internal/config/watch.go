@@ -62,7 +62,7 @@ func (c *Config) Watch(ctx context.Context, fn func(*Config, []Change)) error {
 		return &Error{Text: "cannot watch the settings; changes count from the next start", Err: err}
 	}
 	defer feed.Close()
-	feed.Needed = true // they are few, and nobody compares settings
+	feed.Needed = true // they are few, and no one compares settings
 	w := &watcher{feed: feed, cur: c, loaded: c.merged, fn: fn, warned: map[Warning]bool{}}
 	w.note(c.Warnings)
 	if err := w.follow(); len(feed.List()) == 0 {
@@ -219,7 +219,7 @@ func (w *watcher) present(dir string) string {
 	}
 }
 
-// watchable lists the files to watch; a name in managed-settings.d stands for its folder.
+// watchable lists the files to watch; a name in managed-settings.d represents its folder.
 func (c *Config) watchable() []string {
 	var out []string
 	for _, f := range c.files {

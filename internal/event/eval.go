@@ -41,7 +41,7 @@ type EvalComplete struct {
 	Passed     bool       `json:"passed"`
 	Round      int        `json:"round"`
 	Last       bool       `json:"last,omitempty"`             // no round follows, although it did not pass
-	Unverified string     `json:"unverified,omitempty"`       // why nobody judged the work, which is then accepted
+	Unverified string     `json:"unverified,omitempty"`       // why no one judged the work, which is then accepted
 	Refinement string     `json:"refinementPrompt,omitempty"` // the message that sends the model back to work
 	Verdicts   []Verdict  `json:"verdicts,omitempty"`
 	Check      *EvalCheck `json:"check,omitempty"`

@@ -46,7 +46,7 @@ type RecorderOptions struct {
 	Deltas  bool     // also Delta and ToolOutput, in which a secret may be cut and so not be found
 	File    string   // one file with all lines in place of the folders; their files are left out
 	Filter  string   // which kinds of event: the starts of their names ("api,tool"), or "!delta" for all but those
-	Secrets []string // values to mask wherever they stand, the provider's key above all
+	Secrets []string // values to mask wherever they occur, the provider's key above all
 }
 
 // backlog is how many events may wait for the disk before the record is given up. Their bodies are shared

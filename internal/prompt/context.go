@@ -48,7 +48,7 @@ type ContextOptions struct {
 	// imports and about files behind links; own: the file is the user's or the organisation's. nil: all may be read.
 	Refused func(path string, own bool) string
 
-	// Loaded hears of each memory file that the model gets; nil: nobody does.
+	// Loaded hears of each memory file that the model gets; nil: no one does.
 	Loaded func(Loaded)
 
 	Now func() time.Time // nil: time.Now

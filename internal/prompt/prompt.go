@@ -5,7 +5,7 @@
 // rides in front of the first user message ([FirstMessage]), where it is stored with the session and never
 // changes again; memory is the part of the context that people wrote into files (CLAUDE.md, AGENTS.md).
 //
-// Promises: text that came from files, git or the environment stands inside <system-reminder> tags that it
+// Promises: text that came from files, git or the environment is inside <system-reminder> tags that it
 // cannot close, with invisible characters spelled out, bounded in size; nothing of a project reaches
 // outside the project; a file that cannot be read is a note, not an error; git's status is left out rather
 // than waited for.

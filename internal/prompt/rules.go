@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/glob"
 )
 
-// ruleFolders hold memory in files of its own: for everything below the folder that they are in, or, with paths:
+// ruleFolders hold memory in its own files: for everything below the folder that they are in, or, with paths:
 // (Claude Code), applyTo: (Copilot) or globs: (Cursor) in the YAML block at the top, for matching files only.
 var ruleFolders = []struct{ dir, suffix string }{
 	{".github/instructions", ".instructions.md"},

@@ -10,7 +10,7 @@ import (
 //go:embed text/*.md
 var texts embed.FS
 
-// Family is a line of models that wants a text of its own beside the base.
+// Family is a line of models that wants its own text beside the base.
 type Family string
 
 // The families. Claude gets the base alone: it is written with it.

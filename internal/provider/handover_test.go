@@ -17,7 +17,7 @@ import (
 )
 
 // handoverScript has replies of every kind: several calls, thoughts, plain answers, bad input, an impossible name.
-// Calls have ids of their own at each server, since servers know theirs by id; those of one have characters that others
+// Calls have their own ids at each server, since servers know theirs by id; those of one have characters that others
 // refuse.
 func handoverScript(server string) *llmtest.Script {
 	call := func(name, path string) llmtest.Part { return llmtest.Tool(name, map[string]any{"file_path": path}) }
@@ -49,7 +49,7 @@ func handoverScript(server string) *llmtest.Script {
 	return script
 }
 
-// handoverModels are one model of each wire, each at a server of its own that refuses what the real one refuses.
+// handoverModels are one model of each wire, each at its own server that refuses what the real one refuses.
 func handoverModels(t *testing.T) []llm.Model {
 	t.Helper()
 	n := 0

@@ -16,7 +16,7 @@ const ollamaHost = "ollama"
 // ollamaWait is how long a local Ollama may take to list its models.
 const ollamaWait = 500 * time.Millisecond
 
-// localServer is an Ollama on this machine that nobody configured.
+// localServer is an Ollama on this machine that no one configured.
 type localServer struct {
 	once sync.Once
 	mu   sync.Mutex

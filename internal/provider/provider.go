@@ -219,7 +219,7 @@ func unknownProvider(name string, names []string) error {
 		"settings", name, strings.Join(names, ", "))
 }
 
-// usable reports whether a provider can be called: it has a key, or a server of its own that may need none.
+// usable reports whether a provider can be called: it has a key, or its own server that may need none.
 func (all *Set) usable(name string) bool {
 	p := all.Provider(name)
 	h, _ := hostOf(name)

@@ -137,7 +137,7 @@ func eachRecording(t testing.TB, dir string, do func(name, url string, sent []by
 	}
 }
 
-// BenchmarkRecordings decodes the replies of a folder of recordings as they are, each through a request of its own.
+// BenchmarkRecordings decodes the replies of a folder of recordings as they are, each through its own request.
 func BenchmarkRecordings(b *testing.B) {
 	dir := os.Getenv("LATHE_RECORDINGS")
 	if dir == "" {

@@ -73,7 +73,7 @@ func (all *Set) scripted(ctx context.Context, id string) (llm.Model, error) {
 // closeScripts ends the servers of scripted models; all.mu is held.
 func (all *Set) closeScripts() {
 	for _, s := range all.scripts {
-		_ = s.server.Close() // nobody listens any more
+		_ = s.server.Close() // no one listens any more
 	}
 	all.scripts = nil
 }

@@ -1,4 +1,4 @@
-// Command frame runs a program in a terminal of its own and writes its output as an SVG picture:
+// Command frame runs a program in its own terminal and writes its output as an SVG picture:
 //
 //	go run ./tools/frame -o docs/img/demo.svg -from '^> ' -to 'steps in' -- bin/lathe demo
 //

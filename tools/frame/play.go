@@ -15,7 +15,7 @@ import (
 	"time"
 )
 
-// player plays a script in a tmux of its own. A script has one step per line; # begins a comment:
+// player plays a script in its own tmux. A script has one step per line; # begins a comment:
 //
 //	size 100 30            columns and rows; before run
 //	model FILE             answer requests for a model as the file says (see model.go); ${MODEL} is the URL

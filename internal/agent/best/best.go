@@ -1,4 +1,4 @@
-// Package best has several agents attempt one task, each in a git worktree of its own, and chooses the best attempt.
+// Package best has several agents attempt one task, each in its own git worktree, and chooses the best attempt.
 //
 // The words: an attempt is one agent's work; a contest is all attempts at one task with the judges' ballots; the winner
 // is the attempt with the most points.

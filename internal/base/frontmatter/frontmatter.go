@@ -283,7 +283,7 @@ func (f Fields) List(name string) []string {
 	}
 }
 
-// splitOutside splits at separators that stand outside brackets.
+// splitOutside splits at separators that are outside brackets.
 func splitOutside(s string, sep func(byte) bool) []string {
 	var out []string
 	depth, start := 0, 0

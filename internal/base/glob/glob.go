@@ -127,7 +127,7 @@ func braces(pattern string) (open int, cuts []int) {
 			}
 		case c == ',' && depth == 1:
 			cuts = append(cuts, i)
-		case c == '}' && depth > 0: // without a group it stands for itself
+		case c == '}' && depth > 0: // without a group it represents itself
 			if depth--; depth == 0 {
 				return open, append(cuts, i)
 			}

@@ -6,7 +6,7 @@
 // Promises:
 //
 //   - Each call ends: with the peer's answer, with its context, or with the connection.
-//   - Answers that nobody waits for (late, twice, unknown ids), lines that are no JSON and unknown messages are counted
+//   - Answers that no one waits for (late, twice, unknown ids), lines that are no JSON and unknown messages are counted
 //     and dropped.
 //   - Memory is bounded by [MaxMessage], the requests of the peer that run at one time, and the calls of this side.
 package jsonrpc
@@ -207,7 +207,7 @@ func (c *Conn) Call(ctx context.Context, method string, params, result any, prog
 	}
 }
 
-// cancelled reports to the server that nobody waits for an answer any more.
+// cancelled reports to the server that no one waits for an answer any more.
 func (c *Conn) cancelled(ctx context.Context, method string, n int64) {
 	if method == "initialize" { // which may not be cancelled
 		return
@@ -429,7 +429,7 @@ func (c *Conn) serve(m message) {
 		}()
 		result, failed := c.request(ctx, m)
 		if ctx.Err() != nil {
-			return // nobody waits for the answer
+			return // no one waits for the answer
 		}
 		if answer.Error = failed; failed == nil {
 			raw, err := encode(result)

@@ -124,7 +124,7 @@ func (p *place) write(t *testing.T, name, text string, mode os.FileMode) {
 }
 
 // script writes the files and returns the model's replies. Every 25th file is so large that its result is worth
-// a stub of its own.
+// its own stub.
 func (p *place) script(t *testing.T, n int) *llmtest.Script {
 	t.Helper()
 	s := &llmtest.Script{Order: "arrival", NoTools: &llmtest.Reply{
@@ -190,7 +190,7 @@ func (p *place) session(t *testing.T, change func(*conversation.Options),
 	return s
 }
 
-// loaded reads the settings anew.
+// loaded reads the settings again.
 func loaded(t *testing.T, dir string, environ []string) *config.Config {
 	t.Helper()
 	cfg, err := config.Load(config.Options{Dir: dir, Environ: environ, ManagedPaths: []string{}})

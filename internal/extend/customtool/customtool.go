@@ -126,7 +126,7 @@ func (s *Set) Notes() []string {
 	return s.notes
 }
 
-// load reads the files anew if they changed, and asks programs that are not known.
+// load reads the files again if they changed, and asks programs that are not known.
 func (s *Set) load(ctx context.Context) []*program {
 	if s == nil || s.o.Off {
 		return nil

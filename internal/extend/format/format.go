@@ -17,7 +17,7 @@ import (
 	"strings"
 )
 
-// Formatter is a program. In its command $FILE stands for the path of the file.
+// Formatter is a program. In its command $FILE represents the path of the file.
 type Formatter struct {
 	Name       string   `json:"name,omitempty"`
 	Command    []string `json:"command,omitempty"`

@@ -143,7 +143,7 @@ func (s *server) over(r *run, err error, lived time.Duration) {
 	}
 }
 
-// restart forgets failures and starts anew.
+// restart forgets failures and starts over.
 func (s *server) restart() {
 	s.mu.Lock()
 	r := s.run

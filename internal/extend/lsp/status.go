@@ -104,7 +104,7 @@ func (p *Pool) Known(dir string) (out []Status) {
 	return out
 }
 
-// Restart ends servers with a name ("" for all) and starts them anew. It returns how many there were.
+// Restart ends servers with a name ("" for all) and starts them again. It returns how many there were.
 func (p *Pool) Restart(name string) int {
 	n := 0
 	for _, s := range p.each() {

@@ -15,7 +15,7 @@ type limitError struct{ text string }
 
 func (e *limitError) Error() string { return e.text }
 
-// watch ends a server that nobody used for long, or that takes too much memory or processor time.
+// watch ends a server that no one used for long, or that takes too much memory or processor time.
 func (r *run) watch() {
 	set := r.s.p.o.Settings()
 	r.mu.Lock()

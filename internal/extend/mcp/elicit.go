@@ -40,7 +40,7 @@ type elicited struct {
 	Content map[string]any `json:"content,omitempty"`
 }
 
-// elicit asks the user. Where nobody answers it is cancelled.
+// elicit asks the user. Where no one answers it is cancelled.
 func (v *server) elicit(ctx context.Context, params json.RawMessage) (any, *jsonrpc.Error) {
 	var e elicitation
 	if err := json.Unmarshal(params, &e); err != nil {

@@ -154,7 +154,7 @@ func TestHostileServersOverHTTPHarmNobody(t *testing.T) {
 	}
 }
 
-// The server leaves two children behind, one of them in a session of its own.
+// The server leaves two children behind, one of them in its own session.
 func TestTheChildrenOfAServerDoNotOutliveIt(t *testing.T) {
 	if runtime.GOOS != "linux" {
 		t.Skip("process ids are looked up in /proc")

@@ -46,7 +46,7 @@ func (v *server) auth() *oauth.Client {
 	return v.login
 }
 
-// identity reads the user's ID token anew for each use, since it is short-lived.
+// identity reads the user's ID token again for each use, since it is short-lived.
 func (v *server) identity(i *entry.Identity) oauth.Identity {
 	return oauth.Identity{Endpoint: i.Endpoint, ClientID: i.ClientID, Token: func() (string, error) {
 		if i.TokenFile == "" {

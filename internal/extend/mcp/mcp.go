@@ -6,10 +6,10 @@
 // Promises:
 //
 //   - A known server starts with the first call of its tools, and nothing waits for it before. Any other starts beside
-//     the first request; a run in which nobody could ask again later waits for it some seconds.
+//     the first request; a run in which no one could ask again later waits for it some seconds.
 //   - A server is a stranger. Its descriptions and results are bounded and never trusted; its tools ask like any that
 //     are not known; a tool whose description changed is withheld until the user accepts the change.
-//   - A call ends with a result, an error text or its context: a server that is dead, slow or mad costs no more. One
+//   - A call ends with a result, an error text or its context: a server that is dead, slow or faulty has no other effect. One
 //     that crashed starts again
 //     with the next call, after a growing wait.
 //   - A server's processes end with the set.

@@ -54,7 +54,7 @@ func newBench(t *testing.T, servers map[string]any, change ...func(*mcp.Options)
 	return b
 }
 
-// open makes the set anew, as another run of lathe does.
+// open makes the set again, as another run of lathe does.
 func (b *bench) open(t *testing.T, servers map[string]any, change ...func(*mcp.Options)) {
 	t.Helper()
 	runner := sandbox.New()

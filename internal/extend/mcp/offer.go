@@ -72,7 +72,7 @@ func (v *server) knownPrompts() []client.Prompt {
 	return o.prompts
 }
 
-// forgetResources makes the next use list the resources anew.
+// forgetResources makes the next use list the resources again.
 func (v *server) forgetResources() {
 	v.offer.mu.Lock()
 	defer v.offer.mu.Unlock()

@@ -139,7 +139,7 @@ func (w *View) endOwn() {
 }
 
 // askOwn asks, once in a run, about a server in an agent's file of the project, and reports whether it may start. Where
-// nobody answers a notice names it.
+// no one answers a notice names it.
 func (w *View) askOwn(ctx context.Context, e entry.Entry) bool {
 	s := w.set
 	select { // agents of one kind may begin at once

@@ -17,7 +17,7 @@ import (
 
 const (
 	mostTasks = 20              // of a server that are kept
-	taskLife  = 5 * time.Minute // of an answer that nobody fetches
+	taskLife  = 5 * time.Minute // of an answer that no one fetches
 	taskPoll  = 500             // milliseconds between two looks
 )
 

@@ -19,7 +19,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// agentFile is the file of a kind of agent with a server of its own.
+// agentFile is the file of a kind of agent with its own server.
 func agentFile(t *testing.T, server map[string]any, more string) string {
 	return "---\nname: helper\ndescription: Helps.\nmcpServers:\n  - own: " + object(t, server) + "\n  - other\n" + more +
 		"---\nYou help.\n"

@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// anyObject stands for a schema that cannot be used.
+// anyObject represents a schema that cannot be used.
 var anyObject = json.RawMessage(`{"type":"object"}`)
 
 // Schema makes of a server's schema one that every provider takes as that of a tool: an object at its root, without

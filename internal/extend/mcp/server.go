@@ -277,7 +277,7 @@ func (v *server) transport(ctx context.Context) (jsonrpc.Transport, error) {
 // relistPause is the shortest time between two readings of a list that its server keeps changing.
 const relistPause = time.Second
 
-// relist reads the lists of tools and prompts anew, after the server announced a change. Announcements that come
+// relist reads the lists of tools and prompts again, after the server announced a change. Announcements that come
 // meanwhile lead to one more reading.
 func (v *server) relist() {
 	v.mu.Lock()
@@ -376,7 +376,7 @@ func (v *server) call(ctx context.Context, tool string, input json.RawMessage, p
 	return r, err
 }
 
-// whenIdle ends a call that showed no sign of progress for a time in which the server asked nobody anything.
+// whenIdle ends a call that showed no sign of progress for a time in which the server asked no one anything.
 func (v *server) whenIdle(idle time.Duration, stop context.CancelCauseFunc) *time.Timer {
 	var timer *time.Timer
 	made := make(chan struct{})

@@ -21,7 +21,7 @@ import (
 // Seat is what a session does for its servers.
 type Seat struct {
 	Blob   func(ctx context.Context, name string, data []byte) (string, error) // keeps data with the session
-	Ask    func(ctx context.Context, q event.Question) (event.Answer, error)   // nil: nobody answers
+	Ask    func(ctx context.Context, q event.Question) (event.Answer, error)   // nil: no one answers
 	Notice func(text string)                                                   // warns the user; foreign text. May be nil
 	// the first step waits for servers that are not known
 	Waits bool
@@ -237,7 +237,7 @@ func (w *View) clean(text string) string {
 	return w.seat.Clean(text)
 }
 
-// Hook is the loop's hook before each step. Before the first it waits where that is wanted: where nobody could ask
+// Hook is the loop's hook before each step. Before the first it waits where that is wanted: where no one could ask
 // again later, and where MCP_CONNECTION_NONBLOCKING is 0. It reports faults of the configuration.
 func (w *View) Hook() agent.BeforeStep {
 	var once sync.Once

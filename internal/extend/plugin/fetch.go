@@ -37,7 +37,7 @@ type fetcher struct {
 	temp    string // the folder for unfinished fetches
 }
 
-// fetched is a source in a folder of its own, which drop removes.
+// fetched is a source in its own folder, which drop removes.
 type fetched struct {
 	dir    string
 	commit string // of a repository

@@ -25,7 +25,7 @@ func packed(t *testing.T, entries ...tar.Header) []byte {
 	z := gzip.NewWriter(&b)
 	w := tar.NewWriter(z)
 	for _, h := range entries {
-		text := h.Uname // which nobody reads
+		text := h.Uname // which no one reads
 		h.Uname, h.Mode = "", 0o644
 		if h.Size == 0 {
 			h.Size = int64(len(text))

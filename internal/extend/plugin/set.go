@@ -44,7 +44,7 @@ func (s *Set) Version() uint64 {
 	return s.version.Load()
 }
 
-// Reload reads the plugins anew.
+// Reload reads the plugins again.
 func (s *Set) Reload() {
 	s.mu.Lock()
 	s.digest = ""

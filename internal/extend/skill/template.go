@@ -40,7 +40,7 @@ var (
 	// placeholder: \$x (escaped), $ARGUMENTS[n], $ARGUMENTS, $n, ${NAME}, $name.
 	placeholder = lazy(
 		`\\\$(?:ARGUMENTS|[0-9]|[A-Za-z_])|\$ARGUMENTS\[[0-9]{1,4}\]|\$ARGUMENTS\b|\$[0-9]{1,4}|\$\{[A-Za-z_][A-Za-z0-9_.]*\}|\$[A-Za-z_][A-Za-z0-9_-]*`)
-	// inlineCommand stands at the start of a line or after a blank.
+	// inlineCommand is at the start of a line or after a blank.
 	inlineCommand = lazy("(?:^|[ \t\n])!`([^`\n]+)`")
 	// mention is @path; an e-mail address or a package name such as @types/node in code is none.
 	mention = lazy(`(?:^|[\s(])@((?:\\ |[^\s\x60'"<>(),;@])+)`)

@@ -51,6 +51,9 @@ type Options struct {
 	ReasoningBack bool
 	MaxBody       int64 // bytes of a request; 0: 32 MB, Anthropic's limit
 	SocketStatus  int   // refuse a WebSocket with this HTTP status; 0: the Responses API takes them, negative: no answer
+	// Arrived is called with each HTTP request before it is answered, and says whether its body is kept for Requests:
+	// the bodies of a long session fill the memory.
+	Arrived func(Request) (keep bool)
 }
 
 // Server is a scripted model. New makes one.
@@ -229,6 +232,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		Header: withoutSecrets(r.Header), Body: body, Bytes: len(body), Reply: -3,
 	}
 	s.log.begin(rec)
+	if s.opts.Arrived != nil && !s.opts.Arrived(*rec) {
+		s.log.update(func() { rec.Body = nil })
+	}
 	p := s.answerTo(r, body, rerr, rec)
 	begun, sent, gone := p.play(w, r)
 	s.log.end(rec, func() {

@@ -40,7 +40,7 @@ type Step struct {
 	Miss    *Miss     `json:"miss,omitempty"`
 }
 
-// unknownModel stands for the model of a summary in an old log, which names neither model nor tokens.
+// unknownModel represents the model of a summary in an old log, which names neither model nor tokens.
 const unknownModel = "unknown"
 
 // Prompt returns the tokens of the prompt.
@@ -217,7 +217,7 @@ func (r *reader) price(model string) llm.Price {
 }
 
 // tolerance is how many tokens may be missing without a cause: providers cache in blocks, and the newest message is
-// marked anew each time.
+// marked again each time.
 const tolerance = 1024
 
 // miss compares a request with the one before it.

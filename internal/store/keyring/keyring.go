@@ -2,7 +2,7 @@
 // the user may read.
 //
 // The words: a secret has a service, such as "mcp", and an account, such as a server's address. The file is also the
-// index of the secrets that the operating system keeps, so that looking for a secret that does not exist asks nobody.
+// index of the secrets that the operating system keeps, so that looking for a secret that does not exist asks no one.
 //
 // Promises: a secret that the operating system does not take (there is no keyring, it is locked, the secret is too
 // long) is kept in the file, never lost; the file has mode 0600 and is replaced as a whole under a lock across

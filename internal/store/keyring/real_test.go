@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/keyring"
 )
 
-// theKeyring marks the child process of the test, which runs on a bus of its own.
+// theKeyring marks the child process of the test, which runs on its own bus.
 const theKeyring = "LATHE_TEST_REAL_KEYRING"
 
 // TestARealKeyringKeepsSecrets starts a session bus and an unlocked GNOME keyring for itself, in an empty home, so that

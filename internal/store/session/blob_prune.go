@@ -11,7 +11,7 @@ import (
 // prunedName is the file beside a log that says that its blobs were removed because of their age.
 const prunedName = "blobs.pruned"
 
-// PruneBlobs removes the blobs of sessions whose logs nobody has written since a time, and returns how many
+// PruneBlobs removes the blobs of sessions whose logs no one has written since a time, and returns how many
 // files that were. Logs stay. A session that is open somewhere is skipped.
 func (s *Store) PruneBlobs(before time.Time) (int, error) {
 	logs, err := filepath.Glob(filepath.Join(s.projects, "*", "*", logName))

@@ -30,13 +30,13 @@ type Compaction struct {
 	Failed       string  `json:"failed,omitempty"`   // why no model wrote the summary; an extract took its place
 }
 
-// Stub is the text that stands in for the result of a call.
+// Stub is the text that replaces the result of a call.
 type Stub struct {
 	CallID string `json:"call_id"`
 	Text   string `json:"text"`
 }
 
-// MediaStub is the text that stands in for a medium, wherever its bytes are sent: in a message of the user or in
+// MediaStub is the text that replaces a medium, wherever its bytes are sent: in a message of the user or in
 // the result of a call.
 type MediaStub struct {
 	SHA256 string `json:"sha256"` // of the bytes, in hexadecimal
@@ -196,7 +196,7 @@ func (t *transcript) holdsResult(callID string) bool {
 }
 
 // edit returns messages with the stubs in place and, up to Until, without the media and the reasoning that are
-// dropped. A reply of nothing but reasoning is left as it is: a message needs parts.
+// dropped. A reply of only reasoning is left as it is: a message needs parts.
 func (c Compaction) edit(msgs []llm.Message, upTo bool) []llm.Message {
 	if !upTo {
 		c.Media, c.DropReasoning = nil, false

@@ -14,7 +14,7 @@
 //     kill -9. User messages, approvals by a person, call starts that ask for it and ends of turns are
 //     also fsynced, and everything before them with them, so they survive a power cut.
 //   - Lines are never changed, except by [Store.Redact]. A write that fails is taken back; the lines before it stay,
-//     and the next write is tried anew. While the disk is full, entries are kept in memory and written in their order
+//     and the next write is tried again. While the disk is full, entries are kept in memory and written in their order
 //     when there is room ([Session.Unwritten]); the start of a call with effects fails instead. A torn last line is
 //     moved beside the log, reported by [Session.Notes], and is no reason to refuse the session; nor is damage in the
 //     middle, which [Store.Verify] reports.

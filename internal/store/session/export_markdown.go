@@ -9,7 +9,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// markdown renders a session as Markdown. Foreign text stands in fences that it cannot close, or as it is
+// markdown renders a session as Markdown. Foreign text is in fences that it cannot close, or as it is
 // where it was written as Markdown (prompts and answers).
 type markdown struct{ w *bufio.Writer }
 

@@ -19,7 +19,7 @@ type ref struct {
 	relink bool  // the parent that the line names does not exist
 }
 
-// labels are the texts that refs stand for. They only grow, so a copy stays right for the refs of its time.
+// labels are the texts that refs represent. They only grow, so a copy stays right for the refs of its time.
 type labels struct {
 	kinds   []string
 	strange []string // ids that are not numbers as lathe writes them

@@ -50,7 +50,7 @@ type journal struct {
 	dec    decoder
 }
 
-// Damage is a line that could not be used, or not as it stands. Line counts from 1; Offset and Size are
+// Damage is a line that could not be used, or not as it is. Line counts from 1; Offset and Size are
 // bytes, the newline not counted.
 type Damage struct {
 	Line   int

@@ -35,7 +35,7 @@ func (c Compaction) onlyMedia() bool {
 	return len(c.Messages) == 0 && len(c.Stubs) == 0 && !c.DropReasoning
 }
 
-// mediaStubs are the texts that stand in for media, by the hash of their bytes.
+// mediaStubs are the texts that replace media, by the hash of their bytes.
 type mediaStubs map[string]string
 
 func mediaTexts(stubs []MediaStub) mediaStubs {

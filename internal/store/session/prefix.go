@@ -9,7 +9,7 @@ import (
 )
 
 // Prefix identifies the part of the requests that comes before the messages. It is in the log once, and again
-// whenever it has changed, because every change makes the provider read the whole conversation anew.
+// whenever it has changed, because every change makes the provider read the whole conversation again.
 type Prefix struct {
 	Model  string            `json:"model"`
 	Price  llm.Price         `json:"price"`  // of the model, as it was at that time

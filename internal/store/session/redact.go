@@ -34,7 +34,7 @@ type Redacted struct {
 // Redact masks secrets in a stored session: its log, its blobs and the lines that were set aside. Ids, the tree and the
 // names of blobs stay, checksums and sizes follow the new content. Each file is replaced as a whole, the log last;
 // after a crash between two of them the session can be read, and another Redact completes it. One that is open in
-// another process is not changed (*LockedError). Subagents' sessions (Children) and forks are sessions of their own.
+// another process is not changed (*LockedError). Subagents' sessions (Children) and forks are their own sessions.
 func (s *Store) Redact(_ context.Context, id string, mask Mask) (_ Redacted, err error) {
 	out := Redacted{ID: id}
 	folder, err := s.locate(id)
@@ -73,7 +73,7 @@ func (s *Store) Redact(_ context.Context, id string, mask Mask) (_ Redacted, err
 	return out, nil
 }
 
-// maskMark stands where a Mask removed a secret. It shows which blobs an interrupted Redact had changed already.
+// maskMark is where a Mask removed a secret. It shows which blobs an interrupted Redact had changed already.
 const maskMark = "[masked]"
 
 // redaction is the masking of one session.

@@ -153,7 +153,7 @@ func (s *scanner) text(b []byte) string {
 	return s.known().string(b)
 }
 
-// unescape appends the text that raw, the inside of a JSON string, stands for.
+// unescape appends the text that raw, the inside of a JSON string, represents.
 func unescape(dst, raw []byte) ([]byte, bool) {
 	if !utf8.Valid(raw) {
 		return dst, false

@@ -142,7 +142,7 @@ func (t *transcript) void(index int) {
 	t.open = t.open[:keep]
 }
 
-// close puts the open reply into the messages. Parts gets an array of its own, because providers know
+// close puts the open reply into the messages. Parts gets its own array, because providers know
 // encoded messages by it. A reply without parts cannot be sent and is left out.
 func (t *transcript) close(r Reply) {
 	if len(t.open) == 0 {

@@ -72,7 +72,7 @@ func (s *Session) check(b Body) (Body, error) {
 		sum := s.j.sum
 		sum.apply(v)
 		v.Total = sum.Total
-		v.Total.Model = cmp.Or(sum.Model, sum.replyModel) // also where nobody recorded a choice
+		v.Total.Model = cmp.Or(sum.Model, sum.replyModel) // also where no one recorded a choice
 		return v, nil
 	case Unknown:
 		return v, v.check()

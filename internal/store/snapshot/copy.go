@@ -102,7 +102,7 @@ func rank(p postponed, named []string) int {
 	return 1
 }
 
-// dropStale takes the files of trees out that were read anew.
+// dropStale takes the files of trees out that were read again.
 func (s *Store) dropStale() {
 	s.pending = slices.DeleteFunc(s.pending, func(p postponed) bool { return s.trees[p.t.root.path] != p.t })
 }

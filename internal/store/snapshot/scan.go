@@ -241,10 +241,10 @@ func (sc *scan) change(c Change) {
 	sc.changes = append(sc.changes, c)
 }
 
-// everything stands in a folder's skipped names for all of them.
+// everything is in a folder's skipped names for all of them.
 const everything = "*"
 
-// list reads the names of a folder anew. It reports whether all below must be read anew too, because the ignore files
+// list reads the names of a folder again. It reports whether all below must be read again too, because the ignore files
 // of this folder changed.
 func (sc *scan) list(n *node, force bool, fresh Kind) bool {
 	dir, err := os.ReadDir(n.path)

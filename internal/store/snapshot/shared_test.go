@@ -52,7 +52,7 @@ func TestAPruneOfAnotherProcessLosesNothingThatThisOneKnows(t *testing.T) {
 	}
 }
 
-// A process that was stopped while it lets snapshots go holds nobody for good.
+// A process that was stopped while it lets snapshots go holds no one for good.
 func TestAWaitForAnotherProcessEndsWithTheTurn(t *testing.T) {
 	p := newPlace(t)
 	p.step(func() {})
@@ -135,7 +135,7 @@ func sizeOf(t *testing.T, dir string) int64 {
 	return sum
 }
 
-// While the command of one conversation runs, another one edits a file: it is nobody's to take back but the other's.
+// While the command of one conversation runs, another one edits a file: it is no one's to take back but the other's.
 func TestAnEditOfAnotherConversationBesideACommandIsNotTakenBackSilently(t *testing.T) {
 	for _, order := range []string{"the edit ends first", "the command ends first"} {
 		t.Run(order, func(t *testing.T) {

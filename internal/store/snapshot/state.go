@@ -44,7 +44,7 @@ type State struct {
 	Size  int64  `json:"s,omitempty"` // bytes
 	Hash  Hash   `json:"h,omitzero"`
 	Group uint64 `json:"g,omitempty"` // the inode, of a file with several hard links
-	// Uncovered is the reason why the content was not kept; Hash then stands for the stat data.
+	// Uncovered is the reason why the content was not kept; Hash then represents the stat data.
 	Uncovered string `json:"u,omitempty"`
 
 	// inGit: the content is not in the store but in the object store of git, and Hash holds its id there. Only the state

@@ -17,7 +17,7 @@ import (
 
 // A process that uses the store holds a shared lock on it, from the beginning of a step to its end and while it
 // restores: what it knows to be stored stays. Letting snapshots go takes the lock alone. A process that takes the lock
-// anew looks whether segments are gone, and stores again what it still needs of them.
+// again looks whether segments are gone, and stores again what it still needs of them.
 
 // use takes the shared lock, or counts one more use of it; s.mu is held. The first use opens the folder. It waits for
 // another process at most until ctx ends.
@@ -108,7 +108,7 @@ func (s *Store) alone(f func() error) error {
 	return errors.Join(err, s.lookForGone())
 }
 
-// lookForGone reads the segments anew if some are gone that were there.
+// lookForGone reads the segments again if some are gone that were there.
 func (s *Store) lookForGone() error {
 	list, err := segments(s.opt.Dir)
 	if err != nil {

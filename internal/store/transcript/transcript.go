@@ -3,7 +3,7 @@
 // record; the file is made from it.
 //
 // Promises: the lines are those of the head branch. The file is brought up to date only when somebody is about to be
-// given its path, and only its end is written anew then. A torn or deleted file is made again.
+// given its path, and only its end is written again then. A torn or deleted file is made again.
 package transcript
 
 import (
@@ -93,7 +93,7 @@ func (f *File) Update() error {
 const mostTail = 256 << 10
 
 // earlier finds the last place in the file of an earlier process up to which its lines are final. What a kill left
-// behind it is written anew.
+// behind it is written again.
 func (f *File) earlier(size int64) mark {
 	file, err := os.Open(f.Path())
 	if err != nil {

@@ -260,7 +260,7 @@ func TestAConversationThatWentBackHasTheLinesOfItsBranch(t *testing.T) {
 	add(t, log, user("three"))
 	equal(t, read(t, f), `user  "one"`, `assistant msg_1 [{"text":"First.","type":"text"}] usage`, `user  "three"`)
 
-	// The same while nobody looked: the file that another process finds is of the branch that was left.
+	// The same while no one looked: the file that another process finds is of the branch that was left.
 	if err := log.Checkout(back); err != nil {
 		t.Fatal(err)
 	}

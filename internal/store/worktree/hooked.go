@@ -15,7 +15,7 @@ import (
 type Hooks interface {
 	// CreateWorktree returns the folder that a hook made; ok is false where there are no such hooks.
 	CreateWorktree(ctx context.Context, name string) (path string, ok bool, err error)
-	// WorktreeRemoved reports a folder that is no longer used; false: nobody removes it.
+	// WorktreeRemoved reports a folder that is no longer used; false: no one removes it.
 	WorktreeRemoved(ctx context.Context, path string) bool
 }
 

@@ -1,4 +1,4 @@
-// Package worktree makes the copies of a project that isolated agents work in: a git worktree with a branch of its own,
+// Package worktree makes the copies of a project that isolated agents work in: a git worktree with its own branch,
 // or, where there is no repository, a copy of the folder. They are beside the project, in NAME.worktrees.
 //
 // Promises: neither hooks nor filters of the repository run. A copy with changes is never removed. Copies of two agents
@@ -151,7 +151,7 @@ func (t *Tree) add(ctx context.Context, repo git.Repo, set config.Worktree, id s
 	return err
 }
 
-// workFolder makes the folder that stands for the working folder. The commit may have a link there, which is not
+// workFolder makes the folder that represents the working folder. The commit may have a link there, which is not
 // followed.
 func (t *Tree) workFolder(top string) error {
 	sub, err := filepath.Rel(top, t.from)

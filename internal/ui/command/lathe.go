@@ -149,7 +149,7 @@ const prompts = `
 	` | attaches a file: its lines with numbers, a folder as a listing, an image as an image. A path is relative to the working folder and must exist in it or in an added folder |
 | ` + "`@path#L10`, `@path#L10-20`" + ` | attaches these lines |
 | ` + "`@\"a path\"`" + ` | names a path with blanks |
-| ` + "`!command`" + ` | runs a command of your own; the next message tells the model its output |
+| ` + "`!command`" + ` | runs your command; the next message tells the model its output |
 | ` + "`#note`" + ` | adds a line to the project's memory file |
 
 An attached file is read as the Read tool reads it, with the same rules and limits: one that may not be read is left out with a

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
-// languageServers shows the language servers, or starts them anew.
+// languageServers shows the language servers, or restarts them.
 func languageServers(_ context.Context, h *Host, arg string) (event.Output, error) {
 	p := h.Instance.Code.Pool()
 	if verb, name, _ := strings.Cut(arg, " "); arg != "" {
@@ -19,7 +19,7 @@ func languageServers(_ context.Context, h *Host, arg string) (event.Output, erro
 		if n := p.Restart(name); n == 0 {
 			return event.Output{}, fmt.Errorf("no language server %sruns", strings.TrimLeft(name+" ", " "))
 		}
-		return event.Output{Text: "They start anew.\n"}, nil
+		return event.Output{Text: "Restarting the language servers.\n"}, nil
 	}
 	var b strings.Builder
 	running := p.Status()

@@ -34,7 +34,7 @@ func markets(ctx context.Context, h *Host, args string) (event.Output, error) {
 	case verb == "list":
 		return listMarket(ctx, h, what)
 	case done == "":
-		return event.Output{}, fmt.Errorf("%q is none of list, add, update and remove", verb)
+		return event.Output{}, fmt.Errorf("%q is not one of list, add, update and remove", verb)
 	case what == "":
 		return event.Output{}, fmt.Errorf("name the marketplace: /plugin marketplace %s NAME", verb)
 	}

@@ -94,7 +94,7 @@ func plugins(ctx context.Context, h *Host, args string) (event.Output, error) {
 		}
 		return text("%s is installed and enabled.", code(name)), nil
 	}
-	return event.Output{}, fmt.Errorf("%q is none of install, update, enable, disable, remove and marketplace", verb)
+	return event.Output{}, fmt.Errorf("%q is not one of install, update, enable, disable, remove and marketplace", verb)
 }
 
 func listPlugins(h *Host) (event.Output, error) {

@@ -44,8 +44,8 @@ func skillCommands() []Command {
 			Run:      hooks,
 		},
 		{
-			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or start them anew",
-			Doc: "Each that was started with its state, memory and diagnostics, and those that are installed. docs/lsp.md " +
+			Name: "lsp", Group: groupLathe, Args: "[restart [name]]", Help: "Show the language servers, or restart them",
+			Doc: "The running servers with state, memory and diagnostics, and the installed ones. docs/lsp.md " +
 				"has more.",
 			Complete: oneOf("restart"),
 			Run:      languageServers,
@@ -67,7 +67,7 @@ func skillCommands() []Command {
 	}
 }
 
-// fromFiles are the skills that a person can type, as commands. Those with the name of a built-in one are none.
+// fromFiles are the skills that a person can type, as commands. Those with the name of a built-in command are left out.
 func fromFiles(skills []Skill) []Command {
 	var out []Command
 	for _, s := range skills {
@@ -188,11 +188,11 @@ func limits(s *skill.Skill) []string {
 	_, taken := Find(s.Name)
 	switch {
 	case s.HiddenFromUser && s.HiddenFromModel:
-		out = append(out, "nobody can invoke it (user-invocable: false, disable-model-invocation: true)")
+		out = append(out, "neither you nor the model can invoke it (user-invocable: false, disable-model-invocation: true)")
 	case s.HiddenFromUser:
 		out = append(out, "only the model invokes it")
 	case taken && s.HiddenFromModel:
-		out = append(out, "nobody can invoke it: lathe has a command of this name")
+		out = append(out, "it cannot be invoked: lathe has a command of this name")
 	case taken:
 		out = append(out, "only the model invokes it: lathe has a command of this name")
 	case s.HiddenFromModel:

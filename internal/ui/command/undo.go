@@ -75,7 +75,7 @@ func readUndo(args string) (undoing, error) {
 		case strings.HasPrefix(word, chooseWord+":"):
 			o.each, o.chosen = true, strings.TrimPrefix(word, chooseWord+":")
 			if strings.Trim(o.chosen, "ktm") != "" {
-				return o, fmt.Errorf("after %s: stand the letters k (keep), t (take) and m (merge), one for each file", chooseWord)
+				return o, fmt.Errorf("%s: takes one letter per file: k (keep), t (take) or m (merge)", chooseWord)
 			}
 		case err == nil:
 			o.count = n

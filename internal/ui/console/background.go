@@ -31,7 +31,7 @@ func (c *Console) background() (event.Output, error) {
 	return event.Output{}, nil
 }
 
-// watchTasks follows the background commands and agents of a session. An end that nobody asked for wakes the session.
+// watchTasks follows the background commands and agents of a session. An end that no one asked for wakes the session.
 func (c *Console) watchTasks(s *conversation.Session) {
 	s.Env().Background.Notify(func(now tool.BackgroundShell) {
 		c.touch()

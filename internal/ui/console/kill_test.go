@@ -83,7 +83,7 @@ func (p *place) watch(t *testing.T, kill int) []event.Event {
 	var seen []event.Event
 	for r := bufio.NewReader(out); ; {
 		line, err := r.ReadBytes('\n')
-		if err != nil { // the last line may be cut: nobody got that event
+		if err != nil { // the last line may be cut: no one got that event
 			break
 		}
 		e, err := event.UnmarshalEvent(bytes.TrimSpace(line))

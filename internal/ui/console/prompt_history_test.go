@@ -60,7 +60,7 @@ func TestHistoryIsSharedByProcesses(t *testing.T) {
 	var wg sync.WaitGroup
 	for i := range 4 {
 		wg.Go(func() {
-			p := newPromptHistory(state, "/a") // each with a view of its own
+			p := newPromptHistory(state, "/a") // each with its own view
 			for j := range 25 {
 				p.add(fmt.Sprintf("prompt %d of %d", j, i))
 			}

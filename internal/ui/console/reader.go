@@ -165,7 +165,7 @@ func (c *Console) History(before event.Cursor, n int) ([]event.Body, event.Curso
 type opening struct {
 	event.Opened
 	branch  session.Branch
-	history []event.Body // the whole history; nil: nobody has read it yet
+	history []event.Body // the whole history; nil: no one has read it yet
 }
 
 func (o opening) body(limit int) event.Opened {

@@ -104,7 +104,7 @@ type openPart struct {
 	logged
 }
 
-// unclosed stands in for the missing end of a reply.
+// unclosed replaces the missing end of a reply.
 var unclosed = session.Reply{Parts: 1 << 30}
 
 // play reads entries of a branch.

@@ -50,7 +50,7 @@ func (c *Console) askTrust() {
 }
 
 // describeHeld writes every value, since the user decides on what is seen: a heading for each file, and a row for the
-// values of one object, such as a hook. A value that changed or is gone has a row of its own. Foreign text is escaped.
+// values of one object, such as a hook. A value that changed or is gone has its own row. Foreign text is escaped.
 func describeHeld(values []config.HeldValue, root string, states bool) string {
 	var b strings.Builder
 	file, object, inner := "", "", ""

@@ -209,7 +209,7 @@ type keyQueue struct {
 	keys   []string
 	err    error
 	first  time.Time   // when the line that the last key belongs to began; zero: there is nothing in it
-	firsts []time.Time // of the lines before that, as long as nobody asked
+	firsts []time.Time // of the lines before that, as long as no one asked
 }
 
 func newKeyQueue() *keyQueue {

@@ -1,5 +1,5 @@
 // Package repl is the plain front end: lines in, lines out. It is for dumb terminals, pipes, screen readers,
-// and for who likes it so; `lathe --plain` opens it.
+// and anyone who prefers lines; `lathe --plain` opens it.
 //
 // The words: a line is entered by the user; while a turn runs it is steered, else it is a prompt, a slash
 // command, the answer to a question or the choice from a list. Everything that is shown goes through one
@@ -223,7 +223,7 @@ func (r *repl) promptText() string {
 	return promptText
 }
 
-// prompt sends a message as a turn of its own.
+// prompt sends a message as its own turn.
 func (r *repl) prompt(m llm.Message) {
 	r.running++
 	r.coming++
@@ -426,7 +426,7 @@ func (r *repl) enter(text string) {
 	r.prompt(m)
 }
 
-// slash splits a command line. A path is none: its name has another slash.
+// slash splits a command line. A path is no command: its name has another slash.
 func slash(text string) (name, args string, ok bool) {
 	rest, ok := strings.CutPrefix(text, "/")
 	if !ok {

@@ -178,7 +178,7 @@ func (s *screen) clipboard(text string) {
 	s.write(s.o.Out, "\x1b]52;c;"+base64.StdEncoding.EncodeToString([]byte(text))+"\x07")
 }
 
-// prompt shows a prompt on a terminal that edits lines itself, unless it stands there.
+// prompt shows a prompt on a terminal that edits lines itself, unless it is there.
 func (s *screen) prompt(text string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -240,7 +240,7 @@ func (s *screen) erase() {
 // end leaves the cursor at the start of a line.
 func (s *screen) end() {
 	s.mu.Lock()
-	left := s.editing // a line that nobody finishes
+	left := s.editing // a line that no one finishes
 	s.mu.Unlock()
 	s.edit(false)
 	s.mu.Lock()

@@ -39,7 +39,7 @@ func (m *model) titled(id, title string) {
 	it.touch()
 }
 
-// answered closes it, whoever answered.
+// answered closes a question that any front end answered.
 func (m *model) answered(b event.Answered) {
 	delete(m.askers, b.ID)
 	m.dialogs.Close(b.ID)

@@ -99,7 +99,7 @@ func (it *item) layCall(width int) {
 	}
 }
 
-// indent is how far the body of a call stands from the edge.
+// indent is how far the body of a call is from the edge.
 const indent = 2
 
 // childLines are the calls of a subagent: the last ones while it works, and all of them when expanded.

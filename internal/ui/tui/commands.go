@@ -308,7 +308,7 @@ type helpMsg struct{ found []event.Candidate }
 func (m *model) showHelp(found []event.Candidate) {
 	th := m.look.theme
 	m.dialogs.Open(dialog.NewText("Help", th, func(width int) []string {
-		out := wrapStyled("@ attaches a file · ! runs a command of your own · # adds to memory · "+
+		out := wrapStyled("@ attaches a file · ! runs your command · # adds to memory · "+
 			m.keymap.Key(keys.ShowKeys)+" lists the keys · /help NAME explains a command", width, th.Dim)
 		out = append(out, "")
 		column := 0

@@ -150,7 +150,7 @@ func (m *model) bottom(height int) (f frame, popup []string) {
 	return f, popup
 }
 
-// leastRuled is the height from which a rule stands above the prompt.
+// leastRuled is the height from which a rule is above the prompt.
 const leastRuled = 10
 
 // rule is the line above the prompt, in the colour of the mode.
@@ -245,7 +245,7 @@ func seconds(d time.Duration) string {
 
 // ways are the keys that stop the running work or send it to the background.
 func (m *model) ways() string {
-	if !m.turn.stopping.IsZero() || m.dialogs.Top() != nil { // a dialog has a meaning of its own for esc
+	if !m.turn.stopping.IsZero() || m.dialogs.Top() != nil { // a dialog has its own meaning for esc
 		return ""
 	}
 	s := " · esc interrupts"

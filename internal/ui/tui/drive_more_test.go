@@ -97,7 +97,7 @@ func TestTheModeThatAsksNothingIsConfirmedOnce(t *testing.T) {
 	d.Line("/mode bypassPermissions")
 	d.Shows("Run everything without asking?")
 	d.Shows("deny and ask rules and guards still hold ")
-	d.Type("\r") // the mark stands on No
+	d.Type("\r") // the mark is on No
 	d.Hides("Run everything")
 	d.Shows("· default ·")
 	d.Line("/mode bypassPermissions")
@@ -343,7 +343,7 @@ func TestThePromptIsEditedInAnotherProgram(t *testing.T) {
 
 func TestSuspendingLeavesAndComesBack(t *testing.T) {
 	d := opened(t, 80, 24)
-	d.Type(termtest.CtrlZ) // nobody could continue a process without a shell, so it goes on
+	d.Type(termtest.CtrlZ) // no one could continue a process without a shell, so it goes on
 	d.Sees("\x1b[?1049l")
 	d.Sees("\x1b[?1049h")
 	exchange(d, "hello")

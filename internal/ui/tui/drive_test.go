@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
 )
 
-// start runs the test binary as the program, on a terminal of its own.
+// start runs the test binary as the program, on its own terminal.
 func start(t *testing.T, w, h int, env ...string) *termtest.Terminal {
 	t.Helper()
 	exe, err := os.Executable()

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/dialog"
 )
 
-// editedMsg brings the text that the user edited in a program of their own.
+// editedMsg brings the text that the user edited in their own program.
 type editedMsg struct {
 	text string
 	of   dialog.Dialog // whose text it is; nil: the prompt's

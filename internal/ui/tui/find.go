@@ -187,7 +187,7 @@ func firstWord(s string) string {
 	return ""
 }
 
-// inText reports whether text has a match, whatever Markdown's signs and line breaks stand in between.
+// inText reports whether text has a match, whatever Markdown's signs and line breaks are in between.
 func inText(text, part string) bool {
 	if i, _ := fold(text, part); i >= 0 {
 		return true

@@ -53,7 +53,7 @@ func (s *screen) openRow(y int) {
 	s.rows = append(s.rows, row{parsed: true})
 }
 
-// printAbove writes lines over the live part, which is then made anew below them. Those that are longer than a row are
+// printAbove writes lines over the live part, which is then made again below them. Those that are longer than a row are
 // wrapped by the terminal: they were laid out for another width.
 func (s *screen) printAbove(lines []string) {
 	s.hide()
@@ -226,7 +226,7 @@ func (s *screen) goBack() int {
 	return again
 }
 
-// goOn goes on in the cursor's row, since nobody knows which rows above it are of the live part: that is better than a
+// goOn goes on in the cursor's row, since no one knows which rows above it are of the live part: that is better than a
 // finished line that is lost.
 func (s *screen) goOn() {
 	s.stale, s.doubt, s.broken, s.above = false, false, nil, nil

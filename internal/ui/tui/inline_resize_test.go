@@ -156,7 +156,7 @@ func TestInlinePrintsAParagraphOnceWhenTheTerminalIsResizedWhileItStreams(t *tes
 		x.shows(fmt.Sprintf("w%05d", i))
 		w := someWidths[i/20%len(someWidths)]
 		x.run("resize-window", "-x", fmt.Sprint(w), "-y", "24")
-		x.shows("\n" + strings.Repeat("─", w) + "\n>") // drawn anew, not wrapped
+		x.shows("\n" + strings.Repeat("─", w) + "\n>") // drawn again, not wrapped
 	}
 	pipe.Close()
 	x.shows("END-OF-REPLY")

@@ -41,7 +41,7 @@ type model struct {
 	look    look
 	log     *transcript
 	front   event.Opened
-	moved   *outputMsg   // the output of a command that opens the conversation anew, shown again when it is open
+	moved   *outputMsg   // the output of a command that opens the conversation again, shown again when it is open
 	more    event.Cursor // the end of the history that was not loaded; empty: all of it was
 	loading bool         // some of it is being read
 	host    string       // of links to files

@@ -17,7 +17,7 @@ type pacer struct {
 
 func newPacer(now func() time.Time) pacer { return pacer{now: now} }
 
-// wait is how long to wait before a frame; 0: draw it now. Frames that nobody waits for leave the spare ones to
+// wait is how long to wait before a frame; 0: draw it now. Frames that no one waits for leave the spare ones to
 // the echo of keys.
 func (p *pacer) wait(urgent bool) time.Duration {
 	room := time.Duration(0)

@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/dialog"
 )
 
-// A rewind opens the conversation anew, after its output came or before: the user sees which files changed in both
+// A rewind opens the conversation again, after its output came or before: the user sees which files changed in both
 // cases.
 func TestTheOutputOfARewindIsShownInTheConversationThatItOpens(t *testing.T) {
 	output := outputMsg{

@@ -5,7 +5,7 @@ import "strconv"
 // frame is the wanted content of the screen.
 type frame struct {
 	lines  []string // styled, one per row
-	cx, cy int      // where the cursor stands
+	cx, cy int      // where the cursor is
 	cursor bool     // whether it is shown
 	above  []string // inline: lines to leave in the terminal's scrollback, above the others
 }
@@ -26,7 +26,7 @@ type screen struct {
 	fresh bool // the content of the terminal is unknown
 	stale bool // inline: the terminal has another width than when the rows were written
 	old   int  // inline: the width that stale rows were written for
-	doubt bool // inline: nobody knows which width the last frames met
+	doubt bool // inline: no one knows which width the last frames met
 	cuts  bool // inline: the terminal cuts rows that become too long, instead of wrapping them
 
 	above  []string   // inline: the last finished lines
@@ -280,7 +280,7 @@ func (s *screen) write(line []cell, x int) {
 		}
 	}
 	if s.x >= s.w {
-		s.x = -1 // the cursor waits behind the last column, or stands on it
+		s.x = -1 // the cursor waits behind the last column, or is on it
 	}
 }
 

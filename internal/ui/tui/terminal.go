@@ -20,8 +20,8 @@ const escapeWait = 25 * time.Millisecond
 // lastWrite is how long the terminal may take to accept the last bytes when the program ends.
 const lastWrite = time.Second
 
-// terminal is the device: its modes, its bytes in and out. Writing happens in a goroutine of its own, so that
-// a terminal that does not take bytes stops nobody.
+// terminal is the device: its modes, its bytes in and out. Writing happens in its own goroutine, so that
+// a terminal that does not take bytes blocks only that goroutine.
 type terminal struct {
 	in, out *os.File
 	name    string // TERM

@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/await"
 )
 
-// tmux is the program in a shell in a tmux server of its own.
+// tmux is the program in a shell in its own tmux server.
 type tmux struct {
 	t    *testing.T
 	path string

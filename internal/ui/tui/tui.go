@@ -11,7 +11,7 @@
 // soon as the frame is due.
 //
 // Promises: the loop never waits for the session, the disk or the terminal. Only visible items are laid
-// out; items out of view cost nothing but their text. At most 60 frames a second, and none when nothing
+// out; items out of view cost only their text. At most 60 frames a second, and none when nothing
 // changed. Nothing foreign reaches the terminal unescaped. However the program ends, the terminal is left
 // as it was found.
 package tui

@@ -153,7 +153,7 @@ func (m *model) reported(width int) bool {
 }
 
 // judge compares an answer with the width that a frame was written for. A frame that met two widths is in places that
-// nobody knows.
+// no one knows.
 func (m *model) judge(want expected, width int) {
 	q := &m.query
 	if width != want.width {

@@ -75,7 +75,7 @@ type Execution struct {
 	TaskSupport string `json:"taskSupport,omitempty"`
 }
 
-// Annotations are a server's claims about a tool. Nobody checks them.
+// Annotations are a server's claims about a tool. No one checks them.
 type Annotations struct {
 	Title       string `json:"title,omitempty"`
 	ReadOnly    bool   `json:"readOnlyHint,omitempty"`

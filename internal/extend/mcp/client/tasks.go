@@ -79,7 +79,7 @@ func (c *Client) await(ctx context.Context, t task, id map[string]any, progress 
 		case <-ctx.Done():
 			told, cancel := context.WithTimeout(context.WithoutCancel(ctx), time.Second)
 			defer cancel()
-			_ = c.Call(told, "tasks/cancel", id, nil, nil) // nobody waits for it any more
+			_ = c.Call(told, "tasks/cancel", id, nil, nil) // no one waits for it any more
 			return context.Cause(ctx)
 		}
 		var raw json.RawMessage

@@ -11,7 +11,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
 )
 
-// A process that was stopped in the middle of an edit holds nobody for good.
+// A process that was stopped in the middle of an edit holds no one for good.
 func TestAnEditWaitsForAnotherProcessOnlyForAWhile(t *testing.T) {
 	file := filepath.Join(t.TempDir(), ".mcp.json")
 	other := flock.New(file + ".lathe-lock")

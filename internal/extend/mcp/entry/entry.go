@@ -1,7 +1,7 @@
 // Package entry reads where MCP servers are declared: .mcp.json of the project, Claude Code's ~/.claude.json (for the
 // user, and for the user in one project), the settings, and the command line.
 //
-// The words: an [Entry] declares one server; its scope is the kind of place it stands in. An entry of the project is a
+// The words: an [Entry] declares one server; its scope is the kind of place it is in. An entry of the project is a
 // stranger's until the user approves it, and any change makes it one again ([Approvals]).
 //
 // Promises: an entry counts as a whole, it is never merged with another of its name; an entry of the project that is
@@ -25,7 +25,7 @@ import (
 	"time"
 )
 
-// Scope is the kind of place where an entry stands.
+// Scope is the kind of place where an entry is.
 type Scope string
 
 // The scopes, the strongest first.
@@ -51,8 +51,8 @@ const (
 type Entry struct {
 	Name  string
 	Scope Scope
-	File  string          // where it stands; empty: the command line
-	Raw   json.RawMessage // as it stands there
+	File  string          // where it is; empty: the command line
+	Raw   json.RawMessage // as it is there
 	Fields
 	Missing []string          // variables that the entry names and that are not set
 	Filled  map[string]string // values that were filled in, with the names of their variables

@@ -19,7 +19,7 @@ type Policy struct {
 type pattern struct {
 	Name    string   `json:"serverName"`
 	Command []string `json:"serverCommand"`
-	URL     string   `json:"serverUrl"` // * stands for any text, in a part of the address
+	URL     string   `json:"serverUrl"` // * represents any text, in a part of the address
 }
 
 // Apply leaves out the servers that the lists refuse. A list that cannot be read refuses all.
@@ -76,7 +76,7 @@ func (p *pattern) runs(e *Entry) bool {
 	return len(p.Command) > 0 && e.Type == Stdio && slices.Equal(p.Command, append([]string{e.Command}, e.Args...))
 }
 
-// within matches an address with a pattern part by part, so that a * for a part of the host stands for nothing of the
+// within matches an address with a pattern part by part, so that a * for a part of the host represents nothing of the
 // path.
 func within(pattern, address string) bool {
 	address = plain(address)
@@ -128,7 +128,7 @@ func withoutPort(scheme, host string) string {
 	return host
 }
 
-// like matches a text with a pattern in which * stands for any text.
+// like matches a text with a pattern in which * represents any text.
 func like(pattern, s string) bool {
 	parts := strings.Split(pattern, "*")
 	if !strings.HasPrefix(s, parts[0]) {

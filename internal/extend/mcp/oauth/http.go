@@ -94,7 +94,7 @@ func (a *addresses) check(u *url.URL) error {
 	return nil
 }
 
-// control refuses addresses that a name stands for.
+// control refuses addresses that a name represents.
 func (a *addresses) control(_, address string, _ syscall.RawConn) error {
 	at, err := netip.ParseAddrPort(address)
 	if err != nil {

@@ -27,7 +27,7 @@ type Browser struct {
 	Pasted <-chan string
 }
 
-// Login logs in anew, also where there is a login, with the scopes that the server asked for meanwhile. It waits for
+// Login logs in again, also where there is a login, with the scopes that the server asked for meanwhile. It waits for
 // the user until ctx ends.
 func (c *Client) Login(ctx context.Context, b Browser) error {
 	c.mu.Lock()

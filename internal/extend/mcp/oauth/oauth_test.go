@@ -177,7 +177,7 @@ func TestSeveralProcessesRenewOnce(t *testing.T) {
 	w.Expire()
 	var wg sync.WaitGroup
 	for range 8 {
-		c := w.client(file, oauth.Preset{}) // its locks are those of a process of its own
+		c := w.client(file, oauth.Preset{}) // its locks are its own those process
 		wg.Go(func() { w.works(t, c) })
 	}
 	wg.Wait()

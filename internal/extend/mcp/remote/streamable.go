@@ -24,8 +24,8 @@ type envelope struct {
 	} `json:"params"`
 }
 
-// Streamable is a transport of the Streamable HTTP kind. A request that is sent with headers of its own
-// ([rpc.WithHeaders]) stands by itself: it has no session, its stream is not resumed, and who cancels it leaves the
+// Streamable is a transport of the Streamable HTTP kind. A request that is sent with its own headers
+// ([rpc.WithHeaders]) is independent: it has no session, its stream is not resumed, and who cancels it leaves the
 // stream.
 type Streamable struct {
 	*queue
@@ -263,7 +263,7 @@ func (s *Streamable) listen() {
 }
 
 // do sends one HTTP request, with fresh headers where the server refuses the first ones. own are headers of a request
-// that stands by itself.
+// that is by itself.
 func (s *Streamable) do(ctx context.Context, method string, body []byte, last string, own map[string]string) (
 	*http.Response, error,
 ) {

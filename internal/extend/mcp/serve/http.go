@@ -83,7 +83,7 @@ func (h *HTTP) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// refuse checks who asks: a page of a browser names its origin, and one that had a name of its own point to this
+// refuse checks who asks: a page of a browser names its origin, and one that had its own name point to this
 // machine names that as the host.
 func (h *HTTP) refuse(r *http.Request) (int, string) {
 	given, bearer := strings.CutPrefix(r.Header.Get("Authorization"), "Bearer ")
@@ -226,7 +226,7 @@ func (s *session) answered(m message) {
 	}
 }
 
-// exchange answers a request on a stream of its own.
+// exchange answers a request on its own stream.
 func (s *session) exchange(w http.ResponseWriter, r *http.Request, m *message) {
 	ctx, cancel := context.WithCancel(r.Context())
 	defer cancel()
@@ -305,7 +305,7 @@ func (x *stream) Notify(_ context.Context, method string, params any) error {
 	return x.send(message{Version: "2.0", Method: method, Params: raw})
 }
 
-// Call asks the client, and waits for the answer, which comes with a request of its own.
+// Call asks the client, and waits for the answer, which comes with its own request.
 func (x *stream) Call(ctx context.Context, method string, params, result any, _ func(jsonrpc.Progress)) error {
 	raw, err := json.Marshal(params)
 	if err != nil {

@@ -81,7 +81,7 @@ func (c *Call) Progress(ctx context.Context, message string) {
 	})
 }
 
-// ErrNobody says that the client has nobody to ask.
+// ErrNobody says that the client has no one to ask.
 var ErrNobody = errors.New("the client does not ask its user")
 
 // Ask has the client ask its user for the fields of a schema, an object of plain values. Accepted is false where the

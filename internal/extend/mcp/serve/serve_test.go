@@ -310,7 +310,7 @@ func TestVersionsAreNegotiated(t *testing.T) {
 	}
 }
 
-// A reader that nobody can close, as the standard input of a terminal is.
+// A reader that no one can close, as the standard input of a terminal is.
 type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { select {} }

@@ -28,7 +28,7 @@ const (
 	steady      = time.Minute // after so long a life the pause is short again
 	mostSlow    = 3           // calls in a row that end by their time, then the process is ended
 	maxError    = 2000        // bytes of an error, and of a note
-	mostChatter = 10_000      // messages in a second that nobody asked for
+	mostChatter = 10_000      // messages in a second that no one asked for
 	shutGrace   = 500 * time.Millisecond
 )
 
@@ -335,7 +335,7 @@ func (p *Process) notified(l *live, method string, params json.RawMessage) {
 	}
 }
 
-// chatters counts a message that nobody asked for, and ends a process that floods.
+// chatters counts a message that no one asked for, and ends a process that floods.
 func (p *Process) chatters(l *live) {
 	now := p.set.o.Clock().Unix()
 	if now != l.second {

@@ -180,7 +180,7 @@ type EventParams struct {
 	Dropped int64           `json:"dropped,omitempty" jsonschema:"events that were dropped since the process started"`
 }
 
-// CancelParams says that nobody waits for an answer any more.
+// CancelParams says that no one waits for an answer any more.
 type CancelParams struct {
 	ID int64 `json:"id" jsonschema:"the id of the request"`
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// A skill with "context: fork" is the task of an agent of its own: its body is the agent's prompt, and only the agent's
+// A skill with "context: fork" is the task of its own agent: its body is the agent's prompt, and only the agent's
 // answer enters the conversation.
 
 // Task is a task for an agent.
@@ -64,7 +64,7 @@ func (l *Loader) runForks(ctx context.Context) []llm.Message {
 	return []llm.Message{{Role: llm.User, Parts: parts}}
 }
 
-// The beginnings of the texts about a skill with an agent of its own. They are found again in the messages after a
+// The beginnings of the texts about a skill with its own agent. They are found again in the messages after a
 // resume.
 func announced(name string) string  { return "The skill " + name + " runs in an agent of its own (" }
 func answered(name string) string   { return "The answer of the skill " + name + ":" }

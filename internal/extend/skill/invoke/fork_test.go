@@ -15,7 +15,7 @@ import (
 const forked = "---\ncontext: fork\nagent: Explore\nmodel: haiku\nallowed-tools: Bash(touch *)\n---\n/help is no " +
 	"command here. Look for $0 at !`echo 10 o\\'clock`, see @notes.txt and @steps.md. \u202e\n"
 
-// A typed skill with an agent of its own runs before the first step, when the message is on disk; its rules hold for
+// A typed skill with its own agent runs before the first step, when the message is on disk; its rules hold for
 // the agent only.
 func TestATypedSkillWithAnAgentOfItsOwnBringsItsAnswer(t *testing.T) {
 	c := newConversation(t)

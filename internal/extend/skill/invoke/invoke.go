@@ -134,7 +134,7 @@ func has(m llm.Message, origin llm.Origin) bool {
 	return false
 }
 
-// Load loads a skill for the model. Of a skill that runs in an agent of its own it returns the answer, as a part
+// Load loads a skill for the model. Of a skill that runs in its own agent it returns the answer, as a part
 // without origin.
 func (l *Loader) Load(ctx context.Context, name, args string) ([]llm.Part, error) {
 	catalog := l.Library.Catalog()
@@ -282,7 +282,7 @@ func (l *Loader) remark(s *skill.Skill) {
 const (
 	opening = `<skill name="`
 	closing = "</skill>"
-	// alreadyThere stands for a text that the conversation holds.
+	// alreadyThere represents a text that the conversation holds.
 	alreadyThere = "[This skill is in the conversation already, word for word the same. Follow it now.]"
 )
 

@@ -175,7 +175,7 @@ func apply(told map[string]string, text string) {
 	}
 }
 
-// BeforeStep runs the typed skills that have an agent of their own, and announces skills whose files were just touched
+// BeforeStep runs the typed skills that have their own agent, and announces skills whose files were just touched
 // and those of nested folders that were just entered. It reads only the newest messages.
 func (l *Loader) BeforeStep(ctx context.Context) ([]llm.Message, error) {
 	return append(l.runForks(ctx), l.news()...), nil

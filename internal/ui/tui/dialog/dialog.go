@@ -28,7 +28,7 @@ type Key struct {
 	Name    string
 }
 
-// is reports whether the key stands for one of the actions.
+// is reports whether the key represents one of the actions.
 func (k Key) is(actions ...keys.Action) bool {
 	for _, a := range k.Actions {
 		if slices.Contains(actions, a) {
@@ -77,7 +77,7 @@ type Dialog interface {
 }
 
 // settle is how long after it was first drawn a dialog takes no key yet: keys typed into the prompt just
-// before were not meant for it. Each key that comes in that time begins it anew, so that a word in full
+// before were not meant for it. Each key that comes in that time begins it again, so that a word in full
 // flow is ignored to its end.
 const settle = 250 * time.Millisecond
 

@@ -32,7 +32,7 @@ func inner(width int) int {
 	return width - 4
 }
 
-// indent is how far the text stands from the left side of the frame.
+// indent is how far the text is from the left side of the frame.
 func indent(width int) int {
 	if width < narrow {
 		return 0

@@ -51,7 +51,7 @@ func dropWord(s string) string {
 	return s[:strings.LastIndexByte(s, ' ')+1]
 }
 
-// show draws the end of the line that fits, escaped, and says in which cell the caret stands.
+// show draws the end of the line that fits, escaped, and says in which cell the caret is.
 func (l *lineInput) show(width int) (text string, caret int) {
 	shown := term.EscapeLine(l.text)
 	for term.Width(shown) >= width && shown != "" {

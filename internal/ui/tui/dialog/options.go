@@ -69,7 +69,7 @@ func (o *options) option(lines []string, t *theme.Theme, width, i int, item even
 	return lines
 }
 
-// shortKey is a key as it stands behind an option: a capital instead of "shift+n".
+// shortKey is a key as it is behind an option: a capital instead of "shift+n".
 func shortKey(key string) string {
 	if letter, ok := strings.CutPrefix(key, "shift+"); ok && len(letter) == 1 {
 		return strings.ToUpper(letter)

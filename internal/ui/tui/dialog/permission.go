@@ -336,7 +336,7 @@ func (d *Permission) facts(lines []string, width int) []string {
 	return lines
 }
 
-// surprises are the targets that the call does not name. They stand above a change, however long that is.
+// surprises are the targets that the call does not name. They are above a change, however long that is.
 func (d *Permission) surprises(lines []string, width int) []string {
 	if d.q.Permission == nil {
 		return lines
@@ -406,7 +406,7 @@ func (d *Permission) accessFact(a permission.Access) (name, text string) {
 	return "", ""
 }
 
-// reasonText is the reason, with paths below the folder relative to it where they stand as words of their own.
+// reasonText is the reason, with paths below the folder relative to it where they are as words of their own.
 func (d *Permission) reasonText() string {
 	if d.q.Permission == nil || len(d.q.Permission.Dir) < 2 {
 		return d.q.Reason

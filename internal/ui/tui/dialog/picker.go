@@ -60,7 +60,7 @@ func (d *Picker) Command() string { return d.pick.Command }
 // Live is the command line that returns the list again; "" if it does not change by itself.
 func (d *Picker) Live() string { return d.pick.Live }
 
-// ID is empty: nobody waits for an answer.
+// ID is empty: no one waits for an answer.
 func (d *Picker) ID() string { return "" }
 
 // filter keeps the items that match the search, the best first: those whose label matches before those that
@@ -216,10 +216,10 @@ func (d *Picker) typed(k Key) Result {
 // Cursor is where the search, or the text for an action, is typed.
 func (d *Picker) Cursor() (x, y int, ok bool) { return d.caret[0], d.caret[1], true }
 
-// besides is the width from which the preview stands beside the list.
+// besides is the width from which the preview is beside the list.
 const besides = 90
 
-// roomBelow is the height of the list from which the preview stands below it, where there is no room beside.
+// roomBelow is the height of the list from which the preview is below it, where there is no room beside.
 const roomBelow = 12
 
 // Lines draws the dialog.
@@ -302,7 +302,7 @@ func (d *Picker) list(width, height int) []string {
 	return out
 }
 
-// row draws an item: its label, then the detail. Details stand in a column behind the labels, or, with times, at
+// row draws an item: its label, then the detail. Details are in a column behind the labels, or, with times, at
 // the right.
 func (d *Picker) row(width int, item event.PickItem, at int) string {
 	t := d.theme
@@ -360,7 +360,7 @@ func (d *Picker) aside(item event.PickItem, room, most int) string {
 const leastDetail = 12
 
 // column is where the details of a list begin that has no times: behind the widest label, at half of the width at
-// most. 0: they stand at the right.
+// most. 0: they are at the right.
 func (d *Picker) column(width int) int {
 	widest := 0
 	for _, item := range d.pick.Items {

@@ -25,7 +25,7 @@ func NewText(title string, t *theme.Theme, lines func(width int) []string) *Text
 	return &Text{title: title, theme: t, make: lines}
 }
 
-// ID is empty: nobody waits for an answer.
+// ID is empty: no one waits for an answer.
 func (d *Text) ID() string { return "" }
 
 // Contexts are those of a page to read.
@@ -45,7 +45,7 @@ func (d *Text) Key(k Key) Result {
 	return Result{}
 }
 
-// Cursor is none.
+// Cursor reports that a text has no cursor.
 func (d *Text) Cursor() (x, y int, ok bool) { return 0, 0, false }
 
 // Lines draws the page.

@@ -125,7 +125,7 @@ func character(s string) int {
 	}
 	n, _ := term.Cluster(s, 0)
 	for i, r := range s[:n] {
-		if unicode.Is(unicode.Cf, r) && r != 0x200c && r != 0x200d { // shown by its number, so it stands alone
+		if unicode.Is(unicode.Cf, r) && r != 0x200c && r != 0x200d { // shown by its number, so it is alone
 			if i == 0 {
 				return utf8.RuneLen(r)
 			}

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// A chip stands in the text as one character of the last private plane. Text from outside never holds those
+// A chip is in the text as one character of the last private plane. Text from outside never holds those
 // (see clean), so there is no mistaking.
 const (
 	chipFirst = 0x100000
@@ -16,7 +16,7 @@ const (
 	chipBytes = 4
 )
 
-// chip is the content that such a character stands for.
+// chip is the content that such a character represents.
 type chip struct {
 	label string
 	text  string     // of a paste
@@ -38,7 +38,7 @@ func chipID(s string) int {
 
 func chipRune(id int) string { return string(rune(chipFirst + id)) }
 
-// newChip keeps a chip and returns the character that stands for it.
+// newChip keeps a chip and returns the character that represents it.
 func (e *Editor) newChip(c *chip) string {
 	if e.chips == nil {
 		e.chips = map[int]*chip{}
@@ -105,7 +105,7 @@ func (c *chip) expanded() string {
 	return c.text
 }
 
-// labelled puts chips where their labels stand in a text, as after the user's own editor.
+// labelled puts chips where their labels are in a text, as after the user's own editor.
 func (e *Editor) labelled(s string) string {
 	for id, c := range e.chips {
 		s = strings.ReplaceAll(s, c.label, chipRune(id))

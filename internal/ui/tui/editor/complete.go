@@ -128,7 +128,7 @@ func commandToken(c pos, all, before string) (token, bool) {
 		name != ""
 }
 
-// commandName reports names that commands may have; a path is none.
+// commandName reports names that commands may have; a path is not one.
 func commandName(s string) bool {
 	for i, r := range s {
 		letter := r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= 0x80

@@ -1,6 +1,6 @@
 // Package editor is the prompt: text of several lines with pasted, attached and completed parts.
 //
-// The words: a chip is a long paste or an image that stands in the text as one character, shown as
+// The words: a chip is a long paste or an image that is in the text as one character, shown as
 // "[Pasted text #1 +234 lines]"; its content is kept aside until the prompt is sent. The mode decides how
 // the prompt is sent: as a message, a command of the user's own (!), a line for the memory file (#). The popup is
 // the list of completions, or of earlier prompts in a search. An [Out] is a request of the editor.
@@ -9,7 +9,7 @@
 // makes its requests as Outs, whose answers come back later. Answers to questions that are no longer open
 // are dropped.
 //
-// Promises: the cursor stands between characters as people see them; every edit can be undone and redone; the
+// Promises: the cursor is between characters as people see them; every edit can be undone and redone; the
 // time of a key does not depend on the size of the chips; lines from [Editor.View] are at most as wide as
 // asked for, and hold nothing of foreign text that could reach the terminal as a control.
 package editor
@@ -88,7 +88,7 @@ type Options struct {
 	Windows     bool         // paths have backslashes
 }
 
-// maxPlain is how many bytes of a text stand in the editor unfolded. Up to here a key takes no noticeable time.
+// maxPlain is how many bytes of a text are in the editor unfolded. Up to here a key takes no noticeable time.
 const maxPlain = 100_000
 
 // Editor is the prompt. Not safe for concurrent use.
@@ -242,7 +242,7 @@ func (e *Editor) Naming() string {
 }
 
 // SetText replaces everything; a ! or # in front sets the mode. It can be undone. Where the label of a chip
-// stands in s, the chip is kept.
+// is in s, the chip is kept.
 func (e *Editor) SetText(s string) {
 	d := e.draftOf(s)
 	if chipWithin(d.text) < 0 {

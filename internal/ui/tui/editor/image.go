@@ -140,7 +140,7 @@ func (e *Editor) attach(paths []string) []Out {
 	return outs
 }
 
-// ImageLoaded brings the bytes of an image, or why there are none: then the path stands in the text again.
+// ImageLoaded brings the bytes of an image, or why there are none: then the path is in the text again.
 func (e *Editor) ImageLoaded(id int, data []byte, err error) []Out {
 	c := e.chips[id]
 	if c == nil || !c.loading() {
@@ -165,7 +165,7 @@ func (e *Editor) ImageLoaded(id int, data []byte, err error) []Out {
 	return e.sendWaiting()
 }
 
-// dropImage puts the path where the image stood.
+// dropImage puts the path where the image was.
 func (e *Editor) dropImage(id int, p string) {
 	mark := chipRune(id)
 	cursor := e.buf.cursor

@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/keys"
 )
 
-// pieces are characters as people see them that do not join when they stand beside each other.
+// pieces are characters as people see them that do not join when they are beside each other.
 var pieces = rapid.SampledFrom([]string{
 	"a", "b", "Z", "_", "9", " ", " ", "\n", "\t", ".", "/", "世", "é", "e\u0301",
 	"👨‍👩‍👧", "👍🏽", "한", "\u202e",

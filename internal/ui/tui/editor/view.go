@@ -122,7 +122,7 @@ func (e *Editor) ghost(lines []string, row, cell, room int) {
 		text, style = e.opt.Placeholder, t.Placeholder
 		switch e.mode {
 		case Shell:
-			text = "a command of your own"
+			text = "your command"
 		case Memory:
 			text = "a line for the memory file"
 		}

@@ -2,7 +2,7 @@
 //
 // The words: an action is something the terminal can do, by name ("chat:submit"); the names are Claude
 // Code's where the thing is the same. A stroke is one key with its modifiers ("ctrl+k"); strokes with
-// blanks between them are a chord ("ctrl+x ctrl+e"), and "<leader>" in a chord stands for the leader
+// blanks between them are a chord ("ctrl+x ctrl+e"), and "<leader>" in a chord represents the leader
 // stroke. A context is where the user is (the prompt, a dialog, a list): the same key may do different
 // things in different contexts, and the innermost one is asked first. A binding joins a context, a chord and
 // an action.

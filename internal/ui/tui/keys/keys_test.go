@@ -238,7 +238,7 @@ func TestWhatDoesNotHoldIsReportedWithItsPlace(t *testing.T) {
 		{`{"chat:submit": null}`, `no key sends the prompt any more; bind one to chat:submit`},
 		{`{"chat:submit": 3}`, `a key, a list of keys, or null is expected`},
 		{`{"ctrl+q": 3}`, `the name of an action, or null, is expected`},
-		{`{"leader": "x"}`, `leader: x has a meaning of its own in the prompt; take a key with ctrl or alt`},
+		{`{"leader": "x"}`, `leader: x has its own meaning in the prompt; take a key with ctrl or alt`},
 		{`{"leader": "ctrl+x ctrl+y"}`, `the leader is one key`},
 		{`"ctrl+k"`, `keybindings are an object or a list; see docs/keys.md`},
 		{`{"ctrl+k"`, `not JSON`},

@@ -158,7 +158,7 @@ func (l *loader) readLeader(root value) {
 		case err != nil:
 			l.problem(m.offset, "leader", err.Error())
 		case types(chord[0]) || chord[0] == "ctrl+c":
-			l.problem(m.offset, "leader", "%s has a meaning of its own in the prompt; take a key with ctrl or alt", chord[0])
+			l.problem(m.offset, "leader", "%s has its own meaning in the prompt; take a key with ctrl or alt", chord[0])
 		default:
 			l.leader = chord[0]
 		}

@@ -104,7 +104,7 @@ func (m *Map) Key(a Action) string {
 	return ""
 }
 
-// Hit is an action that a key stands for in a context.
+// Hit is an action that a key represents in a context.
 type Hit struct {
 	Context Context
 	Action  Action

@@ -91,7 +91,7 @@ func cleaned(s string, narrow bool) string {
 	return b.String()
 }
 
-// Link checks a URL for use as a link: only http, https, mailto and file go through, and nothing but
+// Link checks a URL for use as a link: only http, https, mailto and file go through, and only
 // printable ASCII, so that other characters are percent-encoded. It returns "" if it must not be a link.
 func Link(url string) string {
 	scheme, _, ok := strings.Cut(url, ":")

@@ -130,7 +130,7 @@ func (w *wrapper) space(here, behind place) {
 // mark notes a place where the line may be broken without anything vanishing.
 func (w *wrapper) mark(here, next place) {
 	if w.breaks && w.next == here {
-		return // a space stands there
+		return // a space is there
 	}
 	w.brk, w.next, w.breaks, w.nextAt = here, next, true, w.cells
 }

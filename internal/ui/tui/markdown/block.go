@@ -66,7 +66,7 @@ type leaf struct {
 	cells      [][][]line.Span // of a table: rows that were read already
 	head       *leaf           // of a joined one: the first of them
 	before     *leaf           // of a joined one: the one it continues
-	after      syntax.State    // of code: where highlighting stands behind its last line
+	after      syntax.State    // of code: where highlighting is behind its last line
 
 	layout layout
 }
@@ -339,7 +339,7 @@ func (b *blocks) begin(k kind) *leaf {
 }
 
 // gapBefore reports whether a blank line comes before a new leaf: where the source has one, and around
-// blocks that always stand apart.
+// blocks that are always separate.
 func (b *blocks) gapBefore(k kind) bool {
 	if !b.any || b.blank {
 		return b.any

@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 
-// inlineParser reads the text of one block. Blocks are found line by line with code of our own, since
+// inlineParser reads the text of one block. Blocks are found line by line with our own code, since
 // goldmark cannot go on where it stopped.
 var inlineParser = sync.OnceValue(func() parser.Parser {
 	inline := append(parser.DefaultInlineParsers(), util.Prioritized(strikethrough{}, 500))

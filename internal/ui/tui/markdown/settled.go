@@ -19,7 +19,7 @@ func (s *Stream) Above(width, blocks int) int {
 
 // SettleLines settles the finished lines of a block of text or code that is still being written, once the unsettled
 // part has more than most lines in width cells. The lines stay as they are; in another width the rest of the text does
-// not go on behind them, but begins a line of its own.
+// not go on behind them, but begins its own line.
 func (s *Stream) SettleLines(width, most int) {
 	s.measure(width)
 	if s.ended || len(s.tail) <= most || len(s.tail) < s.retry {
@@ -97,7 +97,7 @@ func (s *Stream) splits(l *leaf, text string, at int, lines []string, n int) boo
 	return slices.Equal(s.r.leaf(below, s.width), lines[n:])
 }
 
-// staysText reports whether the beginning of the unfinished line is text of a paragraph when it is a line of its own.
+// staysText reports whether the beginning of the unfinished line is text of a paragraph when it is its own line.
 func (s *Stream) staysText(head string) bool {
 	try := s.blocks.clone()
 	try.add(head, s.broken)

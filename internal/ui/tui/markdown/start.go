@@ -194,7 +194,7 @@ func item(s string, interrupts bool) (c container, width int, ok bool) {
 	return c, width, true
 }
 
-// setext reads the line below a heading: 1, 2, or 0 if it is none.
+// setext reads the line below a heading: 1, 2, or 0 if it does not underline one.
 func setext(s string) int {
 	t := strings.TrimRight(s, " ")
 	switch {

@@ -7,7 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
 )
 
-// align is how the cells of a column stand.
+// align is how the cells of a column are aligned.
 type align int
 
 const (
@@ -273,7 +273,7 @@ func (r *renderer) tableRule(cols []int, width int, rest []line.Span) string {
 	return line.Join(width, append(rest[:len(rest):len(rest)], line.Span{Text: b.String(), Style: r.theme.Rule})...)
 }
 
-// stacked lays the rows out one below the other, each cell on lines of its own behind its column's name.
+// stacked lays the rows out one below the other, each cell on its own lines behind its column's name.
 func (r *renderer) stacked(l *leaf, head [][]line.Span, width int, first, rest []line.Span) []string {
 	rows := l.cells
 	var out []string

@@ -209,7 +209,7 @@ func (x *scanner) step() {
 	}
 }
 
-// isFirst reports that only blanks stand before the present place.
+// isFirst reports that only blanks are before the present place.
 func (x *scanner) isFirst() bool { return strings.Trim(x.s[:x.end], " \t-") == "" }
 
 func (x *scanner) comment(rest string) bool {

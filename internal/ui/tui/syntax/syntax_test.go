@@ -10,7 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 )
 
-// letters stand for kinds in the tests, one per byte of code.
+// letters represent kinds in the tests, one per byte of code.
 const letters = ".ksncftKvotAR"
 
 // kinds writes the kind of every byte of the code, line by line.

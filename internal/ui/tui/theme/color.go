@@ -10,7 +10,7 @@ import (
 )
 
 // hue is one named colour of a palette: its value where the terminal shows many colours, and which of
-// the 16 stands for it elsewhere. The nearest of the 16 by arithmetic is often a wrong one, and their
+// the 16 represents it elsewhere. The nearest of the 16 by arithmetic is often a wrong one, and their
 // look is the user's choice, so it is named.
 type hue struct {
 	hex   string // "#rrggbb"; empty: the terminal's own colour

@@ -1,8 +1,8 @@
 // Package theme says how things look in the terminal: one [Style] for each thing that is drawn.
 //
 // The words: a palette is a list of named colours; a theme is the styles made of a palette for the number
-// of colours that the terminal shows. A state is where a call stands: waiting, running, done, failed,
-// denied. Each has a symbol of its own, so that nobody needs colour to tell them apart.
+// of colours that the terminal shows. A state is how far a call has come: waiting, running, done, failed,
+// denied. Each has its own symbol, so that no one needs colour to tell them apart.
 //
 // Promises: styles are made once, in [Load], and drawing with them is joining strings. With 16 colours a
 // theme uses those the user chose in the terminal; without colours ([colorprofile.ASCII]) only bold,
@@ -60,7 +60,7 @@ type Diff struct {
 	Fill                                   bool
 }
 
-// State is where a call stands.
+// State is how far a call has come.
 type State int
 
 // States.
@@ -87,7 +87,7 @@ func (t *Theme) State(s State) Style {
 	return [...]Style{t.Waiting, t.Running, t.Done, t.Failed, t.Denied}[min(max(s, 0), Denied)]
 }
 
-// Agent is the style of the theme nearest to a color that an agent's file may name; false: it is none.
+// Agent is the style of the theme nearest to a color that an agent's file may name; false: it is no color.
 func (t *Theme) Agent(color string) (Style, bool) {
 	switch color {
 	case "red":
@@ -227,14 +227,14 @@ func (k brush) codeStyles(t *Theme, c palette) {
 // brush makes styles for one profile.
 type brush struct{ p colorprofile.Profile }
 
-// faintness is the attribute that stands for a dim colour where there are no colours; it is left out
+// faintness is the attribute that represents a dim colour where there are no colours; it is left out
 // where the colour itself says it.
 const faintness = "2"
 
 // fg is text in a colour, with SGR attributes.
 func (k brush) fg(h hue, attributes ...string) Style { return k.style(h.foreground(k.p), attributes) }
 
-// on is text on a background; where there is none, the attributes stand for it.
+// on is text on a background; without one, the attributes show it.
 func (k brush) on(h, behind hue, attributes ...string) Style {
 	bg := behind.background(k.p)
 	if bg == "" {

@@ -17,7 +17,7 @@ const longest = 16 << 10
 
 // colours turns lines that a program wrote for a terminal into spans: its colours are kept as far as the
 // theme has any, the rest of its control sequences is dropped, and overwritten lines are shown as they
-// stood in the end.
+// was in the end.
 type colours struct {
 	theme *theme.Theme
 	sgr   map[string]string // the parameters in force, by kind
@@ -137,7 +137,7 @@ func (c *colours) apply(seq string) {
 	}
 }
 
-// one takes a parameter that stands alone. Text that hides or blinks is not kept.
+// one takes a parameter that is alone. Text that hides or blinks is not kept.
 func (c *colours) one(n int) {
 	switch p := strconv.Itoa(n); {
 	case n == 1:

@@ -173,7 +173,7 @@ func within(ranges [][2]int, at, n int) (int, bool) {
 }
 
 // state is the state of highlighting before a row. The old and the new text each have their own; a hunk
-// begins anew.
+// starts over.
 func (b *Block) state(i int) syntax.State {
 	side := 1
 	if b.rows[i].side == before {

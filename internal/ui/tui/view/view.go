@@ -1,6 +1,6 @@
 // Package view draws the shapes of event.View, one renderer for each.
 //
-// The words: the header is the one line with a call's name, title and state; below it stands the
+// The words: the header is the one line with a call's name, title and state; below it is the
 // body, made of rows, each of which takes one or more lines. Short is a glance, with a note of
 // the rest; expanded is everything.
 //
@@ -64,7 +64,7 @@ type Block struct {
 
 // row is a unit of layout.
 type row struct {
-	first []line.Span // stands before its first line, and as blanks before the others
+	first []line.Span // is before its first line, and as blanks before the others
 	text  string      // escaped, without tabs and newlines
 	style theme.Style
 	brk   line.Breaking

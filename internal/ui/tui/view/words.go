@@ -69,7 +69,7 @@ func weight(tokens []string) int {
 	return n
 }
 
-// keepSpaces takes spaces that stand between words that were kept as kept, too.
+// keepSpaces takes spaces that are between words that were kept as kept, too.
 func keepSpaces(tokens []string, keep []bool) {
 	for i, t := range tokens {
 		if t[0] == ' ' && (i == 0 || keep[i-1]) && (i+1 == len(tokens) || keep[i+1]) {

@@ -17,7 +17,7 @@ import (
 	"testing"
 )
 
-// World is an MCP server that wants tokens and the authorization server that gives them, each on an address of its own.
+// World is an MCP server that wants tokens and the authorization server that gives them, each on its own address.
 // The fields change their ways.
 type World struct {
 	Server, Issuer *httptest.Server
