@@ -262,7 +262,7 @@ func (i *Instance) newEnv(_ context.Context, s *Session) (*tool.Env, error) {
 func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	i := s.inst
 	cfg := agent.Config{
-		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools),
+		Chain: s.chain, Transcript: &agent.Memory{}, Tools: s.registry.Set, Canonical: tool.Carried(i.tools.Canonical),
 		MaxSteps: s.kind.Steps(i.opts.MaxTurns), MaxTokens: i.settings().MaxOutputTokens,
 		BudgetUSD: s.Budget(), Effort: llm.Effort(i.settings().Effort),
 		System: s.system, Attach: s.addContext, BeforeStep: []agent.BeforeStep{

@@ -66,6 +66,7 @@ func Catalogue() *call.Catalogue { return call.NewCatalogue(declarations()...) }
 func declarations() []call.Declaration {
 	all := make([]call.Declaration, 0, len(builtins)+len(coming)+3)
 	for _, b := range builtins {
+		b.Ignored += chatter
 		all = append(all, b.Declaration)
 	}
 	return slices.Concat(append(all, structuredTool, callTool, networkAccess), resourceTools(), coming)

@@ -74,12 +74,16 @@ var bashTool = call.Declaration{
 	},
 	Schema: json.RawMessage(bashSchema),
 	Params: map[string]string{
-		"command":           "cmd script shell_command",
-		"timeout":           "timeout_ms",
+		"command":           "cmd script shell_command command_line",
+		"timeout":           "timeout_ms timeout_secs timeout_seconds",
 		"run_in_background": "background is_background",
 		"shell_id":          "session_id shell_name terminal_id",
 		"pty":               "tty",
+		"cwd":               "workdir working_directory working_dir directory dir_path dir cd",
 	},
+	Ignored: "goal safe_to_auto_run wait_ms_before_async risk_level is_input=false reset=false wait_for_completion" +
+		" blocking shell=bash shell=/bin/bash shell=sh shell=/bin/sh shell=zsh",
+	Mend:    mendBash,
 	Subject: permission.SubjectCommand, SubjectIn: []string{"command"},
 	Accesses: call.Typed(bashAccesses),
 }

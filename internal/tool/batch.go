@@ -45,39 +45,6 @@ var batchTool = call.Declaration{
 	Accesses: call.Session("Batch"), // the calls in it are decided on one by one
 }
 
-// mendCalls gives the fields of each call the names of the schema.
-func mendCalls(_ string, fields map[string]json.RawMessage) (changed bool) {
-	var list []map[string]json.RawMessage
-	if json.Unmarshal(fields["calls"], &list) != nil {
-		return false
-	}
-	for _, one := range list {
-		for own, others := range map[string]string{
-			"tool":  "name tool_name recipient_name",
-			"input": "parameters arguments args params tool_input",
-		} {
-			for other := range strings.FieldsSeq(others) {
-				if v, ok := one[other]; ok && one[own] == nil {
-					one[own], changed = v, true
-					delete(one, other)
-				}
-			}
-		}
-		var name, text string
-		if json.Unmarshal(one["tool"], &name) == nil && strings.HasPrefix(name, "functions.") {
-			one["tool"], _ = json.Marshal(strings.TrimPrefix(name, "functions."))
-			changed = true
-		}
-		if json.Unmarshal(one["input"], &text) == nil && json.Valid([]byte(text)) { // JSON in a string
-			one["input"], changed = json.RawMessage(text), true
-		}
-	}
-	if changed {
-		fields["calls"], _ = json.Marshal(list)
-	}
-	return changed
-}
-
 func newBatch(env *Env) agent.Tool {
 	return newTool(batchTool, batchDescription, func(_ context.Context, _ llm.ToolCall, in batchInput) (*agent.Plan,
 		error,

@@ -51,7 +51,9 @@ var globTool = call.Declaration{
 		"find_path", "find_by_name", "find_file",
 	},
 	Schema:  json.RawMessage(globSchema),
-	Params:  map[string]string{"pattern": "glob glob_pattern query", "path": folderAliases},
+	Params:  map[string]string{"pattern": "glob glob_pattern query file_name", "path": folderAliases + " search_directory"},
+	Ignored: "max_results limit offset include_dirs respect_git_ignore case_sensitive file_filtering_options",
+	Mend:    mendGlob,
 	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassList,
 	Accesses: call.Typed(globAccesses),
 }

@@ -90,9 +90,9 @@ var grepTool = call.Declaration{
 	},
 	Schema: json.RawMessage(grepSchema),
 	Params: map[string]string{
-		"pattern":     "regex query search search_pattern",
-		"path":        folderAliases,
-		"glob":        "include include_pattern file_pattern glob_pattern",
+		"pattern":     "regex query search search_pattern search_term",
+		"path":        folderAliases + " search_path file",
+		"glob":        "include include_pattern file_pattern glob_pattern includes",
 		"type":        "file_type",
 		"output_mode": "mode",
 		"-A":          "A after after_context",
@@ -101,8 +101,13 @@ var grepTool = call.Declaration{
 		"-n":          "n line_numbers",
 		"-i":          "i case_insensitive ignore_case",
 		"-o":          "o only_matching",
-		"head_limit":  "limit max_results",
+		"head_limit":  "limit max_results max_matches total_max_matches",
+
+		"case_sensitive": "",
 	},
+	Ignored: "is_regexp=true is_regex=true names_only=false match_per_line max_matches_per_file" +
+		" use_default_ignore=true no_ignore=false include_ignored_files=false respect_git_ignore literal_text=false",
+	Mend:    mendGrep,
 	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassSearch,
 	Accesses: call.Typed(grepAccesses),
 }

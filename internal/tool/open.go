@@ -36,7 +36,7 @@ type openInput struct {
 
 var openTool = call.Declaration{
 	Name: "Open", Aliases: []string{"open_url", "open_browser", "browser_open"},
-	Schema: json.RawMessage(openSchema), Params: map[string]string{"target": "url uri path file_path address"},
+	Schema: json.RawMessage(openSchema), Params: map[string]string{"target": "url uri path file_path address path_or_url"},
 	Deferred: true, Accesses: call.Typed(openAccesses),
 }
 

@@ -30,8 +30,8 @@ var enterPlanTool = call.Declaration{
 
 var exitPlanTool = call.Declaration{
 	Name: consult.ExitPlanName, Aliases: []string{"plan_exit"}, Schema: json.RawMessage(exitPlanSchema),
-	Mend:  func(_ string, fields map[string]json.RawMessage) bool { return drop(fields, "allowedPrompts") },
-	Class: permission.ClassNeutral, Accesses: call.Session(consult.ExitPlanName),
+	Ignored: "allowed_prompts",
+	Class:   permission.ClassNeutral, Accesses: call.Session(consult.ExitPlanName),
 }
 
 // errNoPlan is returned where plan mode is not the agent's to enter or leave.

@@ -58,27 +58,22 @@ var readTool = call.Declaration{
 	},
 	Schema: json.RawMessage(readSchema),
 	Params: map[string]string{
-		"file_path": fileAliases + " " + folderAliases,
-		"offset":    "start_line line line_start start",
-		"limit":     "num_lines max_lines lines count",
+		"file_path": fileAliases + " " + folderAliases + " relative_workspace_path directory_path dirpath",
+		"offset":    "start_line line line_start start start_line_one_indexed line_offset",
+		"limit":     "num_lines max_lines lines count n_lines",
 		"pages":     "page page_range",
+
+		"end_line": "line_end end_line_one_indexed end_line_one_indexed_inclusive", "paths": "include", "view_range": "",
 	},
-	Mend:    listsHere,
+	Ignored: "should_read_entire_file recursive depth ignore ignore_globs exclude indentation file_filtering_options" +
+		" use_default_excludes respect_git_ignore mode=slice",
+	Mend:    mendRead,
 	Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead,
 	Accesses: call.Typed(readAccesses),
 }
 
 func readAccesses(in readInput, at call.Place) ([]permission.Access, error) {
 	return pathAccess(permission.Read, in.FilePath, at)
-}
-
-// listsHere lets a call under the name of a tool that lists folders go without a path: it means this folder.
-func listsHere(spelling string, fields map[string]json.RawMessage) bool {
-	if _, ok := fields["file_path"]; ok || !strings.HasPrefix(strings.ToLower(spelling), "l") {
-		return false
-	}
-	fields["file_path"] = json.RawMessage(`"."`)
-	return true
 }
 
 type reader struct{ env *Env }

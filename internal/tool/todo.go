@@ -64,7 +64,9 @@ var todoTool = call.Declaration{
 		"update_todo_list", "update_plan", "task_tracker",
 	},
 	Schema:   json.RawMessage(todoSchema),
-	Params:   map[string]string{"todos": "items tasks plan"},
+	Params:   map[string]string{"todos": "items tasks plan todo_list task_list"},
+	Ignored:  "merge=false operation=write operation=update action=write command=plan command=update",
+	Mend:     mendTodos,
 	Class:    permission.ClassNeutral,
 	Accesses: call.Session("TodoWrite"),
 }

@@ -39,6 +39,7 @@ var fetchTool = call.Declaration{
 		"fetch_webpage", "read_url_content", "fetch_url_content", "agentic_fetch",
 	}, Schema: json.RawMessage(fetchSchema),
 	Params:  map[string]string{"url": "host address uri link", "prompt": "question query", "offset": "start start_index"},
+	Ignored: "format timeout",
 	Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Deferred: true, Accesses: call.Typed(fetchAccesses),
 }
 

@@ -44,7 +44,7 @@ var searchTool = call.Declaration{
 		"blocked_domains": "exclude_domains",
 		"max_results":     "num_results numResults count limit",
 	},
-	Deferred: true, Accesses: call.Itself(SearchName),
+	Ignored: "include_content", Deferred: true, Accesses: call.Itself(SearchName),
 }
 
 // Engine is the engine that answers WebSearch; nil: there is none.

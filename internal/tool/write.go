@@ -42,7 +42,8 @@ var writeTool = call.Declaration{
 	Name:    "Write",
 	Aliases: []string{"write_file", "write_to_file", "create_file", "create", "save_file", "create_new_file"},
 	Schema:  json.RawMessage(writeSchema),
-	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data"},
+	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data code_content"},
+	Ignored: "line_count empty_file overwrite mode=overwrite mode=w",
 	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,
 	Accesses: call.Typed(writeAccesses),
 }
