@@ -57,7 +57,7 @@ type bashInput struct {
 }
 
 type basher struct {
-	env   *Env
+	env   *Commands
 	flood int64 // bytes
 }
 
@@ -113,7 +113,7 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 	return found.Accesses, nil
 }
 
-func newBash(env *Env) agent.Tool {
+func newBash(env *Commands) agent.Tool {
 	return newTool(bashTool, bashDescription, (&basher{env, bashFlood}).prepare)
 }
 
@@ -180,7 +180,7 @@ func bashTitle(in bashInput) string {
 
 // bashCall is one command on its way.
 type bashCall struct {
-	env   *Env
+	env   *Commands
 	in    bashInput
 	id    string
 	input json.RawMessage

@@ -45,11 +45,11 @@ var batchTool = call.Declaration{
 	Accesses: call.Session("Batch"), // the calls in it are decided on one by one
 }
 
-func newBatch(env *Env) agent.Tool {
+func newBatch(invoke invoker) agent.Tool {
 	return newTool(batchTool, batchDescription, func(_ context.Context, _ llm.ToolCall, in batchInput) (*agent.Plan,
 		error,
 	) {
-		if env.Invoke == nil {
+		if invoke == nil {
 			return nil, errors.New("calls cannot be bundled here; make them one by one")
 		}
 		if len(in.Calls) == 0 {
@@ -63,7 +63,7 @@ func newBatch(env *Env) agent.Tool {
 				return nil, fmt.Errorf("call %d is a Batch itself; put its calls into this one", i+1)
 			}
 		}
-		b := &batch{env, in.Calls}
+		b := &batch{invoke, in.Calls}
 		return &agent.Plan{Accesses: call.SessionOnly("Batch"), Title: b.title(), Run: b.run}, nil
 	})
 }
@@ -87,10 +87,13 @@ func (c *batchCall) nested() bool {
 	return isBatch(c.Tool) || strings.EqualFold(c.Tool, callTool.Name) && isBatch(carried.Name)
 }
 
+// invoker runs calls through the choke point.
+type invoker func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
+
 // batch is one call of Batch.
 type batch struct {
-	env   *Env
-	calls []batchCall
+	invoke invoker
+	calls  []batchCall
 }
 
 func (b *batch) title() string {
@@ -110,7 +113,7 @@ func (b *batch) run(ctx context.Context) (*agent.Result, error) {
 	for i, c := range b.calls {
 		calls[i] = llm.ToolCall{Name: c.Tool, Input: c.Input}
 	}
-	results := b.env.Invoke(ctx, calls)
+	results := b.invoke(ctx, calls)
 	r := &agent.Result{Title: b.title()}
 	failed := 0
 	var items []string

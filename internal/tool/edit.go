@@ -35,7 +35,7 @@ type editInput struct {
 	ReplaceAll bool   `json:"replace_all,omitempty"`
 }
 
-type editor struct{ env *Env }
+type editor struct{ env *Files }
 
 var editTool = call.Declaration{
 	Name: "Edit",
@@ -62,7 +62,7 @@ func editAccesses(in editInput, at call.Place) ([]permission.Access, error) {
 	return pathAccess(permission.Write, in.FilePath, at)
 }
 
-func newEdit(env *Env) agent.Tool {
+func newEdit(env *Files) agent.Tool {
 	return newTool(editTool, editDescription, (&editor{env}).prepare)
 }
 

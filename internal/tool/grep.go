@@ -72,7 +72,7 @@ type search struct {
 	offset, limit int // limit 0 is all
 	filter        *fileFilter
 	start         files.Path
-	env           *Env
+	env           *searcher
 	mayRead       func(path string) permission.Effect
 	open          bool     // the start may be read without a question
 	left          []string // names of files that were left out
@@ -80,7 +80,7 @@ type search struct {
 	giveUp        bool     // ripgrep is ended when it finds far more than is needed
 }
 
-type grepper struct{ env *Env }
+type grepper struct{ env *searcher }
 
 var grepTool = call.Declaration{
 	Name: "Grep",
@@ -116,7 +116,7 @@ func grepAccesses(in grepInput, at call.Place) ([]permission.Access, error) {
 	return []permission.Access{searchAccess(in.Path, at)}, nil
 }
 
-func newGrep(env *Env) agent.Tool {
+func newGrep(env *searcher) agent.Tool {
 	return newTool(grepTool, grepDescription, (&grepper{env}).prepare)
 }
 
@@ -145,7 +145,7 @@ func (t *grepper) prepare(ctx context.Context, _ llm.ToolCall, in grepInput) (*a
 	}, nil
 }
 
-func (e *Env) newSearch(in grepInput) (*search, error) {
+func (e *searcher) newSearch(in grepInput) (*search, error) {
 	s := &search{env: e, in: in, mode: cmp.Or(in.OutputMode, modeFiles), numbers: true, offset: max(0, in.Offset)}
 	if in.Pattern == "" {
 		return nil, errors.New("the pattern is empty; give a regular expression")

@@ -43,7 +43,7 @@ var multiEditTool = call.Declaration{
 	}),
 }
 
-func newMultiEdit(env *Env) agent.Tool {
+func newMultiEdit(env *Files) agent.Tool {
 	return newTool(multiEditTool, multiEditDescription, func(ctx context.Context, _ llm.ToolCall, in multiEditInput) (
 		*agent.Plan, error,
 	) {

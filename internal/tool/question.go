@@ -37,7 +37,7 @@ var questionTool = call.Declaration{
 	Class: permission.ClassNeutral, Accesses: call.Session(consult.QuestionName),
 }
 
-func newQuestion(*Env) agent.Tool {
+func newQuestion() agent.Tool {
 	return newTool(questionTool, questionDescription, func(_ context.Context, _ llm.ToolCall, in consult.Questions) (
 		*agent.Plan, error,
 	) {

@@ -54,7 +54,13 @@ func fetchAccesses(in fetchInput, _ call.Place) ([]permission.Access, error) {
 	return []permission.Access{permission.NetAccess(in.URL)}, nil
 }
 
-func newWebFetch(env *Env) agent.Tool {
+// fetcher is what WebFetch uses: pages, and a program that reads documents.
+type fetcher struct {
+	*Internet
+	*reader
+}
+
+func newWebFetch(env *fetcher) agent.Tool {
 	return newTool(fetchTool, fetchDescription, func(_ context.Context, _ llm.ToolCall, in fetchInput) (*agent.Plan,
 		error,
 	) {
@@ -74,7 +80,7 @@ func newWebFetch(env *Env) agent.Tool {
 	})
 }
 
-func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
+func (e *fetcher) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 	p, err := e.Web.Fetch(ctx, in.URL)
 	if err != nil {
 		return nil, err
