@@ -40,7 +40,7 @@ var waitsThatEnd = map[string][]string{
 		"machine/boundary.leaves", "extend/lsp.run.explain", "extend/mcp.server.process", "machine/sandbox.Proc.entered",
 		"machine/sandbox.tree.assign",
 		"machine/sandbox/confine.Child.Start",
-		"machine/sandbox/confine.Probe 2", "tool.Env.open",
+		"machine/sandbox/confine.Probe 2", "tool.Programs.open",
 	},
 	"it waits for a process beside the one that has a way out": {
 		"machine/sandbox.Proc.supervise 2", "machine/sandbox.reaper.begin", "machine/sandbox.tree.waitLeader 2",

@@ -210,7 +210,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		},
 		Limits: agent.Limits{MaxSteps: s.steps(), BudgetUSD: s.Budget()},
 		Calls: agent.Calls{
-			Tools: s.registry.Set, Canonical: tool.HabitsOf(i.tools), Authorize: s.approver.Authorize, Mode: s.Mode,
+			Tools: s.registry.Set, Canonical: tool.Carried(i.tools.Canonical), Authorize: s.approver.Authorize, Mode: s.Mode,
 			Dir: s.Dir, Snapshot: saver.Before, LimitResult: s.env.Spill,
 		},
 		Hooks: agent.Hooks{

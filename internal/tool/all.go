@@ -13,32 +13,32 @@ type builtin struct {
 	make func(*Env) agent.Tool
 }
 
-// builtins are in the order in which models see them.
+// builtins are in the order in which models see them. Each gets the parts of the session that it uses.
 var builtins = []builtin{
-	{readTool, newRead},
-	{writeTool, newWrite},
-	{editTool, newEdit},
-	{globTool, newGlob},
-	{grepTool, newGrep},
-	{bashTool, newBash},
-	{taskOutputTool, newTaskOutput},
-	{taskStopTool, newTaskStop},
-	{taskTool, newTask},
-	{todoTool, newTodoWrite},
-	{questionTool, newQuestion},
-	{enterPlanTool, newEnterPlan},
-	{exitPlanTool, newExitPlan},
-	{skillTool, newSkill},
-	{memoryTool, newMemory},
-	{notebookTool, newNotebookEdit},
-	{fetchTool, newWebFetch},
-	{searchTool, newWebSearch},
-	{patchTool, newApplyPatch},
-	{multiEditTool, newMultiEdit},
-	{batchTool, newBatch},
-	{openTool, newOpen},
-	{lspTool, newLSP},
-	{toolSearchTool, newToolSearch},
+	{readTool, func(e *Env) agent.Tool { return newRead(e.Files, e.Programs) }},
+	{writeTool, func(e *Env) agent.Tool { return newWrite(e.Files) }},
+	{editTool, func(e *Env) agent.Tool { return newEdit(e.Files) }},
+	{globTool, func(e *Env) agent.Tool { return newGlob(&searcher{e.Files, e.Programs, e.Jobs}) }},
+	{grepTool, func(e *Env) agent.Tool { return newGrep(&searcher{e.Files, e.Programs, e.Jobs}) }},
+	{bashTool, func(e *Env) agent.Tool { return newBash(e.Commands) }},
+	{taskOutputTool, func(e *Env) agent.Tool { return newTaskOutput(e.tasks()) }},
+	{taskStopTool, func(e *Env) agent.Tool { return newTaskStop(e.tasks()) }},
+	{taskTool, func(e *Env) agent.Tool { return newTask(e.Agents) }},
+	{todoTool, func(e *Env) agent.Tool { return newTodoWrite(e.Todos) }},
+	{questionTool, func(*Env) agent.Tool { return newQuestion() }},
+	{enterPlanTool, func(e *Env) agent.Tool { return newEnterPlan(e.Plan) }},
+	{exitPlanTool, func(e *Env) agent.Tool { return newExitPlan(e.Plan) }},
+	{skillTool, func(e *Env) agent.Tool { return newSkill(e.LoadSkill) }},
+	{memoryTool, func(e *Env) agent.Tool { return newMemory(e.Notes) }},
+	{notebookTool, func(e *Env) agent.Tool { return newNotebookEdit(e.Files) }},
+	{fetchTool, func(e *Env) agent.Tool { return newWebFetch(&fetcher{e.Internet, &reader{e.Files, e.Programs}}) }},
+	{searchTool, func(e *Env) agent.Tool { return newWebSearch(e.Files, e.Internet) }},
+	{patchTool, func(e *Env) agent.Tool { return newApplyPatch(e.Files) }},
+	{multiEditTool, func(e *Env) agent.Tool { return newMultiEdit(e.Files) }},
+	{batchTool, func(e *Env) agent.Tool { return newBatch(e.Invoke) }},
+	{openTool, func(e *Env) agent.Tool { return newOpen(e.Files, e.Programs) }},
+	{lspTool, func(e *Env) agent.Tool { return newLSP(&coder{e.Files, e.Language}) }},
+	{toolSearchTool, func(e *Env) agent.Tool { return newToolSearch(e.Deferred) }},
 }
 
 // All makes every built-in tool of a session.
@@ -66,6 +66,7 @@ func Catalogue() *call.Catalogue { return call.NewCatalogue(declarations()...) }
 func declarations() []call.Declaration {
 	all := make([]call.Declaration, 0, len(builtins)+len(coming)+3)
 	for _, b := range builtins {
+		b.Ignored += chatter
 		all = append(all, b.Declaration)
 	}
 	return slices.Concat(append(all, structuredTool, callTool, networkAccess), resourceTools(), coming)

@@ -63,7 +63,7 @@ func patchAccesses(in patchInput, at call.Place) ([]permission.Access, error) {
 	return out, nil
 }
 
-func newApplyPatch(env *Env) agent.Tool {
+func newApplyPatch(env *Files) agent.Tool {
 	return newTool(patchTool, patchDescription, func(ctx context.Context, _ llm.ToolCall, in patchInput) (*agent.Plan,
 		error,
 	) {
@@ -82,7 +82,7 @@ func newApplyPatch(env *Env) agent.Tool {
 
 // patching is one call of ApplyPatch.
 type patching struct {
-	env   *Env
+	env   *Files
 	in    patchInput
 	by    map[string]*patched // by real path
 	order []*patched          // as the patch names them first

@@ -13,7 +13,7 @@ import (
 const answerMax = 4000
 
 // UseSmall lets WebFetch and WebSearch use the small model. count adds its use to the cost of the session.
-func (e *Env) UseSmall(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo,
+func (e *Internet) UseSmall(small func(context.Context) (llm.Model, error), count func(purpose string, m llm.ModelInfo,
 	u llm.Usage),
 ) {
 	e.Ask = asker(small, count)
@@ -21,7 +21,7 @@ func (e *Env) UseSmall(small func(context.Context) (llm.Model, error), count fun
 }
 
 // UseSearch lets WebSearch use the engine that the options choose, or the search of the small model's provider.
-func (e *Env) UseSearch(o websearch.Options) {
+func (e *Internet) UseSearch(o websearch.Options) {
 	e.Search = func(ctx context.Context) *websearch.Engine {
 		o := o // calls run side by side
 		if o.Model = e.small; e.count != nil {

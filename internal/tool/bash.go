@@ -57,7 +57,7 @@ type bashInput struct {
 }
 
 type basher struct {
-	env   *Env
+	env   *Commands
 	flood int64 // bytes
 }
 
@@ -74,12 +74,16 @@ var bashTool = call.Declaration{
 	},
 	Schema: json.RawMessage(bashSchema),
 	Params: map[string]string{
-		"command":           "cmd script shell_command",
-		"timeout":           "timeout_ms",
+		"command":           "cmd script shell_command command_line",
+		"timeout":           "timeout_ms timeout_secs timeout_seconds",
 		"run_in_background": "background is_background",
 		"shell_id":          "session_id shell_name terminal_id",
 		"pty":               "tty",
+		"cwd":               "workdir working_directory working_dir directory dir_path dir cd",
 	},
+	Ignored: "goal safe_to_auto_run wait_ms_before_async risk_level is_input=false reset=false wait_for_completion" +
+		" blocking shell=bash shell=/bin/bash shell=sh shell=/bin/sh shell=zsh",
+	Mend:    mendBash,
 	Subject: permission.SubjectCommand, SubjectIn: []string{"command"},
 	Accesses: call.Typed(bashAccesses),
 }
@@ -109,7 +113,7 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 	return found.Accesses, nil
 }
 
-func newBash(env *Env) agent.Tool {
+func newBash(env *Commands) agent.Tool {
 	return newTool(bashTool, bashDescription, (&basher{env, bashFlood}).prepare)
 }
 
@@ -176,7 +180,7 @@ func bashTitle(in bashInput) string {
 
 // bashCall is one command on its way.
 type bashCall struct {
-	env   *Env
+	env   *Commands
 	in    bashInput
 	id    string
 	input json.RawMessage

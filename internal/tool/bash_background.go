@@ -26,14 +26,14 @@ func (s *shellRun) await(ctx context.Context, d time.Duration) {
 }
 
 // report is the state and the output that the model has not seen yet.
-func (s *shellRun) report(ctx context.Context, env *Env, filter *regexp.Regexp) (*agent.Result, error) {
+func (s *shellRun) report(ctx context.Context, most int, filter *regexp.Regexp) (*agent.Result, error) {
 	s.reading.Lock()
 	defer s.reading.Unlock()
 	now := s.state()
 	if now.Status != ShellRunning {
 		s.tellEnd()
 	}
-	text, err := s.unread(ctx, now, orDefault(env.Limits.BashOutput, bashOutput), filter)
+	text, err := s.unread(ctx, now, most, filter)
 	if err != nil {
 		return nil, err
 	}

@@ -5,14 +5,14 @@ import (
 	"os"
 )
 
-func (e *Env) environ() []string {
+func (e *Files) environ() []string {
 	if e.Environ != nil {
 		return e.Environ()
 	}
 	return os.Environ()
 }
 
-func (e *Env) blobWriter(ctx context.Context, name string) (BlobWriter, error) {
+func (e *Results) blobWriter(ctx context.Context, name string) (BlobWriter, error) {
 	if e.NewBlob != nil {
 		return e.NewBlob(ctx, name)
 	}

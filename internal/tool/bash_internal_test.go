@@ -164,7 +164,7 @@ func BenchmarkBashOutput(b *testing.B) {
 }
 
 func TestBashTimeoutIsBounded(t *testing.T) {
-	env := &Env{Limits: Limits{BashTimeout: time.Minute, BashMaxTimeout: 2 * time.Minute}}
+	env := &Commands{Files: &Files{Limits: Limits{BashTimeout: time.Minute, BashMaxTimeout: 2 * time.Minute}}}
 	for ms, want := range map[int64]time.Duration{
 		0: time.Minute, 1000: time.Second, 1 << 62: 2 * time.Minute,
 		120_001: 2 * time.Minute,
@@ -181,7 +181,7 @@ func TestBashHasTheLimitsThatItsDescriptionStates(t *testing.T) {
 		0: 2 * time.Minute, 1000: time.Second, 600_000: 10 * time.Minute,
 		600_001: 10 * time.Minute,
 	} {
-		if got := (&bashCall{env: &Env{}, in: bashInput{Timeout: ms}}).timeout(); got != want {
+		if got := (&bashCall{env: &Commands{Files: &Files{}}, in: bashInput{Timeout: ms}}).timeout(); got != want {
 			t.Errorf("%d ms: got %s, want %s", ms, got, want)
 		}
 	}

@@ -73,13 +73,14 @@ func (s *Shells) find(name string, sh shellProgram, dir string) (*namedShell, er
 // names are the names of the shells, sorted. The lock is held.
 func (s *Shells) names() []string { return slices.Sorted(maps.Keys(s.shells)) }
 
-// env is the Env for a command of the shell, which has its own working folder.
-func (n *namedShell) env(e *Env) *Env {
+// env is for a command of the shell, which has its own working folder.
+func (n *namedShell) env(e *Commands) *Commands {
 	if n == nil {
 		return e
 	}
-	own := *e
-	own.Dir = n.dir
+	own, here := *e, *e.Files
+	here.Dir = n.dir
+	own.Files = &here
 	return &own
 }
 

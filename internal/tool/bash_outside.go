@@ -16,14 +16,14 @@ import (
 )
 
 // excluded reports whether a command runs outside of the sandbox: by the settings, or because it needs that.
-func (e *Env) excluded(in bashInput) bool {
+func (e *Commands) excluded(in bashInput) bool {
 	accesses, _ := bashAccesses(in, call.Place{World: e.Machine(), Dir: e.here().dir, Resolve: e.look})
 	return permission.RunsOutside(accesses)
 }
 
 // unheld finds out whether a command runs outside of the sandbox, and which of its parts then need approval though they
 // are read-only: a program that nothing confines must not be the project's.
-func (e *Env) unheld(in bashInput, dir string, m *Machine, accesses []permission.Access) {
+func (e *Files) unheld(in bashInput, dir string, m *Machine, accesses []permission.Access) {
 	command := accesses[0].Command
 	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
 	if !command.Outside && e.Boundary.Holds() {
@@ -47,7 +47,7 @@ func (c *bashCall) line() boundary.Line {
 }
 
 // lineOf is a command whose accesses are known.
-func (e *Env) lineOf(in bashInput, m *Machine, dir string, accesses []permission.Access) (line boundary.Line) {
+func (e *Files) lineOf(in bashInput, m *Machine, dir string, accesses []permission.Access) (line boundary.Line) {
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
 	// the words may mean something else in a named shell
@@ -82,7 +82,7 @@ var bashRules = call.Declaration{Name: BashName, Subject: permission.SubjectComm
 
 // covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the
 // roots only.
-func (e *Env) covers(patterns []string, command string, accesses []permission.Access, roots []string) bool {
+func (e *Files) covers(patterns []string, command string, accesses []permission.Access, roots []string) bool {
 	var rules []permission.Rule
 	known := call.NewCatalogue(bashRules)
 	for _, pattern := range patterns {
@@ -106,7 +106,7 @@ func (e *Env) covers(patterns []string, command string, accesses []permission.Ac
 
 // RunsUnasked reports whether a call needs no approval because the sandbox confines it: a command, with the setting for
 // that, in the full sandbox.
-func (e *Env) RunsUnasked(r permission.Request) bool {
+func (e *Commands) RunsUnasked(r permission.Request) bool {
 	var in bashInput
 	if r.Tool != BashName || !e.Boundary.RunsUnasked() || json.Unmarshal(r.Input, &in) != nil {
 		return false

@@ -52,7 +52,7 @@ func (p *Profile) For(mode string) *Profile {
 }
 
 // take reads the profile, if that was not tried before. note is for the result of the call that tried in vain.
-func (p *Profile) take(ctx context.Context, env *Env, sh shellProgram) (note string) {
+func (p *Profile) take(ctx context.Context, env *Commands, sh shellProgram) (note string) {
 	if p == nil {
 		return ""
 	}
@@ -73,7 +73,7 @@ func (p *Profile) take(ctx context.Context, env *Env, sh shellProgram) (note str
 }
 
 // startUp is the user's start-up files of a shell: login reports that a login shell reads one of them.
-func startUp(env *Env, kind string) (login, any bool) {
+func startUp(env *Commands, kind string) (login, any bool) {
 	home := env.Machine().Home()
 	files, logins := []string{".profile"}, 1
 	switch kind {
@@ -94,7 +94,7 @@ func startUp(env *Env, kind string) (login, any bool) {
 }
 
 // read runs the shell with the start-up files and has it print its environment, and its functions.
-func (p *Profile) read(ctx context.Context, env *Env, sh shellProgram) error {
+func (p *Profile) read(ctx context.Context, env *Commands, sh shellProgram) error {
 	login, any := startUp(env, sh.kind)
 	if !any {
 		return nil

@@ -93,7 +93,7 @@ type place struct {
 
 // here is the folder in which a command would run now: that of the session, or the nearest one above that exists when
 // that is gone.
-func (e *Env) here() place {
+func (e *Files) here() place {
 	p := placeAt(e.Dir.Get())
 	if p.info != nil && p.info.IsDir() {
 		return p
@@ -116,7 +116,7 @@ func placeAt(dir string) place {
 
 // settle makes sure that a command runs in the folder for which it was approved: not in another one that
 // took its name, or that the session went to meanwhile.
-func (e *Env) settle(was place) error {
+func (e *Files) settle(was place) error {
 	now := e.here()
 	same := was.info != nil && now.info != nil && os.SameFile(was.info, now.info)
 	if now.dir == was.dir && now.real == was.real && (same || was.info == nil && now.info == nil) {

@@ -252,7 +252,7 @@ func TestACommandRunsOnlyInTheFolderItWasApprovedFor(t *testing.T) {
 }
 
 func TestTheShellIsFoundWithoutASession(t *testing.T) {
-	env := &tool.Env{Environ: func() []string { return []string{"PATH=/usr/bin:/bin"} }}
+	env := &tool.Commands{Files: &tool.Files{Environ: func() []string { return []string{"PATH=/usr/bin:/bin"} }}}
 	if path, err := env.ShellPath(); err != nil || !filepath.IsAbs(path) {
 		t.Errorf("%q, %v", path, err)
 	}

@@ -21,14 +21,14 @@ type shellProgram struct {
 }
 
 // ShellPath is the shell that Bash would run.
-func (e *Env) ShellPath() (string, error) {
+func (e *Commands) ShellPath() (string, error) {
 	s, err := findShell(e)
 	return s.path, err
 }
 
 // findShell takes the shell of the settings, else the user's if it is bash or zsh, else the first of
 // bash, zsh and sh on the clean PATH, else on PATH.
-func findShell(env *Env) (shellProgram, error) {
+func findShell(env *Commands) (shellProgram, error) {
 	if env.Shell != "" {
 		path, err := exec.LookPath(env.Shell)
 		if err != nil {

@@ -45,44 +45,11 @@ var batchTool = call.Declaration{
 	Accesses: call.Session("Batch"), // the calls in it are decided on one by one
 }
 
-// mendCalls gives the fields of each call the names of the schema.
-func mendCalls(_ string, fields map[string]json.RawMessage) (changed bool) {
-	var list []map[string]json.RawMessage
-	if json.Unmarshal(fields["calls"], &list) != nil {
-		return false
-	}
-	for _, one := range list {
-		for own, others := range map[string]string{
-			"tool":  "name tool_name recipient_name",
-			"input": "parameters arguments args params tool_input",
-		} {
-			for other := range strings.FieldsSeq(others) {
-				if v, ok := one[other]; ok && one[own] == nil {
-					one[own], changed = v, true
-					delete(one, other)
-				}
-			}
-		}
-		var name, text string
-		if json.Unmarshal(one["tool"], &name) == nil && strings.HasPrefix(name, "functions.") {
-			one["tool"], _ = json.Marshal(strings.TrimPrefix(name, "functions."))
-			changed = true
-		}
-		if json.Unmarshal(one["input"], &text) == nil && json.Valid([]byte(text)) { // JSON in a string
-			one["input"], changed = json.RawMessage(text), true
-		}
-	}
-	if changed {
-		fields["calls"], _ = json.Marshal(list)
-	}
-	return changed
-}
-
-func newBatch(env *Env) agent.Tool {
+func newBatch(invoke invoker) agent.Tool {
 	return newTool(batchTool, batchDescription, func(_ context.Context, _ llm.ToolCall, in batchInput) (*agent.Plan,
 		error,
 	) {
-		if env.Invoke == nil {
+		if invoke == nil {
 			return nil, errors.New("calls cannot be bundled here; make them one by one")
 		}
 		if len(in.Calls) == 0 {
@@ -96,7 +63,7 @@ func newBatch(env *Env) agent.Tool {
 				return nil, fmt.Errorf("call %d is a Batch itself; put its calls into this one", i+1)
 			}
 		}
-		b := &batch{env, in.Calls}
+		b := &batch{invoke, in.Calls}
 		return &agent.Plan{Accesses: call.SessionOnly("Batch"), Title: b.title(), Run: b.run}, nil
 	})
 }
@@ -120,10 +87,13 @@ func (c *batchCall) nested() bool {
 	return isBatch(c.Tool) || strings.EqualFold(c.Tool, callTool.Name) && isBatch(carried.Name)
 }
 
+// invoker runs calls through the choke point.
+type invoker func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
+
 // batch is one call of Batch.
 type batch struct {
-	env   *Env
-	calls []batchCall
+	invoke invoker
+	calls  []batchCall
 }
 
 func (b *batch) title() string {
@@ -143,7 +113,7 @@ func (b *batch) run(ctx context.Context) (*agent.Result, error) {
 	for i, c := range b.calls {
 		calls[i] = llm.ToolCall{Name: c.Tool, Input: c.Input}
 	}
-	results := b.env.Invoke(ctx, calls)
+	results := b.invoke(ctx, calls)
 	r := &agent.Result{Title: b.title()}
 	failed := 0
 	var items []string

@@ -211,7 +211,7 @@ func copyResult(r *agent.Result) *agent.Result {
 }
 
 // search returns the kept result of a search. There is none while a command in the background may change files.
-func (e *Env) search(k cacheKey, scope string) (*agent.Result, bool) {
+func (e *searcher) search(k cacheKey, scope string) (*agent.Result, bool) {
 	if e.Background.Running() > 0 {
 		return nil, false
 	}
@@ -220,7 +220,7 @@ func (e *Env) search(k cacheKey, scope string) (*agent.Result, bool) {
 }
 
 // keepSearch keeps the result of a search that is complete.
-func (e *Env) keepSearch(k cacheKey, scope string, r *agent.Result) {
+func (e *searcher) keepSearch(k cacheKey, scope string, r *agent.Result) {
 	if e.Background.Running() == 0 {
 		e.Cache.put(k, cacheEntry{scope: scope, result: r})
 	}

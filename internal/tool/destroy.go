@@ -27,7 +27,7 @@ const (
 
 // destruction collects the losses that a command would cause.
 type destruction struct {
-	env   *Env
+	env   *Commands
 	dir   string // where the part at hand runs; "" when that is not known
 	until time.Time
 	lines []string

@@ -35,7 +35,7 @@ type editInput struct {
 	ReplaceAll bool   `json:"replace_all,omitempty"`
 }
 
-type editor struct{ env *Env }
+type editor struct{ env *Files }
 
 var editTool = call.Declaration{
 	Name: "Edit",
@@ -47,10 +47,13 @@ var editTool = call.Declaration{
 	Schema: json.RawMessage(editSchema),
 	Params: map[string]string{
 		"file_path":   fileAliases,
-		"old_string":  "old_str old_text old search find",
-		"new_string":  "new_str new_text new replace replacement",
-		"replace_all": "all",
+		"old_string":  "old_str old_text old search find target_content before",
+		"new_string":  "new_str new_text new replace replacement replacement_content after",
+		"replace_all": "all allow_multiple",
 	},
+	Ignored: "expected_replacements=1 start_line end_line description display_description code_markdown_language" +
+		" target_lint_error_ids mode=edit",
+	Mend:    mendEdit,
 	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,
 	Accesses: call.Typed(editAccesses),
 }
@@ -59,7 +62,7 @@ func editAccesses(in editInput, at call.Place) ([]permission.Access, error) {
 	return pathAccess(permission.Write, in.FilePath, at)
 }
 
-func newEdit(env *Env) agent.Tool {
+func newEdit(env *Files) agent.Tool {
 	return newTool(editTool, editDescription, (&editor{env}).prepare)
 }
 

@@ -66,12 +66,12 @@ func (b *Background) Ended(n int) <-chan struct{} { return b.shells[n].ended }
 
 // FloodingBash is the Bash tool that ends a command after some bytes of output.
 func FloodingBash(env *Env, flood int64) agent.Tool {
-	return newTool(bashTool, bashDescription, (&basher{env, flood}).prepare)
+	return newTool(bashTool, bashDescription, (&basher{env.Commands, flood}).prepare)
 }
 
 // MeasureRoot counts the files below the first root as a warning does whose time is up.
 func MeasureRoot(env *Env) (files int, cut bool, text string) {
-	d := &destruction{env: env, dir: env.Dir.Get(), until: time.Now().Add(-time.Second)}
+	d := &destruction{env: env.Commands, dir: env.Dir.Get(), until: time.Now().Add(-time.Second)}
 	var h heap
 	d.measure(env.Roots.First(), &h)
 	return h.files, h.cut, h.String()
@@ -109,7 +109,7 @@ func (h *hits) Files() int { return len(h.files) }
 
 // NewEngines prepares a search.
 func NewEngines(env *Env, in GrepInput) (*Engines, error) {
-	s, err := env.newSearch(in)
+	s, err := (&searcher{env.Files, env.Programs, env.Jobs}).newSearch(in)
 	if err != nil {
 		return nil, err
 	}

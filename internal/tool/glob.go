@@ -42,7 +42,14 @@ type globInput struct {
 	Path    string `json:"path,omitempty"`
 }
 
-type globber struct{ env *Env }
+// searcher is what Glob and Grep use: files, ripgrep, and whether a command may change files meanwhile.
+type searcher struct {
+	*Files
+	*Programs
+	*Jobs
+}
+
+type globber struct{ env *searcher }
 
 var globTool = call.Declaration{
 	Name: "Glob",
@@ -51,7 +58,9 @@ var globTool = call.Declaration{
 		"find_path", "find_by_name", "find_file",
 	},
 	Schema:  json.RawMessage(globSchema),
-	Params:  map[string]string{"pattern": "glob glob_pattern query", "path": folderAliases},
+	Params:  map[string]string{"pattern": "glob glob_pattern query file_name", "path": folderAliases + " search_directory"},
+	Ignored: "max_results limit offset include_dirs respect_git_ignore case_sensitive file_filtering_options",
+	Mend:    mendGlob,
 	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassList,
 	Accesses: call.Typed(globAccesses),
 }
@@ -71,13 +80,13 @@ func searchAccess(folder string, at call.Place) permission.Access {
 	return at.Access(permission.Read, cmp.Or(folder, at.Dir))
 }
 
-func newGlob(env *Env) agent.Tool {
+func newGlob(env *searcher) agent.Tool {
 	return newTool(globTool, globDescription, (&globber{env}).prepare)
 }
 
 // globCall is one call of Glob: a pattern below a folder.
 type globCall struct {
-	env     *Env
+	env     *searcher
 	in      globInput
 	start   files.Path
 	pattern string // relative to start, with slashes
@@ -129,7 +138,7 @@ func joinPath(folder, rel string) string {
 }
 
 // searchFolder resolves the folder of a search; empty is the working folder.
-func (e *Env) searchFolder(ctx context.Context, path string) (files.Path, error) {
+func (e *Files) searchFolder(ctx context.Context, path string) (files.Path, error) {
 	if path == "" {
 		path = e.Dir.Get()
 	}
@@ -326,7 +335,7 @@ func (c *globCall) result(g *globFound, took time.Duration) *agent.Result {
 
 // showPath is a path as the model and people read it: relative to the working folder when below it, and
 // quoted when its name would be taken for something else.
-func (e *Env) showPath(path string) string {
+func (e *Files) showPath(path string) string {
 	path = e.Rel(path)
 	for _, r := range path {
 		if r < 0x20 || r == 0x7f || r == '\uFFFD' {
@@ -337,4 +346,4 @@ func (e *Env) showPath(path string) string {
 }
 
 // searchTime is how long a search may take.
-func (e *Env) searchTime() time.Duration { return cmp.Or(e.Limits.SearchTime, searchBound) }
+func (e *Files) searchTime() time.Duration { return cmp.Or(e.Limits.SearchTime, searchBound) }

@@ -72,7 +72,7 @@ type search struct {
 	offset, limit int // limit 0 is all
 	filter        *fileFilter
 	start         files.Path
-	env           *Env
+	env           *searcher
 	mayRead       func(path string) permission.Effect
 	open          bool     // the start may be read without a question
 	left          []string // names of files that were left out
@@ -80,7 +80,7 @@ type search struct {
 	giveUp        bool     // ripgrep is ended when it finds far more than is needed
 }
 
-type grepper struct{ env *Env }
+type grepper struct{ env *searcher }
 
 var grepTool = call.Declaration{
 	Name: "Grep",
@@ -90,9 +90,9 @@ var grepTool = call.Declaration{
 	},
 	Schema: json.RawMessage(grepSchema),
 	Params: map[string]string{
-		"pattern":     "regex query search search_pattern",
-		"path":        folderAliases,
-		"glob":        "include include_pattern file_pattern glob_pattern",
+		"pattern":     "regex query search search_pattern search_term",
+		"path":        folderAliases + " search_path file",
+		"glob":        "include include_pattern file_pattern glob_pattern includes",
 		"type":        "file_type",
 		"output_mode": "mode",
 		"-A":          "A after after_context",
@@ -101,8 +101,13 @@ var grepTool = call.Declaration{
 		"-n":          "n line_numbers",
 		"-i":          "i case_insensitive ignore_case",
 		"-o":          "o only_matching",
-		"head_limit":  "limit max_results",
+		"head_limit":  "limit max_results max_matches total_max_matches",
+
+		"case_sensitive": "",
 	},
+	Ignored: "is_regexp=true is_regex=true names_only=false match_per_line max_matches_per_file" +
+		" use_default_ignore=true no_ignore=false include_ignored_files=false respect_git_ignore literal_text=false",
+	Mend:    mendGrep,
 	Subject: permission.SubjectRead, SubjectIn: []string{"path"}, Class: permission.ClassSearch,
 	Accesses: call.Typed(grepAccesses),
 }
@@ -111,7 +116,7 @@ func grepAccesses(in grepInput, at call.Place) ([]permission.Access, error) {
 	return []permission.Access{searchAccess(in.Path, at)}, nil
 }
 
-func newGrep(env *Env) agent.Tool {
+func newGrep(env *searcher) agent.Tool {
 	return newTool(grepTool, grepDescription, (&grepper{env}).prepare)
 }
 
@@ -140,7 +145,7 @@ func (t *grepper) prepare(ctx context.Context, _ llm.ToolCall, in grepInput) (*a
 	}, nil
 }
 
-func (e *Env) newSearch(in grepInput) (*search, error) {
+func (e *searcher) newSearch(in grepInput) (*search, error) {
 	s := &search{env: e, in: in, mode: cmp.Or(in.OutputMode, modeFiles), numbers: true, offset: max(0, in.Offset)}
 	if in.Pattern == "" {
 		return nil, errors.New("the pattern is empty; give a regular expression")

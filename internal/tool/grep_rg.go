@@ -19,7 +19,7 @@ import (
 
 // ripgrep is the path of ripgrep on the clean PATH, or "": searching asks for no permission, so it must not
 // run programs that a repository brings along.
-func (e *Env) ripgrep() string { return e.Machine().Program("rg", e.Dir.Get()) }
+func (e *Files) ripgrep() string { return e.Machine().Program("rg", e.Dir.Get()) }
 
 // rgArgs are the arguments for a search in the current folder. The pattern and globs are the model's: each
 // stands where it cannot be taken for a flag, and no configuration file is read, so that rg can

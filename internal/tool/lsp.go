@@ -71,7 +71,13 @@ func lspAccesses(in lspInput, at call.Place) ([]permission.Access, error) {
 	return []permission.Access{at.Access(permission.Read, cmp.Or(in.FilePath, at.Dir))}, nil
 }
 
-func newLSP(env *Env) agent.Tool {
+// coder is what LSP uses.
+type coder struct {
+	*Files
+	Language *lsp.Pool // nil: there are no language servers
+}
+
+func newLSP(env *coder) agent.Tool {
 	return newTool(lspTool, lspDescription, func(ctx context.Context, _ llm.ToolCall, in lspInput) (*agent.Plan, error) {
 		op, err := lsp.ParseOperation(in.Operation)
 		if err != nil {
@@ -98,7 +104,7 @@ func newLSP(env *Env) agent.Tool {
 
 // lspQuery is one call of LSP.
 type lspQuery struct {
-	env  *Env
+	env  *coder
 	in   lspInput
 	op   lsp.Operation
 	path files.Path // of file_path

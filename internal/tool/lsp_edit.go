@@ -64,7 +64,7 @@ func (q *lspQuery) patching(ctx context.Context) (*patching, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &patching{env: q.env, by: map[string]*patched{}}
+	p := &patching{env: q.env.Files, by: map[string]*patched{}}
 	for _, c := range edits.Changes {
 		f, err := p.file(c.Path)
 		if err == nil && string(f.before) != c.Before {

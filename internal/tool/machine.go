@@ -18,7 +18,7 @@ import (
 // remembers its answers, so that all of one decision rests on the same ones; make a new one for
 // each. It is not safe for concurrent use.
 type Machine struct {
-	env      *Env
+	env      *Files
 	path     []string // folders of the clean PATH; nil: not looked for yet
 	home     string
 	roots    []string
@@ -37,7 +37,7 @@ type gitPrograms struct {
 var _ permission.World = (*Machine)(nil)
 
 // Machine looks at the machine from now on.
-func (e *Env) Machine() *Machine {
+func (e *Files) Machine() *Machine {
 	m := &Machine{env: e, nodes: map[string]permission.Node{}}
 	for _, r := range e.rootList() {
 		if !r.ReadOnly {
@@ -48,7 +48,7 @@ func (e *Env) Machine() *Machine {
 }
 
 // rootList: an Env that only says which shell there is has no roots.
-func (e *Env) rootList() []files.Root {
+func (e *Files) rootList() []files.Root {
 	if e.Roots == nil {
 		return nil
 	}
@@ -56,7 +56,7 @@ func (e *Env) rootList() []files.Root {
 }
 
 // variable is the value of an environment variable of children; the last one counts, as in os/exec.
-func (e *Env) variable(name string) string {
+func (e *Files) variable(name string) string {
 	for _, kv := range slices.Backward(e.environ()) {
 		if n, v, ok := strings.Cut(kv, "="); ok && (n == name || caseless && strings.EqualFold(n, name)) {
 			return v

@@ -55,7 +55,7 @@ func (m *Machine) lookThrough(dir string, o permission.TreeOptions) permission.T
 }
 
 type treeWalk struct {
-	env   *Env
+	env   *Files
 	start string
 	opt   permission.TreeOptions
 	left  int

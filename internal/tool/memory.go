@@ -56,17 +56,17 @@ func memoryAccesses(in memoryInput) []permission.Access {
 	return []permission.Access{{Kind: permission.Tool, Target: MemoryName}}
 }
 
-func newMemory(env *Env) agent.Tool {
+func newMemory(notes *memory.Store) agent.Tool {
 	return newTool(memoryTool, memoryDescription, func(_ context.Context, _ llm.ToolCall, in memoryInput) (*agent.Plan,
 		error,
 	) {
-		if env.Notes == nil {
+		if notes == nil {
 			return nil, errors.New("there is no memory in this session: autoMemoryEnabled is off, or there is no place to " +
 				"keep it. Go on without, and tell the user if something was to be kept")
 		}
 		plan := &agent.Plan{
 			Accesses: memoryAccesses(in), Title: strings.TrimSpace(in.Command + " " + in.Name),
-			Run: func(context.Context) (*agent.Result, error) { return runMemory(env.Notes, in) },
+			Run: func(context.Context) (*agent.Result, error) { return runMemory(notes, in) },
 		}
 		if in.Command == "save" {
 			plan.Preview = event.TextView{Text: in.Description + "\n\n" + in.Text, Summary: in.Name}

@@ -34,7 +34,8 @@ var multiEditTool = call.Declaration{
 	Name:    "MultiEdit",
 	Aliases: []string{"multi_edit_file", "StrReplaceFile", "multi_replace_file_content", "multi_replace_string_in_file"},
 	Schema:  json.RawMessage(multiEditSchema),
-	Params:  map[string]string{"file_path": fileAliases, "edits": "changes replacements"},
+	Params:  map[string]string{"file_path": fileAliases, "edits": "changes replacements replacement_chunks edit"},
+	Ignored: "description display_description mode=edit",
 	Mend:    mendEdits,
 	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite, Deferred: true,
 	Accesses: call.Typed(func(in multiEditInput, at call.Place) ([]permission.Access, error) {
@@ -42,37 +43,7 @@ var multiEditTool = call.Declaration{
 	}),
 }
 
-// mendEdits takes a single edit without its list, and gives the parameters of each edit the names of Edit's.
-func mendEdits(_ string, fields map[string]json.RawMessage) bool {
-	changed := false
-	if _, ok := fields["edits"]; !ok {
-		one := map[string]json.RawMessage{}
-		for key, v := range fields {
-			if key != "file_path" {
-				one[key] = v
-				delete(fields, key)
-			}
-		}
-		if len(one) == 0 {
-			return false
-		}
-		list, _ := json.Marshal([]any{one})
-		fields["edits"], changed = list, true
-	}
-	var list []map[string]json.RawMessage
-	if json.Unmarshal(fields["edits"], &list) != nil {
-		return changed
-	}
-	for _, one := range list {
-		changed = editTool.Rename(one) || changed
-	}
-	if changed {
-		fields["edits"], _ = json.Marshal(list)
-	}
-	return changed
-}
-
-func newMultiEdit(env *Env) agent.Tool {
+func newMultiEdit(env *Files) agent.Tool {
 	return newTool(multiEditTool, multiEditDescription, func(ctx context.Context, _ llm.ToolCall, in multiEditInput) (
 		*agent.Plan, error,
 	) {

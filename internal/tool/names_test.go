@@ -113,6 +113,9 @@ func TestEveryRowOfTheTableIsUnderstood(t *testing.T) {
 			if one := schema.Properties[param].Enum; len(one) > 0 {
 				value, ok = string(one[0]), true
 			}
+			if _, own := schema.Properties[param]; !own && d.Mend != nil {
+				continue // Mend alone knows it
+			}
 			if !ok {
 				t.Errorf("%s has no parameter %s with a type", d.Name, param)
 				continue

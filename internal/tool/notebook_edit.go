@@ -51,7 +51,7 @@ func notebookAccesses(in notebookInput, at call.Place) ([]permission.Access, err
 	return pathAccess(permission.Write, in.Path, at)
 }
 
-func newNotebookEdit(env *Env) agent.Tool {
+func newNotebookEdit(env *Files) agent.Tool {
 	return newTool(notebookTool, notebookDescription, func(ctx context.Context, _ llm.ToolCall, in notebookInput) (
 		*agent.Plan, error,
 	) {

@@ -36,7 +36,7 @@ type openInput struct {
 
 var openTool = call.Declaration{
 	Name: "Open", Aliases: []string{"open_url", "open_browser", "browser_open"},
-	Schema: json.RawMessage(openSchema), Params: map[string]string{"target": "url uri path file_path address"},
+	Schema: json.RawMessage(openSchema), Params: map[string]string{"target": "url uri path file_path address path_or_url"},
 	Deferred: true, Accesses: call.Typed(openAccesses),
 }
 
@@ -84,7 +84,7 @@ var started = []string{
 	".appimage", ".run", ".deb", ".rpm", ".webloc", ".inetloc", ".fileloc",
 }
 
-func newOpen(env *Env) agent.Tool {
+func newOpen(env *Files, programs *Programs) agent.Tool {
 	return newTool(openTool, openDescription, func(ctx context.Context, _ llm.ToolCall, in openInput) (*agent.Plan,
 		error,
 	) {
@@ -99,13 +99,13 @@ func newOpen(env *Env) agent.Tool {
 			}
 		}
 		return &agent.Plan{Accesses: accesses, Title: in.Target, Run: func(ctx context.Context) (*agent.Result, error) {
-			return env.open(ctx, target)
+			return programs.open(ctx, target, env.Roots.First())
 		}}, nil
 	})
 }
 
 // openable is the real path of a file that is safe to open: the desktop shows it and does not run it.
-func (e *Env) openable(ctx context.Context, name string) (string, error) {
+func (e *Files) openable(ctx context.Context, name string) (string, error) {
 	p, err := e.resolve(name)
 	if err != nil {
 		return "", err
@@ -141,7 +141,7 @@ func Opener(system string) []string {
 // openWait is how long the opener may take to say that it failed. One that is still there then has opened the target.
 const openWait = 3 * time.Second
 
-func (e *Env) open(ctx context.Context, target string) (*agent.Result, error) {
+func (e *Programs) open(ctx context.Context, target, dir string) (*agent.Result, error) {
 	argv := Opener(runtime.GOOS)
 	if _, err := exec.LookPath(argv[0]); err != nil {
 		return nil, fmt.Errorf("nothing can be opened on this machine: the program %s is not there. Ask the user to open %s",
@@ -149,7 +149,7 @@ func (e *Env) open(ctx context.Context, target string) (*agent.Result, error) {
 	}
 	var out bytes.Buffer
 	p, err := e.Runner.Start(context.WithoutCancel(ctx), sandbox.Spec{
-		Argv: append(argv, target), Dir: e.Roots.First(), Stdout: &out, Stderr: &out, Leave: runtime.GOOS != "windows",
+		Argv: append(argv, target), Dir: dir, Stdout: &out, Stderr: &out, Leave: runtime.GOOS != "windows",
 	})
 	if err != nil {
 		return nil, err

@@ -30,39 +30,39 @@ var enterPlanTool = call.Declaration{
 
 var exitPlanTool = call.Declaration{
 	Name: consult.ExitPlanName, Aliases: []string{"plan_exit"}, Schema: json.RawMessage(exitPlanSchema),
-	Mend:  func(_ string, fields map[string]json.RawMessage) bool { return drop(fields, "allowedPrompts") },
-	Class: permission.ClassNeutral, Accesses: call.Session(consult.ExitPlanName),
+	Ignored: "allowed_prompts",
+	Class:   permission.ClassNeutral, Accesses: call.Session(consult.ExitPlanName),
 }
 
 // errNoPlan is returned where plan mode is not the agent's to enter or leave.
 var errNoPlan = errors.New("only the main agent enters and leaves plan mode; report the plan as your answer")
 
-func newEnterPlan(env *Env) agent.Tool {
+func newEnterPlan(plan *consult.Plan) agent.Tool {
 	return newTool(enterPlanTool, enterPlanDescription, func(context.Context, llm.ToolCall, struct{}) (*agent.Plan,
 		error,
 	) {
-		if env.Plan == nil {
+		if plan == nil {
 			return nil, errNoPlan
 		}
-		return &agent.Plan{Accesses: call.SessionOnly(consult.EnterPlanName), Title: "plan first", Run: env.Plan.Enter}, nil
+		return &agent.Plan{Accesses: call.SessionOnly(consult.EnterPlanName), Title: "plan first", Run: plan.Enter}, nil
 	})
 }
 
-func newExitPlan(env *Env) agent.Tool {
+func newExitPlan(plan *consult.Plan) agent.Tool {
 	return newTool(exitPlanTool, exitPlanDescription, func(_ context.Context, c llm.ToolCall, in consult.Exit) (
 		*agent.Plan, error,
 	) {
-		if env.Plan == nil {
+		if plan == nil {
 			return nil, errNoPlan
 		}
-		text, err := env.Plan.Draft(in)
+		text, err := plan.Draft(in)
 		if err != nil {
 			return nil, err
 		}
 		return &agent.Plan{
 			Accesses: call.SessionOnly(consult.ExitPlanName), Title: consult.Heading(text),
 			Preview: event.TextView{Text: text, Path: consult.FileName, Language: "markdown"},
-			Run:     func(context.Context) (*agent.Result, error) { return env.Plan.Approve(c.ID, text) },
+			Run:     func(context.Context) (*agent.Result, error) { return plan.Approve(c.ID, text) },
 		}, nil
 	})
 }

@@ -32,40 +32,12 @@ const questionSchema = `{"type":"object","properties":{"questions":{"type":"arra
 // Asking touches nothing; approval puts the questions to the user.
 var questionTool = call.Declaration{
 	Name: consult.QuestionName, Aliases: []string{"Question", "ask_user", "ask", "ask_question", "ask_followup_question"},
-	Schema: json.RawMessage(questionSchema),
-	Params: map[string]string{"questions": "question"}, Mend: mendQuestion,
+	Schema:  json.RawMessage(questionSchema),
+	Ignored: "metadata annotations", Mend: mendQuestion,
 	Class: permission.ClassNeutral, Accesses: call.Session(consult.QuestionName),
 }
 
-// mendQuestion takes a single question for a list of one, and drops what other programs add.
-func mendQuestion(_ string, fields map[string]json.RawMessage) bool {
-	dropped := drop(fields, "metadata", "annotations")
-	return mendOne(fields) || dropped
-}
-
-// drop removes fields and reports whether there were any.
-func drop(fields map[string]json.RawMessage, names ...string) bool {
-	before := len(fields)
-	for _, name := range names {
-		delete(fields, name)
-	}
-	return len(fields) < before
-}
-
-func mendOne(fields map[string]json.RawMessage) bool {
-	if _, ok := fields["questions"]; ok || fields["question"] == nil || fields["options"] == nil {
-		return false
-	}
-	one, err := json.Marshal([]map[string]json.RawMessage{fields})
-	if err != nil {
-		return false
-	}
-	clear(fields)
-	fields["questions"] = one
-	return true
-}
-
-func newQuestion(*Env) agent.Tool {
+func newQuestion() agent.Tool {
 	return newTool(questionTool, questionDescription, func(_ context.Context, _ llm.ToolCall, in consult.Questions) (
 		*agent.Plan, error,
 	) {

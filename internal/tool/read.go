@@ -58,12 +58,16 @@ var readTool = call.Declaration{
 	},
 	Schema: json.RawMessage(readSchema),
 	Params: map[string]string{
-		"file_path": fileAliases + " " + folderAliases,
-		"offset":    "start_line line line_start start",
-		"limit":     "num_lines max_lines lines count",
+		"file_path": fileAliases + " " + folderAliases + " relative_workspace_path directory_path dirpath",
+		"offset":    "start_line line line_start start start_line_one_indexed line_offset",
+		"limit":     "num_lines max_lines lines count n_lines",
 		"pages":     "page page_range",
+
+		"end_line": "line_end end_line_one_indexed end_line_one_indexed_inclusive", "paths": "include", "view_range": "",
 	},
-	Mend:    listsHere,
+	Ignored: "should_read_entire_file recursive depth ignore ignore_globs exclude indentation file_filtering_options" +
+		" use_default_excludes respect_git_ignore mode=slice",
+	Mend:    mendRead,
 	Subject: permission.SubjectRead, SubjectIn: []string{"file_path"}, Class: permission.ClassRead,
 	Accesses: call.Typed(readAccesses),
 }
@@ -72,23 +76,18 @@ func readAccesses(in readInput, at call.Place) ([]permission.Access, error) {
 	return pathAccess(permission.Read, in.FilePath, at)
 }
 
-// listsHere lets a call under the name of a tool that lists folders go without a path: it means this folder.
-func listsHere(spelling string, fields map[string]json.RawMessage) bool {
-	if _, ok := fields["file_path"]; ok || !strings.HasPrefix(strings.ToLower(spelling), "l") {
-		return false
-	}
-	fields["file_path"] = json.RawMessage(`"."`)
-	return true
+// reader is what Read uses: files, and a program that reads documents.
+type reader struct {
+	*Files
+	*Programs
 }
 
-type reader struct{ env *Env }
-
-func newRead(env *Env) agent.Tool {
-	return newTool(readTool, readDescription, (&reader{env}).prepare)
+func newRead(f *Files, p *Programs) agent.Tool {
+	return newTool(readTool, readDescription, (&reader{f, p}).prepare)
 }
 
 func (t *reader) prepare(ctx context.Context, c llm.ToolCall, in readInput) (*agent.Plan, error) {
-	p, err := t.env.resolve(in.FilePath)
+	p, err := t.resolve(in.FilePath)
 	if err != nil {
 		return nil, err
 	}
@@ -100,21 +99,21 @@ func (t *reader) prepare(ctx context.Context, c llm.ToolCall, in readInput) (*ag
 			return nil, pathError("read", p, err)
 		}
 	}
-	target, err := t.env.Roots.Hold(p)
+	target, err := t.Roots.Hold(p)
 	if err != nil {
 		return nil, pathError("read", p, err)
 	}
 	if p.Info.Mode().IsRegular() {
 		target.Pin()
 	}
-	accesses, err := readAccesses(in, t.env.place(p))
+	accesses, err := readAccesses(in, t.place(p))
 	if err != nil {
 		return nil, errors.Join(err, target.Close())
 	}
-	one := &readCall{env: t.env, callID: c.ID, in: in, path: p, target: target}
+	one := &readCall{env: t, callID: c.ID, in: in, path: p, target: target}
 	return &agent.Plan{
 		Accesses: accesses,
-		Title:    t.env.Rel(p.Lexical),
+		Title:    t.Rel(p.Lexical),
 		Parallel: true,
 		Run:      one.run,
 		Close:    func() { _ = one.target.Close() },
@@ -127,10 +126,10 @@ func (t *reader) missing(ctx context.Context, p files.Path) error {
 	if p.Err != nil {
 		return pathError("read", p, p.Err)
 	}
-	return missingError(ctx, t.env, "read", p)
+	return missingError(ctx, t.Files, "read", p)
 }
 
-func missingError(ctx context.Context, env *Env, what string, p files.Path) error {
+func missingError(ctx context.Context, env *Files, what string, p files.Path) error {
 	text := fmt.Sprintf("cannot %s %s: it does not exist (the working folder is %s).", what, p.Lexical, env.Dir.Get())
 	if !p.Inside() {
 		return errors.New(text)
@@ -143,7 +142,7 @@ func missingError(ctx context.Context, env *Env, what string, p files.Path) erro
 
 // readCall is one call of Read.
 type readCall struct {
-	env    *Env
+	env    *reader
 	callID string
 	in     readInput
 	path   files.Path

@@ -21,7 +21,7 @@ import (
 )
 
 // document has a child read a file.
-func (e *Env) document(ctx context.Context, f *os.File, r document.Request) (*document.Answer, error) {
+func (e *reader) document(ctx context.Context, f *os.File, r document.Request) (*document.Answer, error) {
 	child := document.Child{Runner: e.Runner}
 	if e.Boundary.Confined() {
 		run, err := e.Boundary.For(nil, boundary.Network{})

@@ -10,7 +10,7 @@ import (
 
 // Reformat replaces the content of a file that the model has changed by the result of format, and returns the
 // difference as a unified diff, "" if there is none. A file that is not as the model left it stays as it is.
-func (e *Env) Reformat(ctx context.Context, path string, format func(before []byte) ([]byte, error)) (string, error) {
+func (e *Files) Reformat(ctx context.Context, path string, format func(before []byte) ([]byte, error)) (string, error) {
 	c, err := e.change("format", path)
 	if err != nil {
 		return "", err

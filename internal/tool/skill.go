@@ -44,7 +44,7 @@ var skillTool = call.Declaration{
 	Accesses:  call.Session(SkillName),
 }
 
-func newSkill(env *Env) agent.Tool {
+func newSkill(load func(ctx context.Context, name, args string) ([]llm.Part, error)) agent.Tool {
 	return newTool(skillTool, skillDescription, func(_ context.Context, _ llm.ToolCall, in skillInput) (*agent.Plan,
 		error,
 	) {
@@ -53,10 +53,10 @@ func newSkill(env *Env) agent.Tool {
 			Accesses: call.SessionOnly(SkillName),
 			Title:    strings.TrimSpace(name + " " + in.Args),
 			Run: func(ctx context.Context) (*agent.Result, error) {
-				if env.LoadSkill == nil {
+				if load == nil {
 					return nil, errors.New("there are no skills in this session; do the work with the other tools")
 				}
-				parts, err := env.LoadSkill(ctx, name, in.Args)
+				parts, err := load(ctx, name, in.Args)
 				if err != nil {
 					return nil, err
 				}

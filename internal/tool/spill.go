@@ -20,7 +20,7 @@ const maxInline = 50_000
 // session's blobs and leaves its head and tail, because the ends matter more often than the middle. When the blob
 // cannot be written the result is cut all the same, and says so: a full disk must not make a call fail that has already
 // acted.
-func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
+func (e *Results) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
 	e.mask(res)
 	for j, p := range res.Parts {
 		t, ok := p.(llm.Text)
@@ -38,7 +38,7 @@ func (e *Env) Spill(ctx context.Context, call llm.ToolCall, res *agent.Result) {
 }
 
 // mask takes the values of the user's credentials out of a result.
-func (e *Env) mask(res *agent.Result) {
+func (e *Results) mask(res *agent.Result) {
 	if e.Secrets == nil {
 		return
 	}
@@ -73,7 +73,7 @@ func (c *change) keepsSecrets() error {
 }
 
 // masked is w behind the mask.
-func (e *Env) masked(w io.Writer) io.Writer {
+func (e *Results) masked(w io.Writer) io.Writer {
 	if e.Secrets == nil {
 		return w
 	}

@@ -53,16 +53,16 @@ var taskTool = call.Declaration{
 	Accesses: call.Session(TaskName),
 }
 
-func newTask(env *Env) agent.Tool {
+func newTask(agents *subagent.Agents) agent.Tool {
 	return newTool(taskTool, taskDescription, func(_ context.Context, c llm.ToolCall, in taskInput) (*agent.Plan, error) {
-		if env.Agents == nil {
+		if agents == nil {
 			return nil, errors.New("there are no agents in this session; do the work yourself")
 		}
 		r := subagent.Request{
 			Call: c.ID, Kind: in.Kind, Title: in.Description, Prompt: in.Prompt, Model: in.Model,
 			Resume: in.Resume,
 		}
-		k, err := env.Agents.Check(r)
+		k, err := agents.Check(r)
 		if err != nil {
 			return nil, err
 		}
@@ -75,7 +75,7 @@ func newTask(env *Env) agent.Tool {
 			Accesses: call.SessionOnly(TaskName), Title: title, Parallel: true,
 			Preview: event.Subagent{Agent: k.Name, Color: k.Color, Title: in.Description},
 			Run: func(ctx context.Context) (*agent.Result, error) {
-				out, err := env.Agents.Run(ctx, r)
+				out, err := agents.Run(ctx, r)
 				if err != nil {
 					return nil, err
 				}

@@ -67,7 +67,14 @@ var (
 	}
 )
 
-func newTaskOutput(env *Env) agent.Tool {
+// tasks are what TaskOutput and TaskStop use: commands and subagents that run beside the conversation.
+type tasks struct {
+	*Jobs
+	Agents *subagent.Agents
+	most   int // characters of a command's output at once
+}
+
+func newTaskOutput(env *tasks) agent.Tool {
 	return newTool(taskOutputTool, taskOutputDescription, func(_ context.Context, _ llm.ToolCall, in taskOutputInput) (
 		*agent.Plan, error,
 	) {
@@ -99,7 +106,7 @@ func newTaskOutput(env *Env) agent.Tool {
 				if in.Block {
 					s.await(ctx, in.patience())
 				}
-				return s.report(ctx, env, filter)
+				return s.report(ctx, env.most, filter)
 			},
 		}, nil
 	})
@@ -116,7 +123,7 @@ type taskStopInput struct {
 	ID string `json:"task_id"`
 }
 
-func newTaskStop(env *Env) agent.Tool {
+func newTaskStop(env *tasks) agent.Tool {
 	return newTool(taskStopTool, taskStopDescription, func(_ context.Context, _ llm.ToolCall, in taskStopInput) (
 		*agent.Plan, error,
 	) {
@@ -148,8 +155,13 @@ func newTaskStop(env *Env) agent.Tool {
 	})
 }
 
+// tasks are the commands and subagents of the session, as its tools see them.
+func (e *Env) tasks() *tasks {
+	return &tasks{e.Jobs, e.Agents, orDefault(e.Limits.BashOutput, bashOutput)}
+}
+
 // findTask returns the command with an id. The error also lists the agents.
-func (e *Env) findTask(id string) (*shellRun, error) {
+func (e *tasks) findTask(id string) (*shellRun, error) {
 	s, err := e.Background.find(id)
 	if err == nil || e.Agents == nil {
 		return s, err
@@ -164,7 +176,7 @@ func (e *Env) findTask(id string) (*shellRun, error) {
 	return nil, err
 }
 
-func (e *Env) agentState(id string) (subagent.State, bool) {
+func (e *tasks) agentState(id string) (subagent.State, bool) {
 	if e.Agents == nil {
 		return subagent.State{}, false
 	}
@@ -177,7 +189,7 @@ func agentTitle(s subagent.State) string {
 }
 
 // agentReport is the state of an agent, with its answer once it has ended.
-func (e *Env) agentReport(id string) (*agent.Result, error) {
+func (e *tasks) agentReport(id string) (*agent.Result, error) {
 	now, err := e.Agents.Tasks.Get(id)
 	if err != nil {
 		return nil, err

@@ -64,12 +64,14 @@ var todoTool = call.Declaration{
 		"update_todo_list", "update_plan", "task_tracker",
 	},
 	Schema:   json.RawMessage(todoSchema),
-	Params:   map[string]string{"todos": "items tasks plan"},
+	Params:   map[string]string{"todos": "items tasks plan todo_list task_list"},
+	Ignored:  "merge=false operation=write operation=update action=write command=plan command=update",
+	Mend:     mendTodos,
 	Class:    permission.ClassNeutral,
 	Accesses: call.Session("TodoWrite"),
 }
 
-func newTodoWrite(env *Env) agent.Tool {
+func newTodoWrite(todos *Todos) agent.Tool {
 	return newTool(todoTool, todoDescription, func(_ context.Context, _ llm.ToolCall, in todoInput) (*agent.Plan, error) {
 		if err := checkTodos(in.Todos); err != nil {
 			return nil, err
@@ -78,7 +80,7 @@ func newTodoWrite(env *Env) agent.Tool {
 			Accesses: call.SessionOnly("TodoWrite"),
 			Title:    todoTitle(in.Todos),
 			Preview:  event.Todo{Items: in.Todos},
-			Run:      func(context.Context) (*agent.Result, error) { return env.Todos.update(in.Todos), nil },
+			Run:      func(context.Context) (*agent.Result, error) { return todos.update(in.Todos), nil },
 		}, nil
 	})
 }

@@ -43,7 +43,7 @@ var toolSearchTool = call.Declaration{
 	Accesses: call.Session(ToolSearchName),
 }
 
-func newToolSearch(env *Env) agent.Tool { return env.Deferred.toolSearch(nil) }
+func newToolSearch(d *Deferral) agent.Tool { return d.toolSearch(nil) }
 
 // toolSearch is ToolSearch with a description that lists names.
 func (d *Deferral) toolSearch(names []string) agent.Tool {

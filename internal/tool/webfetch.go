@@ -39,6 +39,7 @@ var fetchTool = call.Declaration{
 		"fetch_webpage", "read_url_content", "fetch_url_content", "agentic_fetch",
 	}, Schema: json.RawMessage(fetchSchema),
 	Params:  map[string]string{"url": "host address uri link", "prompt": "question query", "offset": "start start_index"},
+	Ignored: "format timeout",
 	Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Deferred: true, Accesses: call.Typed(fetchAccesses),
 }
 
@@ -53,7 +54,13 @@ func fetchAccesses(in fetchInput, _ call.Place) ([]permission.Access, error) {
 	return []permission.Access{permission.NetAccess(in.URL)}, nil
 }
 
-func newWebFetch(env *Env) agent.Tool {
+// fetcher is what WebFetch uses: pages, and a program that reads documents.
+type fetcher struct {
+	*Internet
+	*reader
+}
+
+func newWebFetch(env *fetcher) agent.Tool {
 	return newTool(fetchTool, fetchDescription, func(_ context.Context, _ llm.ToolCall, in fetchInput) (*agent.Plan,
 		error,
 	) {
@@ -73,7 +80,7 @@ func newWebFetch(env *Env) agent.Tool {
 	})
 }
 
-func (e *Env) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
+func (e *fetcher) fetch(ctx context.Context, in fetchInput) (*agent.Result, error) {
 	p, err := e.Web.Fetch(ctx, in.URL)
 	if err != nil {
 		return nil, err

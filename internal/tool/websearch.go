@@ -44,22 +44,22 @@ var searchTool = call.Declaration{
 		"blocked_domains": "exclude_domains",
 		"max_results":     "num_results numResults count limit",
 	},
-	Deferred: true, Accesses: call.Itself(SearchName),
+	Ignored: "include_content", Deferred: true, Accesses: call.Itself(SearchName),
 }
 
 // Engine is the engine that answers WebSearch; nil: there is none.
-func (e *Env) Engine(ctx context.Context) *websearch.Engine {
+func (e *Internet) Engine(ctx context.Context) *websearch.Engine {
 	if e.Search == nil {
 		return nil
 	}
 	return e.Search(ctx)
 }
 
-func newWebSearch(env *Env) agent.Tool {
+func newWebSearch(env *Files, net *Internet) agent.Tool {
 	return newTool(searchTool, searchDescription, func(ctx context.Context, _ llm.ToolCall, in searchInput) (*agent.Plan,
 		error,
 	) {
-		engine := env.Engine(ctx)
+		engine := net.Engine(ctx)
 		if engine == nil {
 			return nil, errors.New("no engine for searches is set up: use WebFetch on an address that you know, or ask the " +
 				"user to set webSearch.engine in the settings")
@@ -70,12 +70,12 @@ func newWebSearch(env *Env) agent.Tool {
 		}
 		return &agent.Plan{
 			Accesses: accesses, Title: in.Query,
-			Run: func(ctx context.Context) (*agent.Result, error) { return env.searchWeb(ctx, engine, in) },
+			Run: func(ctx context.Context) (*agent.Result, error) { return net.searchWeb(ctx, engine, in) },
 		}, nil
 	})
 }
 
-func (e *Env) searchWeb(ctx context.Context, engine *websearch.Engine, in searchInput) (*agent.Result, error) {
+func (e *Internet) searchWeb(ctx context.Context, engine *websearch.Engine, in searchInput) (*agent.Result, error) {
 	start := time.Now()
 	a, err := engine.Search(ctx, websearch.Query{Text: in.Query, Allowed: in.Allowed, Blocked: in.Blocked, Max: in.Max})
 	if err != nil {

@@ -36,13 +36,14 @@ type writeInput struct {
 	Content  string `json:"content"`
 }
 
-type writer struct{ env *Env }
+type writer struct{ env *Files }
 
 var writeTool = call.Declaration{
 	Name:    "Write",
 	Aliases: []string{"write_file", "write_to_file", "create_file", "create", "save_file", "create_new_file"},
 	Schema:  json.RawMessage(writeSchema),
-	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data"},
+	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data code_content"},
+	Ignored: "line_count empty_file overwrite mode=overwrite mode=w",
 	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,
 	Accesses: call.Typed(writeAccesses),
 }
@@ -51,7 +52,7 @@ func writeAccesses(in writeInput, at call.Place) ([]permission.Access, error) {
 	return pathAccess(permission.Write, in.FilePath, at)
 }
 
-func newWrite(env *Env) agent.Tool {
+func newWrite(env *Files) agent.Tool {
 	return newTool(writeTool, writeDescription, (&writer{env}).prepare)
 }
 
@@ -98,7 +99,7 @@ func (t *writer) fill(c *change, content string) error {
 
 // change is one file about to be changed, held open from Prepare to Run.
 type change struct {
-	env    *Env
+	env    *Files
 	path   files.Path
 	target *files.Target
 	info   fs.FileInfo // of the file as Prepare saw it; nil when it does not exist
@@ -110,7 +111,7 @@ type change struct {
 }
 
 // change reads the file to be changed and holds its folder open. The caller closes it.
-func (e *Env) change(what, path string) (*change, error) {
+func (e *Files) change(what, path string) (*change, error) {
 	p, err := e.resolve(path)
 	if err != nil {
 		return nil, err
@@ -158,7 +159,7 @@ func (c *change) plan(path string, run func(context.Context) (*agent.Result, err
 }
 
 // knows checks that the model has seen the file as it is: all of it, if it is to be replaced whole.
-func (e *Env) knows(c *change, whole bool) error {
+func (e *Files) knows(c *change, whole bool) error {
 	seen, ok := e.Reads.Get(c.path.Real)
 	if !ok {
 		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again",

@@ -10,33 +10,33 @@ import (
 )
 
 // Canonical gives a call the names that the tools themselves use: of the tool, and of its parameters. Values of
-// the wrong type that can mean only one thing ("10" for 10) are mended, and nulls left out. The returned input is
-// nil when nothing had to be changed. Broken JSON is never touched.
+// the wrong type that can mean only one thing ("10" for 10) are mended, nulls and parameters that are ignored left out,
+// and an object in a string taken out of it. The returned input is nil when nothing had to be changed. Broken JSON is
+// never touched.
 func (c *Catalogue) Canonical(spelling string, input []byte) (string, []byte) {
 	name := c.Name(spelling)
 	d := c.find(name)
-	if len(input) == 0 || d == nil || d.Schema == nil && d.Params == nil {
+	if d == nil || d.Schema == nil && d.Params == nil {
 		return name, nil
 	}
-	if d.Mend == nil && d.fits(input) {
+	given, inText := fieldsOf(input)
+	if given == nil {
 		return name, nil
 	}
-	var fields map[string]json.RawMessage
-	if json.Unmarshal(input, &fields) != nil || fields == nil {
-		return name, nil
-	}
-	changed := d.rename(fields)
-	for param, kind := range d.parameters() {
-		if v, ok := fields[param]; ok {
-			if mended := mend(v, kind); mended != nil {
-				fields[param], changed = mended, true
-			}
+	fields := maps.Clone(given)
+	for range mostTurns {
+		d.mend(fields)
+		if d.Mend == nil {
+			break
 		}
+		to := d.Mend(spelling, fields)
+		next := c.find(to)
+		if next == nil || to == name {
+			break
+		}
+		name, spelling, d = to, to, next
 	}
-	if d.Mend != nil && d.Mend(spelling, fields) {
-		changed = true
-	}
-	if !changed {
+	if !inText && maps.EqualFunc(given, fields, slices.Equal[json.RawMessage]) {
 		return name, nil
 	}
 	out, err := json.Marshal(fields)
@@ -44,6 +44,21 @@ func (c *Catalogue) Canonical(spelling string, input []byte) (string, []byte) {
 		return name, nil
 	}
 	return name, out
+}
+
+// mostTurns bounds how often a call becomes one of another tool.
+const mostTurns = 3
+
+// fieldsOf reads the fields of an input, also of one that is an object in a string; nil if it is neither.
+func fieldsOf(input []byte) (fields map[string]json.RawMessage, inText bool) {
+	var text string
+	if json.Unmarshal(input, &text) == nil {
+		input, inText = []byte(text), true
+	}
+	if json.Unmarshal(input, &fields) != nil {
+		return nil, false
+	}
+	return fields, inText
 }
 
 // parameters are the tool's own parameters with their JSON types, "" where the type is not known.
@@ -68,43 +83,48 @@ func (d *declared) parameters() map[string]string {
 	return d.types
 }
 
-// rename gives fields the names of the tool's parameters and drops nulls.
-func (d *declared) rename(fields map[string]json.RawMessage) (changed bool) {
+// mend gives fields the names and types of the tool's parameters. It drops nulls and what is ignored.
+func (d *declared) mend(fields map[string]json.RawMessage) {
 	own := d.parameters()
 	for _, key := range slices.Sorted(maps.Keys(fields)) {
 		v := fields[key]
-		if string(v) == "null" {
-			delete(fields, key)
-			changed = true
-			continue
-		}
-		if _, ok := own[key]; ok {
+		if _, ok := own[key]; ok && string(v) != "null" {
 			continue
 		}
 		param := d.paramOf(key, own)
-		if _, taken := fields[param]; param == "" || taken {
-			continue
+		switch _, taken := fields[param]; {
+		case string(v) == "null" || param == "" && d.ignores(key, v):
+			delete(fields, key)
+		case param != "" && !taken:
+			delete(fields, key)
+			fields[param] = v
 		}
-		delete(fields, key)
-		fields[param] = v
-		changed = true
 	}
-	return changed
-}
-
-// Rename gives the fields of an object the names of the tool's parameters, as Canonical does for a whole input, and
-// mends their values. It reports whether it changed any.
-func (d *Declaration) Rename(fields map[string]json.RawMessage) bool {
-	own := &declared{Declaration: *d}
-	changed := own.rename(fields)
-	for param, kind := range own.parameters() {
+	for param, kind := range own {
 		if v, ok := fields[param]; ok {
 			if mended := mend(v, kind); mended != nil {
-				fields[param], changed = mended, true
+				fields[param] = mended
 			}
 		}
 	}
-	return changed
+}
+
+// ignores reports whether a parameter changes nothing.
+func (d *declared) ignores(key string, v json.RawMessage) bool {
+	key = snakeCase(key)
+	for one := range strings.FieldsSeq(d.Ignored) {
+		name, value, bound := strings.Cut(one, "=")
+		if name == key && (!bound || value == strings.Trim(string(v), `"`)) {
+			return true
+		}
+	}
+	return false
+}
+
+// Rename gives the fields of an object the names of the tool's parameters, as Canonical does for a whole input, and
+// mends their values.
+func (d *Declaration) Rename(fields map[string]json.RawMessage) {
+	(&declared{Declaration: *d}).mend(fields)
 }
 
 // paramOf is the parameter that a spelling stands for, or "".

@@ -104,10 +104,22 @@ func (c *Catalogue) Name(spelling string) string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.spell()
-	if name, ok := c.spellings[foldSpelling(spelling)]; ok {
-		return name
+	for _, s := range []string{spelling, unprefixed(spelling)} {
+		if name, ok := c.spellings[foldSpelling(s)]; ok {
+			return name
+		}
 	}
 	return spelling
+}
+
+// unprefixed takes off the namespace that some models put before a name.
+func unprefixed(name string) string {
+	for _, p := range []string{"functions.", "default_api.", "container.", "tools.", "developer__"} {
+		if rest, ok := strings.CutPrefix(name, p); ok {
+			return rest
+		}
+	}
+	return name
 }
 
 // Names lists the tools in the order of their declaration.

@@ -18,10 +18,14 @@ type Declaration struct {
 	Aliases []string
 	Schema  json.RawMessage // of the input; nil: not known
 	// Params are other spellings of parameters, by parameter, with blanks between them. camelCase needs no mention.
+	// One that the schema has not is known to Mend only.
 	Params map[string]string
-	// Mend changes the fields of an input where Params do not suffice, and reports whether it did; may be nil. The
-	// spelling is the tool's name as the model wrote it.
-	Mend func(spelling string, fields map[string]json.RawMessage) bool
+	// Ignored are parameters of other agents' tools that change nothing, with blanks between them, in snake_case. One
+	// with a value ("merge=false") is ignored where it has that value.
+	Ignored string
+	// Mend changes the fields of an input where Params do not suffice; may be nil. The spelling is the tool's name as the
+	// model wrote it. It returns the name of another tool where the call is one of that; else "".
+	Mend func(spelling string, fields map[string]json.RawMessage) (tool string)
 
 	Subject   permission.Subject // matched by the pattern of a rule
 	SubjectIn []string           // the parameters that hold it; for a name, the first that is given counts
