@@ -208,29 +208,10 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return func(yield func(llm.Delta, error) bool) {
 		body, header := m.build(req)
 		out := &llm.Outgoing{URL: m.url, Header: header, Body: body, Model: m.info.ID}
-		attempt := func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.attempt(ctx, req, n, out, yield)
-		}
-		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, attempt, yield)
+		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+				return &decoder{reply: reply, req: req, model: m.info.ID, host: m.info.Host, yield: yield}
+			})
+		}, yield)
 	}
-}
-
-func (m *model) attempt(ctx context.Context, req *llm.Request, n int, out *llm.Outgoing,
-	yield func(llm.Delta) bool,
-) error {
-	reply, err := m.p.caller.Post(ctx, n, out, yield)
-	if err != nil {
-		return err
-	}
-	d := &decoder{ctx: ctx, reply: reply, req: req, model: m.info.ID, host: m.info.Host, yield: yield}
-	if err := d.run(); err != nil {
-		reply.Abort()
-		if e := llm.AsError(err); e != nil {
-			e.Partial = d.partial()
-		}
-		return err
-	}
-	yield(llm.Done{Message: d.message()})
-	reply.Close()
-	return nil
 }

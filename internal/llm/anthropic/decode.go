@@ -13,7 +13,6 @@ import (
 
 // decoder turns one reply into deltas and a message.
 type decoder struct {
-	ctx   context.Context
 	reply *llm.Reply
 	req   *llm.Request
 	model string
@@ -47,12 +46,13 @@ type part struct {
 	pending bool     // closed, but not yielded
 }
 
-func (d *decoder) run() error {
+// Decode implements llm.Decoder.
+func (d *decoder) Decode(ctx context.Context) error {
 	events := d.reply.Events()
 	for !d.ended {
 		ev, err := events.Next()
 		if err != nil {
-			return d.reply.Failed(d.ctx, err)
+			return d.reply.Failed(ctx, err)
 		}
 		var e event
 		if err := llm.Unmarshal(ev.Data, &e); err != nil && string(ev.Name) != "error" {
@@ -60,7 +60,7 @@ func (d *decoder) run() error {
 				continue // some gateways add it
 			}
 			if ev.Cut {
-				return d.reply.Failed(d.ctx, io.EOF)
+				return d.reply.Failed(ctx, io.EOF)
 			}
 			return d.reply.Broken("an event of the reply is not JSON", ev.Data)
 		}

@@ -36,38 +36,23 @@ func (d *decoder) unknownReply(e *event, raw []byte) error {
 	return d.reply.Broken("the reply is not a message", raw)
 }
 
-// message returns the whole reply.
-func (d *decoder) message() llm.Message {
-	m := d.assemble(func(*part) bool { return true })
-	m.Stop = d.stopReason(m)
-	u := d.usage
-	if !d.counted {
-		u = llm.Usage{Input: llm.EstimateRequest(d.req), Output: llm.EstimateTokens(m), Estimated: true}
+// Message implements llm.Decoder.
+func (d *decoder) Message() llm.Message {
+	m := llm.Message{ID: d.id, Role: llm.Assistant, Model: d.model}
+	for _, p := range d.blocks {
+		if p.closed && p.result != nil && (d.ended || !p.pending) {
+			m.Parts = append(m.Parts, p.result)
+		}
 	}
-	m.Usage = &u
-	return m
-}
-
-// partial returns the complete parts of a broken reply, or nil.
-func (d *decoder) partial() *llm.Message {
-	m := d.assemble(func(p *part) bool { return !p.pending })
-	if len(m.Parts) == 0 {
-		return nil
-	}
-	m.Stop = llm.StopBroken
 	if d.counted {
 		u := d.usage
 		m.Usage = &u
 	}
-	return &m
-}
-
-func (d *decoder) assemble(take func(*part) bool) llm.Message {
-	m := llm.Message{ID: d.id, Role: llm.Assistant, Model: d.model}
-	for _, p := range d.blocks {
-		if p.closed && p.result != nil && take(p) {
-			m.Parts = append(m.Parts, p.result)
-		}
+	if d.ended {
+		m.Stop = d.stopReason(m)
+	}
+	if d.ended && !d.counted {
+		m.Usage = llm.EstimatedUsage(d.req, m)
 	}
 	return m
 }

@@ -37,7 +37,7 @@ func pruneBlobs(folder string) (int, error) {
 	if err != nil || len(entries) == 0 {
 		return 0, nil //nolint:nilerr // most sessions have no blobs
 	}
-	lock, err := takeLock(folder)
+	lock, err := takeLock(folder, lockHint)
 	if _, held := errors.AsType[*LockedError](err); held {
 		return 0, nil
 	}

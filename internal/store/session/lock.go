@@ -35,8 +35,9 @@ const lockHint = "close it there, or add --fork-session to go on in a copy"
 // killed has the lock until it dies too.
 const orphanWait = time.Second
 
-// takeLock locks the session in folder. The system lets go of the lock when the process ends, however it ends.
-func takeLock(folder string) (*flock.Flock, error) {
+// takeLock locks the session in folder; hint says what to do where another process has it. The system lets go of the
+// lock when the process ends, however it ends.
+func takeLock(folder, hint string) (*flock.Flock, error) {
 	path := filepath.Join(folder, "lock")
 	l := flock.New(path, flock.SetPermissions(0o600))
 	ok, err := l.TryLock()
@@ -48,7 +49,7 @@ func takeLock(folder string) (*flock.Flock, error) {
 		return nil, fmt.Errorf("session: lock %s: %w", path, err)
 	}
 	if !ok {
-		return nil, &LockedError{ID: filepath.Base(folder), PID: readPID(path), Hint: lockHint}
+		return nil, &LockedError{ID: filepath.Base(folder), PID: readPID(path), Hint: hint}
 	}
 	if err := sameFile(l, path); err != nil {
 		_ = l.Unlock()

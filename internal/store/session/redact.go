@@ -41,10 +41,7 @@ func (s *Store) Redact(_ context.Context, id string, mask Mask) (_ Redacted, err
 	if err != nil {
 		return out, err
 	}
-	lock, err := takeLock(folder)
-	if held := (*LockedError)(nil); errors.As(err, &held) {
-		held.Hint = "close it there before redacting it"
-	}
+	lock, err := takeLock(folder, "close it there before redacting it")
 	if err != nil {
 		return out, err
 	}

@@ -108,7 +108,7 @@ func (s *Store) create(h header, project string, lines func(*os.File) error) (_ 
 	if err := os.Mkdir(folder, 0o700); err != nil && !errors.Is(err, fs.ErrExist) {
 		return nil, fmt.Errorf("session: make the folder of the session: %w", err)
 	}
-	lock, err := takeLock(folder)
+	lock, err := takeLock(folder, lockHint)
 	if err != nil {
 		return nil, err
 	}
@@ -165,7 +165,7 @@ func (s *Store) Open(_ context.Context, id string) (*Session, error) {
 	if err != nil {
 		return nil, err
 	}
-	lock, err := takeLock(folder)
+	lock, err := takeLock(folder, lockHint)
 	if err != nil {
 		return nil, err
 	}
@@ -285,11 +285,7 @@ func (s *Store) Remove(id string) error {
 	if err := s.trashChildren(id); err != nil {
 		return err
 	}
-	lock, err := takeLock(folder)
-	var held *LockedError
-	if errors.As(err, &held) {
-		held.Hint = "close it there before removing it"
-	}
+	lock, err := takeLock(folder, "close it there before removing it")
 	if err != nil {
 		return err
 	}

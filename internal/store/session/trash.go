@@ -24,11 +24,7 @@ func (s *Store) Trash(id string) error {
 	if err := s.trashChildren(id); err != nil {
 		return err
 	}
-	lock, err := takeLock(folder)
-	var held *LockedError
-	if errors.As(err, &held) {
-		held.Hint = "close it there before deleting it"
-	}
+	lock, err := takeLock(folder, "close it there before deleting it")
 	if err != nil {
 		return err
 	}
