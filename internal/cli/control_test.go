@@ -358,9 +358,9 @@ func TestTheHostIsToldWhatWouldBeLost(t *testing.T) {
 	r := requestOf(event.Question{
 		Text: "rm -rf build", Call: &llm.ToolCall{Name: "Bash"}, Permission: &permission.Request{},
 		Preview: event.Command{Command: "rm -rf build", Warning: []string{"build: 3 files, 12 bytes"}},
-		Undo:    "brings back 2 files; not: build/x, 4 bytes (ignored by git)",
+		Undo:    "2 files can be restored; not: build/x, 4 bytes (ignored by git)",
 	})
-	want := "rm -rf build\nbuild: 3 files, 12 bytes\nundo: brings back 2 files; not: build/x, 4 bytes (ignored by git)"
+	want := "rm -rf build\nbuild: 3 files, 12 bytes\nundo: 2 files can be restored; not: build/x, 4 bytes (ignored by git)"
 	if r.Description != want {
 		t.Errorf("%q", r.Description)
 	}

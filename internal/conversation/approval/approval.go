@@ -184,7 +184,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	if again.Confirm {
 		q.Reason = "Dangerous: " + again.Reason
 		q.Options = []event.Option{
-			{ID: event.ChoiceOnce, Label: "Yes, once, in spite of the danger"},
+			{ID: event.ChoiceOnce, Label: "Run once anyway"},
 			{ID: event.ChoiceNo, Label: "No"},
 		}
 	} else {

@@ -26,11 +26,11 @@ func (f *Folder) Covered(ctx context.Context, r permission.Request) string {
 		return "off; this cannot be taken back"
 	case !command:
 		if c := f.store.CoverageOfEdits(targets); len(c.Not) > 0 {
-			return "brings back " + c.String()
+			return c.String()
 		}
 		return ""
 	case len(targets) == 0:
-		return "brings back nothing but files, those of the working folders: " + f.store.Coverage(ctx, nil).String()
+		return "only in the working folders: " + f.store.Coverage(ctx, nil).String()
 	}
-	return "brings back " + f.store.Coverage(ctx, targets).String()
+	return f.store.Coverage(ctx, targets).String()
 }

@@ -30,10 +30,10 @@ func TestOnlyACallThatDestroysNamesItsCoverage(t *testing.T) {
 		return permission.Access{Kind: permission.Write, Target: filepath.Join(dir, name)}
 	}
 	for want, accesses := range map[string][]permission.Access{
-		"brings back 1 file": {exec(permission.ClassDestructive), write("a")},
-		"brings back nothing but files, those of the working folders: 2 files; not: big": {exec(permission.ClassDestructive)},
-		"":                    {exec(permission.ClassWrite), write("a")},
-		"brings back no file": {write("big")},
+		"1 file can be restored": {exec(permission.ClassDestructive), write("a")},
+		"only in the working folders: 2 files can be restored; not: big": {exec(permission.ClassDestructive)},
+		"":                        {exec(permission.ClassWrite), write("a")},
+		"nothing can be restored": {write("big")},
 	} {
 		if got := f.Covered(t.Context(), permission.Request{Accesses: accesses}); !strings.HasPrefix(got, want) ||
 			want == "" && got != "" {

@@ -34,13 +34,13 @@ type NotCovered struct {
 	Why  string
 }
 
-// String is the coverage in one line, as "12 files; not: build/, 2.1 GB (ignored)".
+// String is the coverage in one line, as "12 files can be restored; not: build/, 2.1 GB (ignored)".
 func (c Coverage) String() string {
-	text := "no file"
+	text := "nothing can be restored"
 	if c.Files > 0 {
-		text = plural(c.Files, "file")
+		text = plural(c.Files, "file") + " can be restored"
 	}
-	if c.More {
+	if c.More && c.Files > 0 {
 		text = "at least " + text
 	}
 	if len(c.Not) == 0 {

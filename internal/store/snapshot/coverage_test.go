@@ -23,17 +23,17 @@ func TestTheCoverageIsKnownBeforeACommandRuns(t *testing.T) {
 	outside := filepath.Join(filepath.Dir(p.dir), "other")
 	p.must(os.WriteFile(outside, []byte("o"), 0o600))
 	for name, want := range map[string]string{
-		"src": "2 files; not: src/x.log, 3 bytes (ignored by git)", "src/deep": "1 file",
-		"build":         "no file; not: build/, 4.9 kB (ignored by git)",
-		"build/out/app": "no file; not: build/out/app, 4.9 kB (ignored by git)",
-		"big.bin":       "no file; not: big.bin, 2.0 kB (larger than 1000 bytes)",
-		".env":          "1 file", "none": "no file", ".git": "no file; not: .git/ (undo leaves .git alone)",
+		"src": "2 files can be restored; not: src/x.log, 3 bytes (ignored by git)", "src/deep": "1 file can be restored",
+		"build":         "nothing can be restored; not: build/, 4.9 kB (ignored by git)",
+		"build/out/app": "nothing can be restored; not: build/out/app, 4.9 kB (ignored by git)",
+		"big.bin":       "nothing can be restored; not: big.bin, 2.0 kB (larger than 1000 bytes)",
+		".env":          "1 file can be restored", "none": "nothing can be restored", ".git": "nothing can be restored; not: .git/ (undo leaves .git alone)",
 	} {
 		if got := p.s.Coverage(t.Context(), []string{p.path(name)}).String(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	want := "4 files; not: build/, 4.9 kB (ignored by git); big.bin, 2.0 kB (larger than 1000 bytes); src/x.log, 3 " +
+	want := "4 files can be restored; not: build/, 4.9 kB (ignored by git); big.bin, 2.0 kB (larger than 1000 bytes); src/x.log, 3 " +
 		"bytes (ignored by git)"
 	if got := p.s.Coverage(t.Context(), nil).String(); got != want {
 		t.Errorf("all: %q, want %q", got, want)
@@ -43,7 +43,7 @@ func TestTheCoverageIsKnownBeforeACommandRuns(t *testing.T) {
 		t.Errorf("outside: %q", got)
 	}
 	if got := p.s.CoverageOfEdits([]string{outside, p.path("build/out/app")}).String(); !strings.HasPrefix(got,
-		"1 file; not: build/out/app") {
+		"1 file can be restored; not: build/out/app") {
 		t.Errorf("edits: %q", got)
 	}
 	if _, err := os.Stat(p.store); err == nil {

@@ -151,7 +151,7 @@ func coverage(h *Host) string {
 	if err != nil {
 		return ""
 	}
-	return "Covered: " + history.Store.Coverage(context.Background(), nil).String() + ".\n\n"
+	return "In the working folders " + history.Store.Coverage(context.Background(), nil).String() + ".\n\n"
 }
 
 // conflictPick asks about the files that somebody else changed.

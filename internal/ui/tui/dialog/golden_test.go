@@ -49,7 +49,7 @@ func commandQuestion() event.Asked {
 			Command: line, Dir: "/home/u/proj",
 			Warning: []string{"build: 34 files, 1.2 MB"},
 		},
-		Undo:   "brings back 12 files; not: web/build/, 1.2 MB (ignored by git)",
+		Undo:   "12 files can be restored; not: web/build/, 1.2 MB (ignored by git)",
 		Reason: "rm -rf build destroys files below /home/u/proj/build; npm run build runs the project's code",
 		Permission: &permission.Request{Tool: "Bash", Dir: "/home/u/proj", Accesses: []permission.Access{
 			{Kind: permission.Exec, Target: line, Command: &permission.Command{
