@@ -49,6 +49,12 @@ func TestAFormatterRunsOncePerFileAtTheEndOfTheStepAndShowsItsDiff(t *testing.T)
 	if got := s.step(); got != "" || runs() != 2 {
 		t.Errorf("a formatted file: %q, %d runs", got, runs())
 	}
+	s.call("MultiEdit", map[string]any{"file_path": "a.go", "edits": []map[string]any{
+		{"old_string": "package good", "new_string": "package badly"}, {"old_string": "x = 3", "new_string": "x = 4"},
+	}})
+	if got := s.step(); !strings.Contains(got, "+package well") || runs() != 3 {
+		t.Errorf("several edits in one call: %q, %d runs", got, runs())
+	}
 }
 
 func TestAFormatterThatFailsChangesNothingAndFailsNoEdit(t *testing.T) {
