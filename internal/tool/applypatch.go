@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -24,20 +23,15 @@ import (
 //go:embed applypatch.md
 var patchDescription string
 
-const patchSchema = `{"type":"object","properties":{` +
-	`"patch":{"type":"string"},` +
-	`"workdir":{"type":"string","description":"the folder that paths are relative to"}},` +
-	`"required":["patch"]}`
-
 type patchInput struct {
 	Patch   string `json:"patch"`
-	Workdir string `json:"workdir,omitempty"`
+	Workdir string `json:"workdir,omitempty" jsonschema:"the folder that paths are relative to"`
 }
 
 var patchTool = call.Declaration{
 	Name:    "ApplyPatch",
 	Aliases: []string{"patch", "apply_diff", "delete_file", "Delete", "delete_path", "move_path", "insert_content"},
-	Schema:  json.RawMessage(patchSchema),
+	Input:   schemaOf[patchInput](),
 	Params:  map[string]string{"patch": "input diff patch_text patch_content content", "workdir": folderAliases},
 	Subject: permission.SubjectEdit, Class: permission.ClassWrite, Deferred: true,
 	Accesses: call.Typed(patchAccesses),

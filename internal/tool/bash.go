@@ -22,16 +22,6 @@ import (
 //go:embed bash.md
 var bashDescription string
 
-const bashSchema = `{"type":"object","properties":{` +
-	`"command":{"type":"string"},` +
-	`"timeout":{"type":"integer","minimum":1},` +
-	`"description":{"type":"string","description":"What it does, in five to ten words"},` +
-	`"run_in_background":{"type":"boolean"},` +
-	`"shell_id":{"type":"string"},` +
-	`"pty":{"type":"boolean"},` +
-	`"leave_running":{"type":"boolean"}},` +
-	`"required":["command"]}`
-
 // Bounds of one command, unless Limits say otherwise.
 const (
 	bashTimeout    = 120 * time.Second
@@ -48,12 +38,12 @@ var (
 
 type bashInput struct {
 	Command     string `json:"command"`
-	Timeout     int64  `json:"timeout,omitempty"` // milliseconds
-	Description string `json:"description,omitempty"`
+	Timeout     int64  `json:"timeout,omitempty" limits:"minimum=1"` // milliseconds
+	Description string `json:"description,omitempty" jsonschema:"What it does, in five to ten words"`
 	Background  bool   `json:"run_in_background,omitempty"`
-	Leave       bool   `json:"leave_running,omitempty"` // processes started with & may stay
 	Shell       string `json:"shell_id,omitempty"`      // the shell whose state the command continues
 	Pty         bool   `json:"pty,omitempty"`           // it gets a terminal
+	Leave       bool   `json:"leave_running,omitempty"` // processes started with & may stay
 }
 
 type basher struct {
@@ -72,7 +62,7 @@ var bashTool = call.Declaration{
 		"run_in_terminal", "execute", "execute_command", "exec", "exec_command", "terminal", "sh", "execute_bash",
 		"create_directory",
 	},
-	Schema: json.RawMessage(bashSchema),
+	Input: schemaOf[bashInput](),
 	Params: map[string]string{
 		"command":           "cmd script shell_command command_line",
 		"timeout":           "timeout_ms timeout_secs timeout_seconds",

@@ -17,17 +17,11 @@ import (
 //go:embed batch.md
 var batchDescription string
 
-const batchSchema = `{"type":"object","properties":{` +
-	`"calls":{"type":"array","maxItems":25,"items":{"type":"object","properties":{` +
-	`"tool":{"type":"string"},"input":{"type":"object"}},` +
-	`"required":["tool","input"]}}},` +
-	`"required":["calls"]}`
-
 // batchMax is how many calls one Batch may have.
 const batchMax = 25
 
 type batchInput struct {
-	Calls []batchCall `json:"calls"`
+	Calls []batchCall `json:"calls" limits:"maxItems=25"`
 }
 
 type batchCall struct {
@@ -38,7 +32,7 @@ type batchCall struct {
 var batchTool = call.Declaration{
 	Name:     "Batch",
 	Aliases:  []string{"multi_tool_use.parallel", "parallel", "parallel_tool_calls"},
-	Schema:   json.RawMessage(batchSchema),
+	Input:    schemaOf[batchInput](),
 	Params:   map[string]string{"calls": "tool_calls tool_uses invocations"},
 	Mend:     mendCalls,
 	Deferred: true,

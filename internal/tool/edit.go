@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,15 +20,8 @@ import (
 //go:embed edit.md
 var editDescription string
 
-const editSchema = `{"type":"object","properties":{` +
-	`"file_path":{"type":"string"},` +
-	`"old_string":{"type":"string"},` +
-	`"new_string":{"type":"string"},` +
-	`"replace_all":{"type":"boolean"}},` +
-	`"required":["file_path","old_string","new_string"]}`
-
 type editInput struct {
-	FilePath   string `json:"file_path,omitempty"` // empty in the list of MultiEdit
+	FilePath   string `json:"file_path"` // empty in the list of MultiEdit
 	OldString  string `json:"old_string"`
 	NewString  string `json:"new_string"`
 	ReplaceAll bool   `json:"replace_all,omitempty"`
@@ -44,7 +36,7 @@ var editTool = call.Declaration{
 		"search_and_replace", "replace_in_file", "replace_string_in_file", "text_editor", "file_editor",
 		"single_find_and_replace", "replace_file_content",
 	},
-	Schema: json.RawMessage(editSchema),
+	Input: schemaOf[editInput](),
 	Params: map[string]string{
 		"file_path":   fileAliases,
 		"old_string":  "old_str old_text old search find target_content before",

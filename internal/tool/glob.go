@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -27,11 +26,6 @@ import (
 //go:embed glob.md
 var globDescription string
 
-const globSchema = `{"type":"object","properties":{` +
-	`"pattern":{"type":"string"},` +
-	`"path":{"type":"string","description":"Folder to search"}},` +
-	`"required":["pattern"]}`
-
 const (
 	globResults = 100
 	searchBound = 20 * time.Second // then the files found so far are shown
@@ -39,7 +33,7 @@ const (
 
 type globInput struct {
 	Pattern string `json:"pattern"`
-	Path    string `json:"path,omitempty"`
+	Path    string `json:"path,omitempty" jsonschema:"Folder to search"`
 }
 
 // searcher is what Glob and Grep use: files, ripgrep, and whether a command may change files meanwhile.
@@ -57,7 +51,7 @@ var globTool = call.Declaration{
 		"find_files", "file_search", "glob_files", "find", "glob_file_search", "file_glob_search",
 		"find_path", "find_by_name", "find_file",
 	},
-	Schema:  json.RawMessage(globSchema),
+	Input:   schemaOf[globInput](),
 	Params:  map[string]string{"pattern": "glob glob_pattern query file_name", "path": folderAliases + " search_directory"},
 	Ignored: "max_results limit offset include_dirs respect_git_ignore case_sensitive file_filtering_options",
 	Mend:    mendGlob,

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -21,18 +20,6 @@ import (
 //go:embed grep.md
 var grepDescription string
 
-const grepSchema = `{"type":"object","properties":{` +
-	`"pattern":{"type":"string"},` +
-	`"path":{"type":"string","description":"File or folder"},` +
-	`"glob":{"type":"string"},` +
-	`"type":{"type":"string"},` +
-	`"output_mode":{"type":"string","enum":["files_with_matches","content","count"]},` +
-	`"-A":{"type":"integer","minimum":0},"-B":{"type":"integer","minimum":0},"-C":{"type":"integer","minimum":0},` +
-	`"-n":{"type":"boolean"},"-i":{"type":"boolean"},"-o":{"type":"boolean"},` +
-	`"multiline":{"type":"boolean"},` +
-	`"head_limit":{"type":"integer","minimum":0},"offset":{"type":"integer","minimum":0}},` +
-	`"required":["pattern"]}`
-
 const (
 	grepResults = 250
 	grepMax     = 20_000 // lines or paths held of one search
@@ -41,19 +28,19 @@ const (
 
 type grepInput struct {
 	Pattern    string `json:"pattern"`
-	Path       string `json:"path,omitempty"`
+	Path       string `json:"path,omitempty" jsonschema:"File or folder"`
 	Glob       string `json:"glob,omitempty"`
 	Type       string `json:"type,omitempty"`
-	OutputMode string `json:"output_mode,omitempty"`
-	After      int    `json:"-A,omitempty"`
-	Before     int    `json:"-B,omitempty"`
-	Around     int    `json:"-C,omitempty"`
+	OutputMode string `json:"output_mode,omitempty" limits:"enum=files_with_matches|content|count"`
+	After      int    `json:"-A,omitempty" limits:"minimum=0"`
+	Before     int    `json:"-B,omitempty" limits:"minimum=0"`
+	Around     int    `json:"-C,omitempty" limits:"minimum=0"`
 	Numbers    *bool  `json:"-n,omitempty"`
 	IgnoreCase bool   `json:"-i,omitempty"`
 	OnlyMatch  bool   `json:"-o,omitempty"`
 	Multiline  bool   `json:"multiline,omitempty"`
-	HeadLimit  *int   `json:"head_limit,omitempty"`
-	Offset     int    `json:"offset,omitempty"`
+	HeadLimit  *int   `json:"head_limit,omitempty" limits:"minimum=0"`
+	Offset     int    `json:"offset,omitempty" limits:"minimum=0"`
 }
 
 // Output modes.
@@ -88,7 +75,7 @@ var grepTool = call.Declaration{
 		"grep_search", "grep_files", "search", "search_files", "search_file_content", "ripgrep", "rg", "code_search",
 		"search_dir", "search_file",
 	},
-	Schema: json.RawMessage(grepSchema),
+	Input: schemaOf[grepInput](),
 	Params: map[string]string{
 		"pattern":     "regex query search search_pattern search_term",
 		"path":        folderAliases + " search_path file",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -24,17 +23,6 @@ import (
 //go:embed lsp.md
 var lspDescription string
 
-const lspSchema = `{"type":"object","properties":{` +
-	`"operation":{"type":"string"},` +
-	`"file_path":{"type":"string"},` +
-	`"line":{"type":"integer"},` +
-	`"character":{"type":"integer"},` +
-	`"symbol":{"type":"string"},` +
-	`"new_name":{"type":"string"},` +
-	`"action":{"type":"string"},` +
-	`"preview":{"type":"boolean"}},` +
-	`"required":["operation"]}`
-
 type lspInput struct {
 	Operation string `json:"operation"`
 	FilePath  string `json:"file_path,omitempty"`
@@ -47,7 +35,7 @@ type lspInput struct {
 }
 
 var lspTool = call.Declaration{
-	Name: "LSP", Schema: json.RawMessage(lspSchema), Deferred: true,
+	Name: "LSP", Input: schemaOf[lspInput](), Deferred: true,
 	Params: map[string]string{
 		"file_path": fileAliases, "operation": "command method", "character": "column col",
 		"symbol": "query name", "new_name": "newName", "action": "title",

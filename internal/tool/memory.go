@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,18 +19,11 @@ import (
 //go:embed memory.md
 var memoryDescription string
 
-const memorySchema = `{"type":"object","properties":{` +
-	`"command":{"type":"string","enum":["save","read","search","forget"]},` +
-	`"name":{"type":"string"},` +
-	`"description":{"type":"string"},` +
-	`"text":{"type":"string"}},` +
-	`"required":["command"]}`
-
 type memoryInput struct {
-	Command     string `json:"command"`
-	Name        string `json:"name"`
-	Description string `json:"description"`
-	Text        string `json:"text"`
+	Command     string `json:"command" limits:"enum=save|read|search|forget"`
+	Name        string `json:"name,omitempty"`
+	Description string `json:"description,omitempty"`
+	Text        string `json:"text,omitempty"`
 }
 
 // MemoryName is the tool that keeps notes.
@@ -42,7 +34,7 @@ const MemoryName = "Memory"
 var memoryTool = call.Declaration{
 	Name:    MemoryName,
 	Aliases: []string{"save_memory", "memory_tool"},
-	Schema:  json.RawMessage(memorySchema),
+	Input:   schemaOf[memoryInput](),
 	Params:  map[string]string{"command": "action operation", "text": "content note fact query", "name": "title id"},
 	Accesses: call.Typed(func(in memoryInput, _ call.Place) ([]permission.Access, error) {
 		return memoryAccesses(in), nil

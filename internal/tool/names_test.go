@@ -99,10 +99,10 @@ func TestEveryRowOfTheTableIsUnderstood(t *testing.T) {
 				Enum []json.RawMessage `json:"enum"`
 			} `json:"properties"`
 		}
-		if len(d.Schema) == 0 {
+		if len(d.InputSchema()) == 0 {
 			continue // it comes with the session, or is no tool that a model calls
 		}
-		if err := json.Unmarshal(d.Schema, &schema); err != nil {
+		if err := json.Unmarshal(d.InputSchema(), &schema); err != nil {
 			t.Fatalf("%s: %v", d.Name, err)
 		}
 		for param, spellings := range d.Params {

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"path/filepath"
@@ -20,25 +19,17 @@ import (
 //go:embed notebook_edit.md
 var notebookDescription string
 
-const notebookSchema = `{"type":"object","properties":{` +
-	`"notebook_path":{"type":"string"},` +
-	`"cell_id":{"type":"string"},` +
-	`"new_source":{"type":"string"},` +
-	`"cell_type":{"enum":["code","markdown"]},` +
-	`"edit_mode":{"enum":["replace","insert","delete"],"description":"Default: replace"}},` +
-	`"required":["notebook_path"]}`
-
 type notebookInput struct {
 	Path   string  `json:"notebook_path"`
 	Cell   string  `json:"cell_id,omitempty"`
 	Source *string `json:"new_source,omitempty"`
-	Type   string  `json:"cell_type,omitempty"`
-	Mode   string  `json:"edit_mode,omitempty"`
+	Type   string  `json:"cell_type,omitempty" limits:"enum=code|markdown"`
+	Mode   string  `json:"edit_mode,omitempty" jsonschema:"Default: replace" limits:"enum=replace|insert|delete"`
 }
 
 var notebookTool = call.Declaration{
 	Name: "NotebookEdit", Aliases: []string{"edit_notebook", "notebook_edit_cell"},
-	Schema: json.RawMessage(notebookSchema),
+	Input: schemaOf[notebookInput](),
 	Params: map[string]string{
 		"notebook_path": fileAliases + " file_path", "cell_id": "cell", "new_source": "source content new_string",
 		"cell_type": "type", "edit_mode": "mode",

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/url"
@@ -26,17 +25,13 @@ import (
 //go:embed open.md
 var openDescription string
 
-const openSchema = `{"type":"object","properties":{` +
-	`"target":{"type":"string","description":"an http or https address, or a path"}},` +
-	`"required":["target"]}`
-
 type openInput struct {
-	Target string `json:"target"`
+	Target string `json:"target" jsonschema:"an http or https address, or a path"`
 }
 
 var openTool = call.Declaration{
 	Name: "Open", Aliases: []string{"open_url", "open_browser", "browser_open"},
-	Schema: json.RawMessage(openSchema), Params: map[string]string{"target": "url uri path file_path address path_or_url"},
+	Input: schemaOf[openInput](), Params: map[string]string{"target": "url uri path file_path address path_or_url"},
 	Deferred: true, Accesses: call.Typed(openAccesses),
 }
 

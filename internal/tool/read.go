@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -24,13 +23,6 @@ import (
 //go:embed read.md
 var readDescription string
 
-const readSchema = `{"type":"object","properties":{` +
-	`"file_path":{"type":"string"},` +
-	`"offset":{"type":"integer","minimum":0,"description":"First line, from 1"},` +
-	`"limit":{"type":"integer","minimum":1},` +
-	`"pages":{"type":"string","description":"Of a PDF: 1-5"}},` +
-	`"required":["file_path"]}`
-
 // The limits of one Read, unless Limits say otherwise.
 const (
 	readLines    = 2000
@@ -44,9 +36,9 @@ const (
 
 type readInput struct {
 	FilePath string `json:"file_path"`
-	Offset   int    `json:"offset,omitempty"`
-	Limit    int    `json:"limit,omitempty"`
-	Pages    string `json:"pages,omitempty"`
+	Offset   int    `json:"offset,omitempty" jsonschema:"First line, from 1" limits:"minimum=0"`
+	Limit    int    `json:"limit,omitempty" limits:"minimum=1"`
+	Pages    string `json:"pages,omitempty" jsonschema:"Of a PDF: 1-5"`
 }
 
 var readTool = call.Declaration{
@@ -56,7 +48,7 @@ var readTool = call.Declaration{
 		"list", "list_dir", "list_directory", "list_files",
 		"read_file_range", "view_subdirectory", "tree",
 	},
-	Schema: json.RawMessage(readSchema),
+	Input: schemaOf[readInput](),
 	Params: map[string]string{
 		"file_path": fileAliases + " " + folderAliases + " relative_workspace_path directory_path dirpath",
 		"offset":    "start_line line line_start start start_line_one_indexed line_offset",

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"strings"
 
@@ -17,14 +16,9 @@ import (
 //go:embed skill.md
 var skillDescription string
 
-const skillSchema = `{"type":"object","properties":{` +
-	`"skill":{"type":"string","minLength":1,"description":"The name as listed"},` +
-	`"args":{"type":"string","description":"Arguments, as after /name"}},` +
-	`"required":["skill"]}`
-
 type skillInput struct {
-	Skill string `json:"skill"`
-	Args  string `json:"args"`
+	Skill string `json:"skill" jsonschema:"The name as listed" limits:"minLength=1"`
+	Args  string `json:"args,omitempty" jsonschema:"Arguments, as after /name"`
 }
 
 // SkillName is the tool that loads skills.
@@ -35,7 +29,7 @@ const SkillName = "Skill"
 var skillTool = call.Declaration{
 	Name:      SkillName,
 	Aliases:   []string{"use_skill", "load_skill", "activate_skill"},
-	Schema:    json.RawMessage(skillSchema),
+	Input:     schemaOf[skillInput](),
 	Params:    map[string]string{"skill": "name command skill_name", "args": "arguments"},
 	Subject:   permission.SubjectName,
 	SubjectIn: []string{"skill", "name", "command"},

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -20,22 +19,13 @@ import (
 //go:embed task.md
 var taskDescription string
 
-const taskSchema = `{"type":"object","properties":{` +
-	`"description":{"type":"string","description":"The task in 3 to 5 words"},` +
-	`"prompt":{"type":"string","minLength":1},` +
-	`"subagent_type":{"type":"string","description":"Default general-purpose"},` +
-	`"model":{"type":"string","description":"Only if the user asked for one"},` +
-	`"run_in_background":{"type":"boolean"},` +
-	`"resume":{"type":"string","description":"Id of an agent to continue, with its context"}},` +
-	`"required":["description","prompt"]}`
-
 type taskInput struct {
-	Description string `json:"description"`
-	Prompt      string `json:"prompt"`
-	Kind        string `json:"subagent_type"`
-	Model       string `json:"model"`
-	Resume      string `json:"resume"`
-	Background  *bool  `json:"run_in_background"`
+	Description string `json:"description" jsonschema:"The task in 3 to 5 words"`
+	Prompt      string `json:"prompt" limits:"minLength=1"`
+	Kind        string `json:"subagent_type,omitempty" jsonschema:"Default general-purpose"`
+	Model       string `json:"model,omitempty" jsonschema:"Only if the user asked for one"`
+	Background  *bool  `json:"run_in_background,omitempty"`
+	Resume      string `json:"resume,omitempty" jsonschema:"Id of an agent to continue, with its context"`
 }
 
 // TaskName is the tool that starts subagents.
@@ -44,7 +34,7 @@ const TaskName = "Task"
 // Starting an agent touches nothing; its own calls are checked one by one.
 var taskTool = call.Declaration{
 	Name: TaskName, Aliases: []string{"Agent", "subagent", "spawn_agent", "runSubagent"},
-	Schema: json.RawMessage(taskSchema),
+	Input: schemaOf[taskInput](),
 	Params: map[string]string{
 		"prompt": "task message", "subagent_type": "agent agent_type subagent_name type",
 		"resume": "agent_id",

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"regexp"
@@ -23,17 +22,8 @@ import (
 //go:embed taskoutput.md
 var taskOutputDescription string
 
-const taskOutputSchema = `{"type":"object","properties":{` +
-	`"task_id":{"type":"string"},` +
-	`"filter":{"type":"string","description":"Regular expression: show only lines that match"},` +
-	`"block":{"type":"boolean"},` +
-	`"timeout":{"type":"integer","minimum":0,"description":"Longest wait in milliseconds, default 30000"}},` +
-	`"required":["task_id"]}`
-
 //go:embed taskstop.md
 var taskStopDescription string
-
-const taskStopSchema = `{"type":"object","properties":{"task_id":{"type":"string"}},"required":["task_id"]}`
 
 // How long TaskOutput waits.
 const (
@@ -43,9 +33,9 @@ const (
 
 type taskOutputInput struct {
 	ID      string `json:"task_id"`
-	Filter  string `json:"filter,omitempty"`
+	Filter  string `json:"filter,omitempty" jsonschema:"Regular expression: show only lines that match"`
 	Block   bool   `json:"block,omitempty"`
-	Timeout *int64 `json:"timeout,omitempty"` // milliseconds
+	Timeout *int64 `json:"timeout,omitempty" jsonschema:"Longest wait in milliseconds, default 30000" limits:"minimum=0"` // milliseconds
 }
 
 // Commands and agents were approved at their start, so reading and ending them touch the session only.
@@ -54,14 +44,14 @@ var (
 		Name: "TaskOutput", Aliases: []string{
 			"BashOutput", "AgentOutput", "shell_output", "get_terminal_output",
 			"job_output",
-		}, Schema: json.RawMessage(taskOutputSchema),
+		}, Input: schemaOf[taskOutputInput](),
 		Params: map[string]string{"task_id": "bash_id shell_id agent_id id", "block": "wait", "timeout": "timeout_ms"},
 		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true,
 		Accesses: call.Session("TaskOutput"),
 	}
 	taskStopTool = call.Declaration{
 		Name: "TaskStop", Aliases: []string{"KillShell", "KillBash", "kill_terminal", "job_kill"},
-		Schema: json.RawMessage(taskStopSchema),
+		Input:  schemaOf[taskStopInput](),
 		Params: map[string]string{"task_id": "shell_id bash_id agent_id id"},
 		Class:  permission.ClassNeutral, With: []string{"Bash", TaskName}, Deferred: true, Accesses: call.Session("TaskStop"),
 	}

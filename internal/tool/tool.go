@@ -63,7 +63,7 @@ func newTool[In any](d call.Declaration, description string, prepare func(contex
 	In) (*agent.Plan, error),
 ) agent.Tool {
 	spec := llm.ToolSpec{
-		Name: d.Name, Description: strings.TrimSpace(description), Schema: d.Schema, Closed: true,
+		Name: d.Name, Description: strings.TrimSpace(description), Schema: d.InputSchema(), Closed: true,
 		Unlisted: d.Deferred,
 	}
 	return agent.NewTool(spec, func(ctx context.Context, c llm.ToolCall, in In) (*agent.Plan, error) {

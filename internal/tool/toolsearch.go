@@ -19,16 +19,12 @@ import (
 //go:embed toolsearch.md
 var toolSearchDescription string
 
-const toolSearchSchema = `{"type":"object","properties":{` +
-	`"query":{"type":"string","minLength":1},"max_results":{"type":"integer","minimum":1}},` +
-	`"required":["query"]}`
-
 // toolSearchResults is how many tools a search by words gives, unless the call says otherwise.
 const toolSearchResults = 5
 
 type toolSearchInput struct {
-	Query string `json:"query"`
-	Max   int    `json:"max_results,omitempty"`
+	Query string `json:"query" limits:"minLength=1"`
+	Max   int    `json:"max_results,omitempty" limits:"minimum=1"`
 }
 
 // ToolSearchName is the tool that finds deferred tools.
@@ -37,7 +33,7 @@ const ToolSearchName = "ToolSearch"
 var toolSearchTool = call.Declaration{
 	Name:     ToolSearchName,
 	Aliases:  []string{"tool_search", "search_tools", "find_tools"},
-	Schema:   json.RawMessage(toolSearchSchema),
+	Input:    schemaOf[toolSearchInput](),
 	Params:   map[string]string{"query": "q search names", "max_results": "limit"},
 	Class:    permission.ClassNeutral,
 	Accesses: call.Session(ToolSearchName),

@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -19,25 +18,18 @@ import (
 //go:embed webfetch.md
 var fetchDescription string
 
-const fetchSchema = `{"type":"object","properties":{` +
-	`"url":{"type":"string"},` +
-	`"prompt":{"type":"string"},` +
-	`"offset":{"type":"integer","minimum":0},` +
-	`"pages":{"type":"string","description":"of a PDF, such as 3 or 20-40"}},` +
-	`"required":["url"]}`
-
 type fetchInput struct {
 	URL    string `json:"url"`
 	Prompt string `json:"prompt,omitempty"`
-	Offset int    `json:"offset,omitempty"`
-	Pages  string `json:"pages,omitempty"`
+	Offset int    `json:"offset,omitempty" limits:"minimum=0"`
+	Pages  string `json:"pages,omitempty" jsonschema:"of a PDF, such as 3 or 20-40"`
 }
 
 var fetchTool = call.Declaration{
 	Name: "WebFetch", Aliases: []string{
 		"fetch", "fetch_url", "net", "read_url", "web_fetch_page", "read_web_page",
 		"fetch_webpage", "read_url_content", "fetch_url_content", "agentic_fetch",
-	}, Schema: json.RawMessage(fetchSchema),
+	}, Input: schemaOf[fetchInput](),
 	Params:  map[string]string{"url": "host address uri link", "prompt": "question query", "offset": "start start_index"},
 	Ignored: "format timeout",
 	Subject: permission.SubjectHost, SubjectIn: []string{"url"}, Deferred: true, Accesses: call.Typed(fetchAccesses),

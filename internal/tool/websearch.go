@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -19,18 +18,11 @@ import (
 //go:embed websearch.md
 var searchDescription string
 
-const searchSchema = `{"type":"object","properties":{` +
-	`"query":{"type":"string"},` +
-	`"allowed_domains":{"type":"array","items":{"type":"string"}},` +
-	`"blocked_domains":{"type":"array","items":{"type":"string"}},` +
-	`"max_results":{"type":"integer","minimum":1,"maximum":20}},` +
-	`"required":["query"]}`
-
 type searchInput struct {
 	Query   string   `json:"query"`
 	Allowed []string `json:"allowed_domains,omitempty"`
 	Blocked []string `json:"blocked_domains,omitempty"`
-	Max     int      `json:"max_results,omitempty"`
+	Max     int      `json:"max_results,omitempty" limits:"minimum=1 maximum=20"`
 }
 
 // SearchName is the tool that searches the web.
@@ -38,7 +30,7 @@ const SearchName = "WebSearch"
 
 var searchTool = call.Declaration{
 	Name: SearchName, Aliases: []string{"google_web_search", "search_web", "websearch_web_search", "internet_search"},
-	Schema: json.RawMessage(searchSchema),
+	Input: schemaOf[searchInput](),
 	Params: map[string]string{
 		"query": "q search_query search_term prompt", "allowed_domains": "include_domains domains",
 		"blocked_domains": "exclude_domains",

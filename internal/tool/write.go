@@ -3,7 +3,6 @@ package tool
 import (
 	"context"
 	_ "embed"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -19,11 +18,6 @@ import (
 
 //go:embed write.md
 var writeDescription string
-
-const writeSchema = `{"type":"object","properties":{` +
-	`"file_path":{"type":"string"},` +
-	`"content":{"type":"string"}},` +
-	`"required":["file_path","content"]}`
 
 // createdMax is the largest new content that is shown as a diff, whose every line is one that was written.
 const createdMax = 1 << 20
@@ -41,7 +35,7 @@ type writer struct{ env *Files }
 var writeTool = call.Declaration{
 	Name:    "Write",
 	Aliases: []string{"write_file", "write_to_file", "create_file", "create", "save_file", "create_new_file"},
-	Schema:  json.RawMessage(writeSchema),
+	Input:   schemaOf[writeInput](),
 	Params:  map[string]string{"file_path": fileAliases, "content": "contents text file_text file_content data code_content"},
 	Ignored: "line_count empty_file overwrite mode=overwrite mode=w",
 	Subject: permission.SubjectEdit, SubjectIn: []string{"file_path"}, Class: permission.ClassWrite,

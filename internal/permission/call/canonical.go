@@ -16,7 +16,7 @@ import (
 func (c *Catalogue) Canonical(spelling string, input []byte) (string, []byte) {
 	name := c.Name(spelling)
 	d := c.find(name)
-	if d == nil || d.Schema == nil && d.Params == nil {
+	if d == nil || d.Schema == nil && d.Input == nil && d.Params == nil {
 		return name, nil
 	}
 	given, inText := fieldsOf(input)
@@ -73,7 +73,7 @@ func (d *declared) parameters() map[string]string {
 		for param := range d.Params {
 			d.types[param] = ""
 		}
-		if json.Unmarshal(d.Schema, &schema) != nil {
+		if json.Unmarshal(d.InputSchema(), &schema) != nil {
 			return
 		}
 		for param, p := range schema.Properties {

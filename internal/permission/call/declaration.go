@@ -16,7 +16,9 @@ type Declaration struct {
 	// so "read_file" stands for readFile too. One in capitals ("Agent") is a name of Claude Code's, which a
 	// command line may use as it is.
 	Aliases []string
-	Schema  json.RawMessage // of the input; nil: not known
+	Schema  json.RawMessage // of the input; nil: Input makes it, or it is not known
+	// Input makes the schema, when it is first needed; may be nil.
+	Input func() json.RawMessage
 	// Params are other spellings of parameters, by parameter, with blanks between them. camelCase needs no mention.
 	// One that the schema has not is known to Mend only.
 	Params map[string]string
@@ -100,6 +102,14 @@ func (d *Declaration) Classify(accesses []permission.Access) {
 			accesses[i].Class = d.Class
 		}
 	}
+}
+
+// InputSchema is the JSON Schema of the input; nil: it is not known.
+func (d *Declaration) InputSchema() json.RawMessage {
+	if d.Schema == nil && d.Input != nil {
+		return d.Input()
+	}
+	return d.Schema
 }
 
 func (d *Declaration) traits() permission.Traits {
