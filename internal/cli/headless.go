@@ -121,7 +121,7 @@ func (h *headless) questions(e event.Event) {
 			return
 		}
 		// A failure means that another answer came first.
-		_ = h.conv.Answer(b.ID, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "no person can answer in this run"})
+		_ = h.conv.Answer(b.ID, event.Answer{Choice: event.ChoiceNo, Canceled: true, Text: "no person can answer here"})
 	case event.Answered:
 		if h.closed != nil {
 			h.closed(b.ID)

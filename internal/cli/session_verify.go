@@ -157,7 +157,8 @@ func verifyText(i session.Info, r session.Report, err error) string {
 		line("the blob %s was changed after it was written", f)
 	}
 	if r.Torn > 0 {
-		line("the last line was cut off after %d bytes; its writer had not reported it as written, and the next --resume sets it aside", r.Torn)
+		line("the last line was cut off after %d bytes, before it was reported as written; "+
+			"the next --resume sets it aside", r.Torn)
 	}
 	for _, f := range r.Aside {
 		line("a cut off line was set aside earlier: %s", f)

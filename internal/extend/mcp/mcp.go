@@ -9,9 +9,8 @@
 //     the first request; a run in which no one could ask again later waits for it some seconds.
 //   - A server is a stranger. Its descriptions and results are bounded and never trusted; its tools ask like any that
 //     are not known; a tool whose description changed is withheld until the user accepts the change.
-//   - A call ends with a result, an error text or its context: a server that is dead, slow or faulty has no other effect. One
-//     that crashed starts again
-//     with the next call, after a growing wait.
+//   - A call ends with a result, an error text or its context: a server that is dead, slow or faulty does no
+//     more. One that crashed starts again with the next call, after a growing wait.
 //   - A server's processes end with the set.
 package mcp
 

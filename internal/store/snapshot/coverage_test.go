@@ -27,14 +27,15 @@ func TestTheCoverageIsKnownBeforeACommandRuns(t *testing.T) {
 		"build":         "nothing can be restored; not: build/, 4.9 kB (ignored by git)",
 		"build/out/app": "nothing can be restored; not: build/out/app, 4.9 kB (ignored by git)",
 		"big.bin":       "nothing can be restored; not: big.bin, 2.0 kB (larger than 1000 bytes)",
-		".env":          "1 file can be restored", "none": "nothing can be restored", ".git": "nothing can be restored; not: .git/ (undo leaves .git alone)",
+		".env":          "1 file can be restored", "none": "nothing can be restored",
+		".git": "nothing can be restored; not: .git/ (undo leaves .git alone)",
 	} {
 		if got := p.s.Coverage(t.Context(), []string{p.path(name)}).String(); got != want {
 			t.Errorf("%s: %q, want %q", name, got, want)
 		}
 	}
-	want := "4 files can be restored; not: build/, 4.9 kB (ignored by git); big.bin, 2.0 kB (larger than 1000 bytes); src/x.log, 3 " +
-		"bytes (ignored by git)"
+	want := "4 files can be restored; not: build/, 4.9 kB (ignored by git); " +
+		"big.bin, 2.0 kB (larger than 1000 bytes); src/x.log, 3 bytes (ignored by git)"
 	if got := p.s.Coverage(t.Context(), nil).String(); got != want {
 		t.Errorf("all: %q, want %q", got, want)
 	}

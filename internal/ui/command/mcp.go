@@ -239,7 +239,7 @@ func (h *Host) authorise(ctx context.Context, name, pasted string) (string, erro
 	h.logins[name] = paste
 	h.mu.Unlock()
 	h.Go(func() {
-		ctx, cancel := context.WithTimeoutCause(h.Context, loginWait, fmt.Errorf("the login did not finish within %s", loginWait))
+		ctx, cancel := context.WithTimeoutCause(h.Context, loginWait, fmt.Errorf("no login within %s", loginWait))
 		defer cancel()
 		err := h.Instance.Servers().Login(ctx, name,
 			mcp.Browser{Pasted: paste, Open: func(ctx context.Context, a string) error {

@@ -224,7 +224,7 @@ func TestConflictsOfAnUndoAreChosenFileByFile(t *testing.T) {
 	if _, err := os.Stat(filepath.Join(p.dir, "b")); err == nil || p.read(t, "a") != "mine a\n" {
 		t.Error("the files are not as chosen")
 	}
-	s.refuses("undo", "choose:xy", "the letters k")
+	s.refuses("undo", "choose:xy", "one letter per file: k")
 }
 
 func TestACallLostToAKillShowsItsCommand(t *testing.T) {
