@@ -167,11 +167,11 @@ func (p *Proc) entered(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-p.stopped:
 		}
-		_ = p.cmd.Process.Kill() // as long as its sandbox is set up, this is the whole tree
+		killGroup(p.cmd.Process) // as long as its sandbox is set up, this is the whole tree
 	}()
 	l, err := p.child.Started()
 	if err != nil {
-		_ = p.cmd.Process.Kill()
+		killGroup(p.cmd.Process)
 		_ = p.cmd.Wait()
 		p.tree.close()
 		return err
