@@ -66,6 +66,19 @@ type Result struct {
 // TextResult is a result of one text.
 func TextResult(text string) *Result { return &Result{Parts: []llm.Part{llm.Text{Text: text}}} }
 
+type decisionKey struct{}
+
+// Decided returns the decision that let the running call run; without a call the zero one.
+func Decided(ctx context.Context) permission.Decision {
+	d, _ := ctx.Value(decisionKey{}).(permission.Decision)
+	return d
+}
+
+// WithDecision gives Run the decision that let it run.
+func WithDecision(ctx context.Context, d permission.Decision) context.Context {
+	return context.WithValue(ctx, decisionKey{}, d)
+}
+
 type outputKey struct{}
 
 // WithOutput gives Run a place for live output.

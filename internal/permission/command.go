@@ -60,6 +60,8 @@ type Command struct {
 	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it
 	// does; no mode but bypassPermissions, and no model, lets it run unasked.
 	Outside bool `json:"outside,omitempty"`
+	// Held: the full sandbox holds it, so that it may run unasked whatever programs it turns out to run.
+	Held bool `json:"held,omitempty"`
 	// Trees are absolute paths where git worktree add may make a work tree. GitDirs are the folders of git -C.
 	Trees, GitDirs []string `json:"-"`
 	// Left are names of files and folders that Script leaves out, because reading them is not free.
@@ -94,9 +96,11 @@ type Part struct {
 	InPlace bool `json:"-"`
 	// Asks: though read-only, it needs a rule or a person, for a program that nothing confines may be one of the
 	// project's.
-	Asks   bool   `json:"asks,omitempty"`
-	Within string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
-	Reason string `json:"reason,omitempty"` // why it is not read-only, in words for the user
+	Asks bool `json:"asks,omitempty"`
+	// Changes: its words plainly say that it changes files or state, so that it is asked about before it runs.
+	Changes bool   `json:"changes,omitempty"`
+	Within  string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
+	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }
 
 // Finding is a static check that fired.

@@ -190,6 +190,7 @@ type bashCall struct {
 	notes []string
 
 	accesses []permission.Access
+	reach    permission.Reach
 	outside  bool          // it runs outside of the sandbox
 	clock    *commandClock // nil in the background
 	refusal  string        // why the sandbox may have made it fail; empty: nothing points to that
