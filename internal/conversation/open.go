@@ -196,6 +196,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	})
 	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(),
 		s.approver.Network, s.approver.Unconfined
+	s.env.Keep = s.approver.KeepChanges
 	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
 	s.recall = &attach.Recall{
 		Store: s.env.Notes, Settings: func() (string,

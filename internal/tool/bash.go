@@ -191,6 +191,8 @@ type bashCall struct {
 
 	accesses []permission.Access
 	reach    permission.Reach
+	detached bool          // it runs on after its call
+	dropped  bool          // changes of its private view
 	outside  bool          // it runs outside of the sandbox
 	clock    *commandClock // nil in the background
 	refusal  string        // why the sandbox may have made it fail; empty: nothing points to that
@@ -303,6 +305,9 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 		} else if meaning := codeMeaning(c.in.Command, exit.Code); meaning != "" {
 			head += " (" + meaning + ")"
 		}
+	}
+	if c.dropped && head == "" {
+		head, failed = "The command's changes were not kept.", true
 	}
 	c.noteLeft(exit)
 	c.notes = append(c.notes, c.env.Background.news(c.env.Owner)...)

@@ -235,11 +235,11 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 		cancel(errBashTimeout)
 	}
 	defer p.after()
-	return c.ended(p, timeout, sink.text), nil
+	return c.ended(ctx, p, timeout, sink.text), nil
 }
 
 // ended takes in how the command ended.
-func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *agent.Result {
+func (c *bashCall) ended(ctx context.Context, p *bashProc, timeout time.Duration, text *bashText) *agent.Result {
 	exit := p.wait()
 	var cause error
 	if exit.Cancelled {
@@ -249,6 +249,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 		c.endDir(dir)
 	}
 	c.keepState(p)
+	c.dropped = c.takeView(ctx, p.run)
 	if c.safe == nil || !c.safe.reads {
 		c.env.Cache.InvalidateSearches()
 		c.env.Reads.CommandRan()
@@ -322,9 +323,15 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 }
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
+	c.detached = true
 	cache, reads := c.env.Cache, c.env.Reads
 	ended := func() sandbox.Exit {
 		exit := p.wait()
+		c.notes = nil
+		c.takeView(context.Background(), p.run)
+		for _, note := range c.notes {
+			_, _ = io.WriteString(s, "\n("+note+")\n")
+		}
 		for _, line := range p.swept() {
 			_, _ = io.WriteString(s, "\n("+line+")\n")
 		}

@@ -68,6 +68,8 @@ type Env struct {
 	Hosts func(callID, command string, named []string) boundary.Network
 	// Unconfined asks a person whether a command that the sandbox refused something may run once outside. Nil: it may not.
 	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
+	// Keep asks about the changes of a command in its private view. Nil: they are dropped.
+	Keep KeepQuestion
 	// Background has the commands that run beside the conversation. Close it before Blob's keeper.
 	Background *Background
 	Shells     *Shells // the named shells of Bash
