@@ -13,7 +13,6 @@ import (
 
 // analysis is the state of one walk.
 type analysis struct {
-	mem   *scratch
 	world permission.World
 	start string // the folder that the line begins in
 	line  string
@@ -26,7 +25,6 @@ type analysis struct {
 	assigning []*call  // calls that set or unset variables; set by findings
 	checked   []*call  // calls that the checks look at; set by findings
 	about     []string // the commands that the check now running found, as written
-	repeats   map[string]*repeat
 	accesses  []permission.Access
 	written   map[string]string     // texts that the line writes into files, by path
 	touches   []touch               // accesses that were noted
@@ -160,18 +158,9 @@ func (a *analysis) supposes() bool {
 
 // analyze walks the whole line.
 func analyze(line, dir string, w permission.World, supposing bool) *analysis {
-	mem := scratches.Get().(*scratch)
-	a := &mem.analysis
-	*a = analysis{
-		mem: mem, world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
-		calls: mem.noted, active: mem.active, assigning: mem.assigning, checked: mem.checked, accesses: mem.accesses,
-		levels: mem.levels, touches: mem.touches,
+	a := &analysis{
+		world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
 	}
-	n := commands(line)
-	mem.calls.reserve(n)
-	mem.scopes.reserve(n)
-	mem.words.reserve(4 * n)
-	mem.args.reserve(4 * n)
 	a.characters(line)
 	a.read(line, a.outer())
 	a.lookalikes(line)
@@ -180,25 +169,7 @@ func analyze(line, dir string, w permission.World, supposing bool) *analysis {
 
 // outer is a new scope for the whole line.
 func (a *analysis) outer() *scope {
-	sc := a.mem.scopes.one()
-	*sc = scope{mem: a.mem, src: a.line, dirs: []string{a.start}}
-	return sc
-}
-
-// commands is about how many commands a line has, by the characters between them.
-func commands(line string) int {
-	n, last := 1, byte(0)
-	for i := range min(len(line), maxParse) {
-		c := line[i]
-		switch c {
-		case '|', ';', '\n', '&', '(':
-			if c != last && last != '>' { // && is one operator, and >& belongs to a command
-				n++
-			}
-		}
-		last = c
-	}
-	return n
+	return &scope{src: a.line, dirs: []string{a.start}}
 }
 
 // read walks the line, or scans it where it cannot be walked.
@@ -227,7 +198,7 @@ func (a *analysis) read(line string, sc *scope) {
 	}
 	a.continued(line, sc)
 	a.parsed += len(line)
-	file, err := a.parse(line)
+	file, err := parse(line)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()
@@ -313,16 +284,6 @@ var parsers = sync.Pool{New: func() any {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 }}
 
-// parse reads text as bash. The tree lives as long as the analysis.
-func (a *analysis) parse(text string) (*syntax.File, error) {
-	if len(text) <= maxLine {
-		if file, ok := a.mem.trees.quickly(text); ok {
-			return file, nil
-		}
-	}
-	return parse(text)
-}
-
 // parse reads text as bash.
 func parse(text string) (*syntax.File, error) {
 	p := parsers.Get().(*syntax.Parser)
@@ -367,7 +328,7 @@ func (a *analysis) script1(text string, inner *scope, args []string) {
 	text = uncommented(text)
 	inner.src = text
 	a.continued(text, inner)
-	file, err := a.parse(text)
+	file, err := parse(text)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()

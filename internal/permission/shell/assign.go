@@ -191,8 +191,7 @@ func holdsCommand(as *syntax.Assign) bool {
 
 // noteAssignments notes assignments that change nothing but the text of the line's words.
 func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
-	c := a.mem.calls.one()
-	*c = call{
+	c := &call{
 		assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level,
 		use: program.Use{Class: permission.ClassNeutral},
 	}
@@ -233,8 +232,7 @@ func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 		sc.assign(as.name, binding{text: as.text, known: as.known})
 		a.value(as, sc)
 	}
-	c := a.mem.calls.one()
-	*c = call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level}
+	c := &call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level}
 	a.calls = a.noteCall(c)
 	a.partAt(place, &permission.Part{
 		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,

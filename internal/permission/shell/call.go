@@ -36,7 +36,6 @@ type call struct {
 	gap      *gap           // where its list may be narrowed
 	carried  bool           // its script has its input
 	back     string         // the folder that cd - or popd goes back to
-	again    bool           // the checks see others that are the same
 }
 
 // arg returns the text of a word, "" where there is none.
@@ -66,8 +65,7 @@ func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) 
 	if len(words) > 0 && holdsParam(c.Args[0]) {
 		words[0].worked = true // a program is to be named by its name
 	}
-	run := a.mem.calls.one()
-	run.words, run.assigns, run.raw, run.in, run.place, run.placed = words, assigns, raw, in, place, true
+	run := &call{words: words, assigns: assigns, raw: raw, in: in, place: place, placed: true}
 	script, ok = a.run(run, sc)
 	if rd.write {
 		a.wrote(c, run, sc)
@@ -98,9 +96,6 @@ func (a *analysis) partAt(place int, p *permission.Part, sc *scope) int {
 		a.exact = false
 	}
 	a.raise(p.Class)
-	if a.parts == nil {
-		a.parts = make([]permission.Part, 0, commands(a.line))
-	}
 	if place == len(a.parts) {
 		a.parts, a.levels = append(a.parts, *p), append(a.levels, sc.level)
 		return place
@@ -125,17 +120,7 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	for _, as := range c.assigns {
 		a.value(as, sc)
 	}
-	same := a.repeatOf(c, sc)
-	switch {
-	case same == nil:
-		c.use = a.lookUp(c, sc)
-	case same.first == nil:
-		c.use = a.lookUp(c, sc)
-		same.use = c.use
-		same.text, same.deep = a.texts(c)
-	default:
-		c.use = same.use
-	}
+	c.use = a.lookUp(c, sc)
 	c.gap = a.newGap(c)
 	if c.name == "xargs" || c.name == "find" && len(c.use.Inner) == 1 {
 		if script, ok := a.knownList(c, sc); ok {
@@ -150,9 +135,8 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	a.takesNames(c, sc)
 	a.takesTexts(c, sc)
 	setsOptions(c)
-	at := a.addPart(c, same, sc)
+	at := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
-	c.again = same != nil && same.again(c)
 	inner := a.follow(c, sc)
 	if why := a.reach(c, sc); why != "" && at >= 0 {
 		a.soften(&a.parts[at], why)
@@ -201,7 +185,7 @@ func baseName(w word) string {
 // lookUp asks the program table. Words of which only a part is known are looked up by that part,
 // because a guess serves deny rules; that they count as harmless is ruled out elsewhere.
 func (a *analysis) lookUp(c *call, sc *scope) program.Use {
-	words := a.mem.args.take(len(c.words))
+	words := make([]program.Word, len(c.words))
 	for i := range c.words {
 		words[i] = c.words[i].program()
 	}
@@ -209,17 +193,13 @@ func (a *analysis) lookUp(c *call, sc *scope) program.Use {
 	return program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
 }
 
-// addPart notes the part for a call, with its texts for rules. The entry of a repeated command has them; it may be nil.
-func (a *analysis) addPart(c *call, same *repeat, sc *scope) int {
+// addPart notes the part for a call, with its texts for rules.
+func (a *analysis) addPart(c *call, sc *scope) int {
 	p := permission.Part{
 		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
 		Literal: c.use.Literal, InPlace: c.use.InPlace, Exact: !sc.guess,
 	}
-	if same != nil {
-		p.Text, p.Deep = same.text, slices.Clip(same.deep)
-	} else {
-		p.Text, p.Deep = a.texts(c)
-	}
+	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
 		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || risky(c, w))) ||
 			(w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {

@@ -35,9 +35,6 @@ var groups = sync.OnceValue(func() [][]check {
 func (a *analysis) findings() []permission.Finding {
 	a.active, a.assigning, a.checked = a.active[:0], a.assigning[:0], a.checked[:0]
 	for _, c := range a.calls {
-		if c.again {
-			continue
-		}
 		a.checked = append(a.checked, c)
 		if !c.use.Class.ReadOnly() || len(c.use.Inner) > 0 {
 			a.active = append(a.active, c)

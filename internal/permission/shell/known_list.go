@@ -146,7 +146,7 @@ func (a *analysis) runAll(c *call, flags []string, command []word, commands [][]
 	}
 	head.use = program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
 	head.use.Inner = nil
-	if at := a.addPart(&head, nil, sc); at < 0 || !a.parts[at].Class.ReadOnly() {
+	if at := a.addPart(&head, sc); at < 0 || !a.parts[at].Class.ReadOnly() {
 		return "", false
 	}
 	a.calls = a.noteCall(&head)

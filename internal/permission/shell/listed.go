@@ -421,9 +421,9 @@ func (a *analysis) runListed(c *call, sc *scope) (script string, ok bool) {
 	} else {
 		c.use.Inner = nil
 	}
-	first := a.addPart(c, nil, sc)
+	first := a.addPart(c, sc)
 	a.calls = a.noteCall(c)
-	second := a.addPart(inner, nil, within)
+	second := a.addPart(inner, within)
 	a.calls = a.noteCall(inner)
 	why := a.reach(c, sc)
 	if more := a.reach(inner, within); why == "" {

@@ -121,7 +121,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 			return args[1] + "\n", false
 		}
 	case "eval":
-		if file, err := a.parse(strings.Join(args, " ")); err == nil {
+		if file, err := parse(strings.Join(args, " ")); err == nil {
 			inner := sc.child()
 			inner.src = strings.Join(args, " ")
 			text, ok := a.output(file.Stmts, inner)

@@ -10,7 +10,6 @@ import (
 
 // scope is the state of the shell at one place of the line, as far as it is known.
 type scope struct {
-	mem     *scratch             // where children lie
 	src     string               // the text that positions of the tree count in
 	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
 	perhaps []string             // the current folders if the unknown words of a cd are empty
@@ -55,13 +54,8 @@ func (sc *scope) child() *scope {
 }
 
 func (sc *scope) copy() *scope {
-	if sc.mem == nil {
-		c := *sc
-		return &c
-	}
-	c := sc.mem.scopes.one()
-	*c = *sc
-	return c
+	c := *sc
+	return &c
 }
 
 // copied is a copy of a map, nil for an empty one: most lines define nothing.

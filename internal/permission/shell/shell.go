@@ -43,7 +43,6 @@ const (
 // Analyze returns the effect of line when bash runs it in dir, an absolute path.
 func Analyze(line, dir string, w permission.World) Result {
 	a := settled(line, dir, w)
-	defer a.release()
 	return a.result()
 }
 
@@ -52,7 +51,6 @@ func Analyze(line, dir string, w permission.World) Result {
 func settled(line, dir string, w permission.World) *analysis {
 	a := analyze(line, dir, w, true)
 	if a.supposed && (!a.class.ReadOnly() || !a.exact || a.script == "" || len(a.findings()) > 0) {
-		a.release()
 		return analyze(line, dir, w, false)
 	}
 	return a

@@ -16,7 +16,6 @@ type Node struct {
 // Tree is the line as a tree of its parts, in the order of the text.
 func Tree(line, dir string, w permission.World) []Node {
 	a := settled(line, dir, w)
-	defer a.release()
 	nodes, _ := a.tree(0, -1)
 	return nodes
 }
@@ -36,7 +35,6 @@ func (a *analysis) tree(at, above int) (nodes []Node, next int) {
 // read-only, then the checks that fired. Text of the line is quoted where it holds characters that do not show.
 func Explain(line, dir string, w permission.World) string {
 	a := settled(line, dir, w)
-	defer a.release()
 	r := a.result()
 	var b strings.Builder
 	nodes, _ := a.tree(0, -1)

@@ -22,7 +22,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		}
 	}
 	for _, c := range a.calls {
-		if len(c.words) == 0 || c.guess || c.again {
+		if len(c.words) == 0 || c.guess {
 			continue
 		}
 		if cmd.Unseen == "" {

@@ -66,7 +66,7 @@ type piece struct {
 
 // words expands the words of a command.
 func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
-	out := a.mem.words.take(len(args))[:0]
+	out := make([]word, 0, len(args))
 	for _, arg := range args {
 		if plain, ok := plainWord(arg); ok {
 			out = append(out, plain)
