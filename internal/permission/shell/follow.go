@@ -11,10 +11,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// follow analyses the commands that a command runs.
-func (a *analysis) follow(c *call, sc *scope) (inner string) {
+// follow analyses the commands that a command runs. inner: the last one of its words is plain.
+func (a *analysis) follow(c *call, sc *scope) (inner bool) {
 	if a.mute > 0 {
-		return ""
+		return false
 	}
 	a.guesses(c, sc)
 	a.called(c, sc)
@@ -47,7 +47,7 @@ func (a *analysis) guesses(c *call, sc *scope) {
 		guess.guess = true
 		a.run(&call{words: rest, assigns: c.assigns, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
 		if !sameDirs(guess.dirs, sc.dirs) {
-			sc.perhaps = append(sc.perhaps[:len(sc.perhaps):len(sc.perhaps)], guess.dirs...)
+			sc.perhapsIn(guess.dirs)
 		}
 	}
 	if c.name == "repeat" && len(c.words) > 2 {
@@ -79,7 +79,7 @@ func emptied(words []word) (rest []word, some bool) {
 			w.text, w.glob, w.worked, some = unescape(plain), false, true, true
 		}
 		switch {
-		case !w.unknown || w.code != "":
+		case !w.unknown || w.open || w.listed:
 		case w.text == "":
 			continue
 		default:
@@ -150,14 +150,14 @@ func (a *analysis) mayInline() bool {
 }
 
 // inner analyses the commands that a command runs from its own words.
-func (a *analysis) inner(c *call, sc *scope) (script string) {
+func (a *analysis) inner(c *call, sc *scope) (plain bool) {
 	if len(c.use.Inner) == 0 {
-		return ""
+		return false
 	}
 	if c.level > maxLevel {
 		a.saw(oddTooMuch, "wrappers around wrappers")
 		a.opaque()
-		return ""
+		return false
 	}
 	shows := map[string]word{}
 	for _, w := range c.words {
@@ -178,7 +178,7 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 			run.words = append(run.words, fromProgram(w, shows))
 		}
 		if len(run.words) > 0 {
-			script, _ = a.run(run, next)
+			plain = a.run(run, next)
 			if sameShell.has(c.name) {
 				sc.dirs = next.dirs
 			}
@@ -187,7 +187,7 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 	if !c.use.Transparent {
 		a.raise(permission.ClassWrite)
 	}
-	return script
+	return plain
 }
 
 // sameShell are builtins that run something in this very shell: its variables and folder stay.
@@ -450,8 +450,7 @@ func parameters(words []word) []string {
 	return nil
 }
 
-// change notes how a command changes the shell itself: its folder, its
-// parameters.
+// change notes how a command changes the shell itself: its folder, its parameters.
 func (a *analysis) change(c *call, sc *scope) {
 	if c.name == "set" {
 		sc.args = parameters(c.words)
@@ -460,42 +459,12 @@ func (a *analysis) change(c *call, sc *scope) {
 		return
 	}
 	to := *c.use.Dir
-	was := sc.dirs
-	sc.last = "" // until it is known that this one worked
-	if to.Unknown {
-		sc.dirs, sc.stack = nil, nil
-		return
-	}
-	if to.Text == "" {
-		return
-	}
-	a.path(permission.Read, to.Text, sc.dirs, false)
-	sc.enter(to.Text)
-	if len(was) != 1 || len(sc.dirs) != 1 {
-		sc.stack = nil
-		return
-	}
-	sc.last, sc.sure = was[0], true
+	sc.perhapsIn(sc.dirs)
 	switch {
-	case c.name == "pushd" && c.back == "":
-		sc.stack = append(sc.stack[:len(sc.stack):len(sc.stack)], was[0])
-	case c.name == "popd":
-		sc.stack = sc.stack[:len(sc.stack)-1]
-	}
-}
-
-// goesBack fills in the folder of cd - and popd, where the line itself came from there.
-func (a *analysis) goesBack(c *call, sc *scope) {
-	switch {
-	case c.name == "cd" && len(c.words) == 2 && c.words[1].text == "-" && c.words[1].literal():
-		c.back = sc.last
-	case c.name == "popd" && len(c.words) == 1 && len(sc.stack) > 0:
-		c.back = sc.stack[len(sc.stack)-1]
-	}
-	if c.back != "" && !sc.sure && !a.supposes() {
-		c.back = ""
-	}
-	if c.back != "" && len(c.assigns) == 0 {
-		c.use.Class, c.use.Reason, c.use.Dir = permission.ClassNeutral, "", &program.Word{Text: c.back}
+	case to.Unknown:
+		sc.dirs = nil
+	case to.Text != "":
+		a.path(permission.Read, to.Text, sc.dirs, false)
+		sc.enter(to.Text)
 	}
 }

@@ -121,7 +121,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 			return args[1] + "\n", false
 		}
 	case "eval":
-		if file, err := a.parse(strings.Join(args, " ")); err == nil {
+		if file, err := parse(strings.Join(args, " ")); err == nil {
 			inner := sc.child()
 			inner.src = strings.Join(args, " ")
 			text, ok := a.output(file.Stmts, inner)
@@ -168,11 +168,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 
 // innerWords are the words of the command that a wrapper runs.
 func innerWords(words []word, sc *scope, a *analysis) []word {
-	list := make([]program.Word, len(words))
-	for i, w := range words {
-		list[i] = w.program()
-	}
-	use := program.Analyze(list, program.Env{Dir: sc.dir(), World: a.world})
+	use := program.Analyze(programWords(words), program.Env{Dir: sc.dir(), World: a.world})
 	if len(use.Inner) != 1 {
 		return nil
 	}
@@ -410,7 +406,7 @@ func printfOnce(format string, args []string) (string, []string, bool) {
 				b.WriteString(next())
 			case 'd', 'i':
 				arg := next()
-				known = known && decimal.MatchString(arg)
+				known = known && isNumber(strings.TrimPrefix(arg, "-"))
 				b.WriteString(arg)
 			case 'b':
 				text, ok := printfEscapes(next())

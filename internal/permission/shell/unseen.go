@@ -22,14 +22,19 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		}
 	}
 	for _, c := range a.calls {
-		if len(c.words) == 0 || c.guess || c.again {
+		if len(c.words) == 0 {
+			continue
+		}
+		if !c.use.Class.ReadOnly() {
+			cmd.Alike = append(cmd.Alike, c.use.Alike...)
+		}
+		if c.guess {
 			continue
 		}
 		if cmd.Unseen == "" {
 			cmd.Unseen = a.hides(c)
 		}
-		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(
-			c.name) || hidesFiles(c)) {
+		if cmd.UnseenFiles == "" && (hidesFiles(c) || a.readsUnknown(c)) {
 			cmd.UnseenFiles = "only running it tells which files it reads: " + shorten(c.raw)
 		}
 		if cmd.UnseenHosts == "" && hidesHost(c) {
@@ -45,7 +50,6 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
 			continue
 		}
-		cmd.Alike = append(cmd.Alike, c.use.Alike...)
 		if c.use.Unknown || runsWords(c) {
 			cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[1:]), " "))
 			if c.in.text != "" {
@@ -53,7 +57,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			}
 			continue
 		}
-		if among(c.name, "git", "gh", "glab", "hub", "jj", "hg", "svn", "tea") {
+		if forges.has(c.name) {
 			continue // their arguments are text
 		}
 		for i, w := range c.words {
@@ -64,6 +68,12 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			}
 		}
 	}
+}
+
+// readsUnknown reports whether a command that only reads gets words unknown until it runs.
+func (a *analysis) readsUnknown(c *call) bool {
+	return slices.ContainsFunc(c.words[1:], func(w word) bool { return w.unknown && !w.listed }) &&
+		!namesOnly.has(c.name) && a.readsKnown(programWords(c.words))
 }
 
 // sources reports whether a command runs a file's text in the shell itself. Programs of Python's environments are known
@@ -120,10 +130,34 @@ func beginning(c *call) (string, bool) {
 	return "", false
 }
 
-// runsWords reports whether a program of the table runs commands that its words or its input name.
+// runsWords reports whether a program of the table may run commands that its words or its input name.
 func runsWords(c *call) bool {
-	return len(c.use.Inner)+len(c.use.Script) > 0 || c.use.Literal || c.use.Stdin || c.use.ScriptHides ||
-		!builders.has(c.name) && (strings.Contains(c.use.Reason, " run") || strings.Contains(c.use.Reason, " start"))
+	switch sub, _ := gitSubcommand(c); {
+	case len(c.use.Inner)+len(c.use.Script) > 0, c.use.Literal, c.use.Stdin, c.use.ScriptHides:
+		return true
+	case c.use.Class.ReadOnly(), builders.has(c.name), ownWork.has(strings.ToLower(c.name)):
+		return false
+	case c.name == "git":
+		return among(sub, "difftool", "mergetool", "submodule", "interpret-trailers", "filter-branch")
+	}
+	return !forges.has(c.name)
+}
+
+// forges are programs for versions and what belongs to them.
+var forges = set{"git", "gh", "glab", "hub", "jj", "hg", "svn", "tea"}
+
+// ownWork are programs that run nothing which their words name. Options that do so have cases of their own.
+var ownWork = set{
+	"mv", "cp", "chmod", "chown", "chgrp", "tee", "dd", "mkdir", "touch", "kill", "killall", "pkill", "ln", "rmdir", "rm",
+	"unlink", "shred", "gshred", "grm", "srm", "rimraf", "trash", "trash-put", "install", "truncate", "split", "csplit",
+	"mktemp", "mkfifo", "mkfs", "wipefs", "fdisk", "parted", "gzip", "xz", "zip", "unzip", "unrar", "7z", "cpio", "ar",
+	"jar", "rename", "strip", "as", "gcc", "javac", "ls", "cat", "grep", "rg", "sort", "uniq", "wc", "du", "file", "diff",
+	"tree", "date", "ps", "bc", "base64", "printf", "read", "readarray", "mapfile", "unset", "enable", "set", "shopt",
+	"ulimit", "umask", "history", "printenv", "exit", "return", "sleep", "alias", "compgen", "declare", "type", "which",
+	"zmodload", "sysopen", "syswrite", "ztcp", "zf_rm", "autoload", "curl", "wget", "http", "xh", "aria2c", "ping", "dig",
+	"nslookup", "host", "hostname", "getent", "nc", "ncat", "telnet", "ftp", "sftp", "scp", "rsync", "rclone", "gsutil",
+	"mail", "w3m", "lynx", "aws", "brew", "apt", "pip", "pip3", "systemctl", "shutdown", "reboot", "halt", "poweroff",
+	"init", "telinit", "format", "ffmpeg", "openssl", "gofmt", "less", "more", "mongosh", "redis-cli", "docker", "podman", "kubectl",
 }
 
 // hides is the reason why the programs that a command runs are unknown; "" when they are known.
@@ -164,7 +198,7 @@ func (a *analysis) hides(c *call) string {
 		return "it runs code that rules on commands cannot read: " + shorten(c.raw)
 	case bringsPatch(c):
 		return "it changes the files that a patch names, programs among them: " + shorten(c.raw)
-	case c.name == "git" && c.use.Unknown:
+	case c.name == "git" && (c.use.Unknown || len(c.words) > 1 && c.words[1].unknown):
 		return "it may be an alias of git's: " + shorten(c.raw)
 	case a.writesProgram(c):
 		return "the line itself writes what it runs: " + shorten(c.raw)

@@ -10,7 +10,7 @@ import (
 // hidesFiles reports whether a program gets the names of files that it reads or copies from elsewhere, so that a deny
 // rule on files cannot be applied to them.
 func hidesFiles(c *call) bool {
-	if takesNamesFromFile(c) {
+	if takesNamesFromFile(c) || among(c.name, "sed", "gsed") && !c.use.Class.ReadOnly() && !c.use.InPlace {
 		return true
 	}
 	if c.use.Class.ReadOnly() && c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch ||
@@ -18,7 +18,7 @@ func hidesFiles(c *call) bool {
 		return false
 	}
 	for i, w := range c.words[1:] {
-		if w.unknown && !w.stays(c, i+1) && (c.name != "curl" && c.name != "wget" || sendsFile(c.words[i], w)) {
+		if w.unknown && !w.listed && !w.stays(c, i+1) && (c.name != "curl" && c.name != "wget" || sendsFile(c.words[i], w)) {
 			return true
 		}
 	}

@@ -4,12 +4,10 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"slices"
 	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/permission"
-	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 // machine is the world as it is, with one folder as home and root.
@@ -105,83 +103,4 @@ func workshop(t *testing.T) machine {
 		}
 	}
 	return machine{home: dir, root: root}
-}
-
-// tame is the environment that both runs get.
-func tame(m machine) []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + m.home, "LC_ALL=C.UTF-8", "TERM=dumb", "GIT_PAGER=cat",
-		"PAGER=cat", "GIT_CEILING_DIRECTORIES=" + m.home, "GIT_CONFIG_GLOBAL=/dev/null",
-	}
-}
-
-func bash(t *testing.T, m machine, text string) string {
-	t.Helper()
-	cmd := exec.Command("bash", "--noprofile", "--norc", "-c", text)
-	cmd.Dir, cmd.Env = m.root, tame(m)
-	var errs strings.Builder
-	cmd.Stderr = &errs
-	out, err := cmd.Output()
-	code := "0"
-	if err != nil {
-		code = err.Error()
-	}
-	return string(out) + "\n" + code
-}
-
-func sorted(text string) string {
-	lines := strings.Split(text, "\n")
-	slices.Sort(lines)
-	return strings.Join(lines, "\n")
-}
-
-// The script runs in place of the line, so it must have the same effect.
-func TestTheScriptDoesWhatTheLineDoes(t *testing.T) {
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("there is no bash")
-	}
-	m := workshop(t)
-	ran := 0
-	more := []string{
-		"x=1; echo $x", "V=$(echo a b); echo $V", "f=a.txt; wc -l \"$f\"",
-		"n=$(wc -l < a.txt); echo \"$n lines\"", "find . -name a.txt | xargs wc -c", "find . -name a.txt -exec wc -l {} +",
-		"ls *", "cat *.md", "wc -l *", "wc -c *.txt", "cat ./*.txt", "ls nosuch*", "grep -c foo *.txt", "ls -d *",
-		"cat it\\'s.md", "cat 'two words.txt'", "cat two\\ words.txt", `cat \$x.md`, "head -n1 *.go",
-	}
-	for _, line := range append(permissiontest.Lines(t, "harmless.txt"), more...) {
-		switch first, _, _ := strings.Cut(line, " "); first {
-		case "date", "uptime", "free", "ps", "df", "time", "du", "stat", "tty":
-			continue // differs from one moment to the next
-		}
-		r := Analyze(strings.ReplaceAll(line, "/home/u", m.home), m.root, m)
-		if r.Command.Script == "" {
-			continue
-		}
-		ran++
-		want, got := bash(t, m, strings.ReplaceAll(line, "/home/u", m.home)), bash(t, m, r.Command.Script)
-		if strings.HasPrefix(line, "rg ") || strings.HasPrefix(line, "fd ") {
-			want, got = sorted(want), sorted(got) // they look at several files at a time
-		}
-		if got != want && strings.Contains(line, "date") { // a second may have gone by
-			want, got = bash(t, m, line), bash(t, m, r.Command.Script)
-		}
-		if got != want {
-			t.Errorf("%q prints\n%s\nits script %s prints\n%s", line, want, r.Command.Script, got)
-		}
-	}
-	if err := os.WriteFile(filepath.Join(m.root, "-R"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(filepath.Join(m.root, "@args"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
-	if r := Analyze("cat *", m.root, m); !strings.Contains(r.Command.Script, "'./@args'") {
-		t.Errorf("a file named @args becomes more words: %s", r.Command.Script)
-	}
-	if r := Analyze("ls *", m.root, m); !strings.Contains(r.Command.Script, "'./-R'") {
-		t.Errorf("a file named like a flag becomes one: %s", r.Command.Script)
-	}
-	if ran < 100 {
-		t.Errorf("only %d lines had a script", ran)
-	}
 }
