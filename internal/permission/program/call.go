@@ -276,9 +276,7 @@ func (c *call) role(role string, w Word) {
 	case "KILL":
 		c.Kills = append(c.Kills, w.Text)
 	case "HOST":
-		if w.Text != "" {
-			c.Hosts = append(c.Hosts, w.Text)
-		}
+		c.Hosts = append(c.Hosts, w.Text)
 	case "SCRIPT":
 		c.script(w)
 	case "PROGRAM":

@@ -8,18 +8,24 @@ import (
 )
 
 // plainSed matches scripts that only print, delete and replace: none of their commands writes, reads a file or runs
-// anything. Anything else needs a question.
-var plainSed = sync.OnceValue(func() *regexp.Regexp {
-	pattern := func(end string) string {
-		return `(?:[^\\\n\[` + end + `]|\\[^\n]|\[[^\]\\\n` + end + `]+\])*`
+// anything. In the second form the end of a pattern may stand in brackets, where some versions of sed take it for the end:
+// it is for scripts without the letters of other commands.
+var plainSed = sync.OnceValue(func() (forms [2]*regexp.Regexp) {
+	for i := range forms {
+		pattern := func(end string) string {
+			inBrackets := []string{end, ``}[i]
+			return `(?:[^\\\n\[` + end + `]|\\[^\n]|\[[^\]\\\n` + inBrackets + `]+\])*`
+		}
+		address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern(`/`) + `/[IM]*)`
+		address = `(?:` + address + `[ \t]*(?:,[ \t]*(?:` + address + `|[+~][0-9]+))?[ \t!]*)?`
+		command := `[pdDgGhHxnNP=z]|[qQl][ \t]*[0-9]*|[btT:][ \t]*[A-Za-z0-9_]*`
+		for _, end := range []string{`/`, `\|`, `,`, `#`, `@`, `:`, `!`, `%`} {
+			text := `(?:[^\\\n` + end + `]|\\[^\n])*`
+			command += `|s` + end + pattern(end) + end + text + end + `[gpiIM0-9]*|y` + end + text + end + text + end
+		}
+		forms[i] = regexp.MustCompile(`^(?:[\s;}]|` + address + `(?:\{|(?:` + command + `)[ \t]*(?:[;\n}]|$)))*$`)
 	}
-	address := `(?:[0-9]+|\$|/` + pattern(`/`) + `/I?)`
-	command := `[pdDgGhHxnNP=]|q`
-	for _, end := range []string{`/`, `\|`, `,`, `#`, `@`, `:`} {
-		command += `|s` + end + pattern(end) + end + `(?:[^\\\n` + end + `]|\\[^\n])*` + end + `[gpI0-9]*`
-	}
-	command = `\s*(?:` + address + `(?:,` + address + `)?!?)?[ \t]*(?:` + command + `)[ \t]*`
-	return regexp.MustCompile(`^` + command + `(?:;` + command + `)*$`)
+	return forms
 })
 
 // judgeSed: with a plain script it is read-only, and with -i an edit of the files that it names and of their backups.
@@ -50,7 +56,7 @@ func judgeSed(c *call, _ string) {
 			c.Writes = append(c.Writes, file+suffix)
 		}
 	}
-	c.InPlace = plain && !f.value.Unknown && !f.value.Glob && len(c.values("-i", "--in-place")) < 2
+	c.InPlace = plain && !f.value.Unknown && !f.value.Glob && c.count("-i", "--in-place") < 2
 }
 
 // sedScript reports whether a script is plain. Of any other it notes the files and commands that it may name.
@@ -59,10 +65,11 @@ func (c *call) sedScript(w Word) bool {
 		c.unclear("script", "runs")
 		return false
 	}
-	if plainSed().MatchString(w.Text) {
+	others := strings.ContainsAny(w.Text, "wWerRFv")
+	if balanced(w.Text, "{}") && (plainSed()[0].MatchString(w.Text) || !others && plainSed()[1].MatchString(w.Text)) {
 		return true
 	}
-	if strings.ContainsAny(w.Text, "wWrReF") {
+	if others {
 		c.exact("only running it tells which files the sed script " + w.Text + " reads or writes")
 	}
 	c.exact("the sed script " + w.Text + " is not one that is known to print only")
@@ -88,20 +95,10 @@ func (c *call) sedScript(w Word) bool {
 	return false
 }
 
-// plainAwk matches the usual programs that print fields, count and add up: nothing in them redirects, pipes or runs.
-var plainAwk = sync.OnceValue(func() *regexp.Regexp {
-	const (
-		name    = `(?:NF|NR|FNR|FILENAME|[a-z]|sum|count|total|max|min)`
-		field   = `\$(?:NF|[0-9]+)`
-		element = `[a-z]\[(?:` + field + `|[a-z])\]`
-		atom    = `(?:"[^"\\\n]*"|` + field + `|` + element + `|` + name + `|[0-9]+|length\(` + field + `\))`
-		print   = `printf? ` + atom + `(?:(?: ?, ?| | ?[*+-] ?)` + atom + `)*|print`
-		step    = `(?:` + element + `|` + name + `)(?:\+\+| ?\+?= ?` + atom + `)|FS ?= ?"[^"\\\n]*"`
-		state   = `(?:` + print + `|` + step + `|next|for ?\([a-z] in [a-z]\) ?(?:` + print + `))`
-		block   = `\{ ?` + state + `(?: ?; ?` + state + `)* ?;? ?\}`
-		pattern = `(?:!?/[A-Za-z0-9_ .^$:-]+/|` + atom + ` ?==? ?` + atom + `|!?` + element + `\+\+|NF)`
-	)
-	return regexp.MustCompile(`^ ?(?:(?:(?:BEGIN|END|` + pattern + `) ?)?` + block + ` ?)+$|^ ?` + pattern + ` ?$`)
+// awkReaches matches the signs and words without which an awk program reads nothing but its input, and writes and runs
+// nothing.
+var awkReaches = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("[|>@]|system|getline|ENVIRON|ARGV|ARGC|PROCINFO|SYMTAB|FUNCTAB|extension|textdomain|gettext")
 })
 
 // judgeAwk: the program is the first operand, and whatever follows it is a file or an assignment, flags too.
@@ -119,7 +116,7 @@ func judgeAwk(c *call, _ string) {
 			c.exact("gawk takes " + w.Text + " for a machine that it connects to")
 		}
 	}
-	if plainAwk().MatchString(p.Text) {
+	if !awkReaches().MatchString(p.Text) && balanced(p.Text, "{}", "()", "[]", `""`) {
 		return
 	}
 	c.exact("the awk program may read or write files, or run a program")
@@ -137,6 +134,14 @@ func judgeAwk(c *call, _ string) {
 			}
 		}
 	}
+}
+
+// balanced reports whether a text has as many signs of one kind as of the other.
+func balanced(text string, pairs ...string) bool {
+	return !slices.ContainsFunc(pairs, func(pair string) bool {
+		n, m := strings.Count(text, pair[:1]), strings.Count(text, pair[1:])
+		return n != m || pair[0] == pair[1] && n%2 > 0
+	})
 }
 
 var (

@@ -213,6 +213,10 @@ func (c *call) gitPast() {
 	if paths := c.gitPaths(); !c.has("-L") {
 		named = paths
 	}
+	t.Stays = c.name == "git diff-files" || c.name == "git diff" && len(t.Hashes) == 0 && !c.has("--cached", "--staged",
+		"--merge-base") && !slices.ContainsFunc(c.ops[:c.revisions()], func(w Word) bool {
+		return isRevision(w.Text) || c.missing(w)
+	})
 	if c.name == "git grep" {
 		c.gitFolders()
 		t.Past = c.has("--cached") || slices.ContainsFunc(c.ops, c.missing)
@@ -226,9 +230,11 @@ func (c *call) gitPast() {
 func (c *call) gitFolders() {
 	c.Reads = append(c.Reads, ".")
 	for _, w := range c.ops {
-		if strings.HasPrefix(w.Text, ":") && c.env.World != nil {
+		up := strings.HasPrefix(w.Text, ":") || strings.HasPrefix(w.Text, "..")
+		if up && c.env.World != nil {
 			c.Reads = append(c.Reads, c.env.World.Roots()...)
-		} else if !c.missing(w) || strings.HasPrefix(w.Text, "..") {
+		}
+		if up || !c.missing(w) {
 			c.Reads = append(c.Reads, w.Text)
 		}
 	}
@@ -241,6 +247,11 @@ func (c *call) gitQuiet() bool {
 	}
 	patch := c.has(strings.Fields(gitPatch)...)
 	switch c.name {
+	case "git show":
+		// What is not plainly a commit may be a file, which is printed all the same.
+		named := func(w Word) bool { return !strings.HasPrefix(w.Text, "HEAD") || strings.ContainsAny(w.Text, ":{") }
+		return !patch && c.has(strings.Fields(gitNoPatch)...) && !slices.ContainsFunc(c.ops, named) && !c.has(strings.Fields(
+			"--all --tags --glob --remotes --branches --bisect --reflog --walk-reflogs")...)
 	case "git diff":
 		return !patch && c.has(strings.Fields(gitNoPatch)...)
 	case "git status":
@@ -273,14 +284,24 @@ func (c *call) gitPaths() (named bool) {
 			c.gitTop(strings.TrimLeft(file, ":"))
 			all, named = all || rev == "" || !prints || strings.Contains(rev, "^{"), true
 		case !behind && (isRevision(w.Text) || c.missing(w)):
-			if c.Tree.Named = append(c.Tree.Named, w.Text); c.name != "git log" && (ObjectName(w.Text) || prints && c.dashes < 0) {
-				all = true // the contents of a file have a hash and may have a tag
+			c.Tree.Named = append(c.Tree.Named, w.Text)
+			if c.name != "git log" && (ObjectName(w.Text) || prints && c.dashes < 0) {
+				c.Tree.Hashes, all = append(c.Tree.Hashes, w.Text), true // the contents of a file have a hash, and may have a tag
 			}
 		default:
 			c.Tree.Named, named = append(c.Tree.Named, w.Text), true
+			all = all || prints && !behind && c.name != "git blame"
 		}
 	}
 	return named && !all
+}
+
+// revisions is the number of operands that may be revisions.
+func (c *call) revisions() int {
+	if c.dashes < 0 {
+		return len(c.ops)
+	}
+	return c.dashes
 }
 
 // gitTop notes a path that counts from the top of the repository, which is not always the current folder.
@@ -347,7 +368,7 @@ func gitConfig(c *call, _ string) {
 	set := len(c.ops) > 1 || len(c.ops) > 0 && slices.Contains(strings.Fields(
 		"set unset edit rename-section remove-section"), c.ops[0].Text) || slices.ContainsFunc(c.flags, func(f given) bool {
 		return f.ask
-	}) || len(c.strange) > 0
+	}) || len(c.strange)+len(c.unsure) > 0
 	if file {
 		c.Writes = append(c.Writes, f.value.Text)
 	}

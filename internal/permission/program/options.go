@@ -1,6 +1,9 @@
 package program
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // given is one flag as it stood in the command.
 type given struct {
@@ -213,4 +216,15 @@ func (c *call) values(names ...string) []Word {
 		}
 	}
 	return out
+}
+
+// count is the number of times a flag was given, under any of its names.
+func (c *call) count(names ...string) int {
+	n := 0
+	for _, f := range c.flags {
+		if slices.Contains(names, f.name) {
+			n++
+		}
+	}
+	return n
 }
