@@ -46,7 +46,7 @@ func (p *Plan) Writes() bool {
 
 // readOnly reports whether a command runs from its parsed form and changes nothing.
 func readOnly(a permission.Access) bool {
-	return a.Command != nil && a.Command.Class.ReadOnly() && a.Command.Script != ""
+	return a.Command != nil && a.Command.Reads()
 }
 
 // Result is the result of a call: Parts (Text, Media) for the model, View and Title for people, Meta for

@@ -94,11 +94,11 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 		return nil, nil
 	}
 	command := found.Accesses[0].Command
-	if command.Script != "" && at.Program("bash", at.Dir) == "" { // nothing else runs the script as it is meant
-		command.Class, command.Script = permission.ClassWrite, ""
+	if command.Class.ReadOnly() && at.Program("bash", at.Dir) == "" { // nothing else reads the line as it was judged
+		command.Class = permission.ClassWrite
 	}
 	if in.Shell != "" { // earlier commands of the shell may have given its words another meaning
-		command.Script, command.Exact, command.Kept = "", false, true
+		command.Exact, command.Kept = false, true
 		if command.Class.ReadOnly() {
 			command.Class = permission.ClassWrite
 		}
@@ -311,9 +311,6 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 	}
 	c.noteLeft(exit)
 	c.notes = append(c.notes, c.env.Background.news(c.env.Owner)...)
-	if c.safe != nil && len(c.safe.left) > 0 {
-		c.notes = append(c.notes, leftOut(c.safe.left))
-	}
 	if out.note != "" {
 		c.notes = append(c.notes, out.note)
 	}

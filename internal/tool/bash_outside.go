@@ -28,7 +28,6 @@ func (e *Env) unheld(in bashInput, dir string, m *Machine, accesses []permission
 	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
 	command.Held = e.Boundary.Holds() && !e.Boundary.AsksFirst() && !command.Outside && !in.Leave && !in.Background &&
 		len(command.Trees) == 0
-	changesByWords(command)
 	if !command.Outside && e.Boundary.Holds() {
 		return
 	}
