@@ -104,15 +104,6 @@ func wipesDisk(name string) bool {
 	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs")
 }
 
-// systemFolders are the folders at the top of the usual systems, and those below them that a system needs.
-var systemFolders = []string{
-	"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
-	"/run", "/sbin", "/srv", "/sys", "/usr", "/var",
-	"/Applications", "/Library", "/System", "/Users", "/Volumes", "/private", "/cores", "/nix", "/snap",
-	"/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share", "/usr/include", "/var/lib", "/var/log", "/usr/lib64",
-	"/private/etc", "/private/var", "/mnt/c", "/c",
-}
-
 // disaster reports a protected thing that a command would destroy.
 func disaster(a *analysis, c *call) string {
 	targets := condemned(c)
@@ -252,11 +243,6 @@ func found(c *call) []word {
 	return great
 }
 
-// wholeFolder are last parts of patterns that stand for all that is in a folder.
-var wholeFolder = set{
-	"*", ".*", "**", "?*", "*.*", ".[!.]*", "..?*", ".??*", ".[^.]*", "*?", "[!.]*", "*/",
-}
-
 // fatal is the protected thing that a word names from dir, "" for none.
 func fatal(a *analysis, c *call, w word, dir string) string {
 	text := w.text
@@ -268,7 +254,7 @@ func fatal(a *analysis, c *call, w word, dir string) string {
 		if text == "" || !filepath.IsAbs(text) {
 			return ""
 		}
-		if has(systemFolders, filepath.Clean(text)) {
+		if inList("system folders", filepath.Clean(text)) {
 			return filepath.Clean(text) + " if the variable is empty"
 		}
 		return ""
@@ -280,7 +266,7 @@ func fatal(a *analysis, c *call, w word, dir string) string {
 	if w.glob {
 		trimmed := strings.TrimRight(text, "/")
 		parent, last := path.Split(trimmed)
-		if !wholeFolder.has(last) {
+		if !inList("whole folder", last) {
 			return fatalPattern(text)
 		}
 		contents, text = true, unescape(parent)
@@ -314,7 +300,7 @@ func from2(name, dir string) string {
 // fatalPattern tries a pattern against the folders at the top.
 func fatalPattern(pattern string) string {
 	pattern = strings.TrimRight(pattern, "/")
-	for _, folder := range systemFolders {
+	for _, folder := range names("system folders") {
 		if ok, err := path.Match(pattern, folder); err == nil && ok {
 			return "what matches " + pattern
 		}
@@ -335,7 +321,7 @@ func great(a *analysis, p string, contents bool, c *call) string {
 		return "the home folder"
 	case !contents && path.Dir(p) == "/" && p != "/tmp":
 		return "a folder at the top: " + p
-	case has(systemFolders, p):
+	case inList("system folders", p):
 		return "a folder of the system: " + p
 	case below(folded, strings.ToLower(home+"/.ssh")), !contents && (folded == strings.ToLower(home)+"/.config" ||
 		folded == strings.ToLower(home)+"/.local"):

@@ -15,14 +15,14 @@ const (
 	choosesPaths
 	choosesPrograms
 	steersShell
-	choosesOutput // see destinations
-	holdsOptions  // see optionTexts
+	choosesOutput
+	holdsOptions
 )
 
 // variableKinds are the lists of names for each kind.
-var variableKinds = map[variableKind][]string{
-	loadsCode: loaderVariables, choosesPaths: pathVariables, choosesPrograms: programVariables,
-	steersShell: shellVariables, choosesOutput: destinations, holdsOptions: optionTexts,
+var variableKinds = map[variableKind]string{
+	loadsCode: "loader variables", choosesPaths: "path variables", choosesPrograms: "program variables",
+	steersShell: "shell variables", choosesOutput: "destinations", holdsOptions: "option texts",
 }
 
 // kindOf is the kind of a variable. A line may set the same one many times.
@@ -32,8 +32,8 @@ func (a *analysis) kindOf(name string) variableKind {
 		return kind
 	}
 	upper := strings.ToUpper(name)
-	for k, names := range variableKinds {
-		if among(upper, names...) {
+	for k, list := range variableKinds {
+		if among(upper, names(list)...) {
 			kind |= k
 		}
 	}
@@ -62,23 +62,6 @@ func variables(text string, kind variableKind) func(*analysis) []string {
 		}
 		return ""
 	})
-}
-
-// among reports whether a name is in a list; a trailing * stands for any ending, a leading one for any beginning.
-func among(name string, list ...string) bool {
-	for _, l := range list {
-		if l == name {
-			return true
-		}
-		if l == "" {
-			continue
-		}
-		if last := len(l) - 1; l[last] == '*' && strings.HasPrefix(name, l[:last]) || l[0] == '*' && strings.HasSuffix(name,
-			l[1:]) {
-			return true
-		}
-	}
-	return false
 }
 
 func environmentChecks() []check {
@@ -273,7 +256,7 @@ func placeChecks() []check {
 			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
 			Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
 			find: each(func(_ *analysis, c *call) string {
-				if !c.use.Class.ReadOnly() && networkPrograms.has(c.name) || (len(c.use.Hosts) > 0 && c.name != "") {
+				if !c.use.Class.ReadOnly() && inList("network programs", c.name) || (len(c.use.Hosts) > 0 && c.name != "") {
 					return "it reaches another machine: " + c.raw
 				}
 				return ""
@@ -389,15 +372,4 @@ func gitSubcommand(c *call) (sub string, rest []string) {
 		}
 	}
 	return "", nil
-}
-
-// networkPrograms reach other machines, or look their names up.
-var networkPrograms = set{
-	"curl", "wget", "ping", "ping6", "dig", "nslookup", "host", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp",
-	"sftp", "ftp",
-	"tftp", "rsync", "traceroute", "tracepath", "mtr", "whois", "nmap", "drill", "kdig", "aria2c", "http", "https", "xh",
-	"lynx",
-	"w3m", "links", "elinks", "mail", "mailx", "sendmail", "mutt", "gh", "glab", "aws", "gcloud", "az", "rclone", "s3cmd",
-	"arping",
-	"hping3", "resolvectl", "getent", "mosh", "rsh", "rlogin",
 }

@@ -62,7 +62,7 @@ func (a *analysis) rerun(c *call, sc *scope) {
 		return
 	}
 	for i, w := range c.words {
-		if i > 0 && !shells.has(c.name) && c.name != "source" && c.name != "." {
+		if i > 0 && !inList("shells", c.name) && c.name != "source" && c.name != "." {
 			return
 		}
 		path := from(w.text, sc.dirs[0])

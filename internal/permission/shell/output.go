@@ -65,7 +65,7 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 			a.redirection(r, sc, &read)
 		case syntax.DplOut, syntax.DplIn:
 		case syntax.RdrOut:
-			if !harmlessFiles.has(r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
+			if !inList("harmless files", r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
 				return "", false
 			}
 			if r.N == nil {
@@ -226,11 +226,6 @@ func short(args []string, flag byte) bool {
 	}
 	return false
 }
-
-// set is a list of names that stands ready without being built.
-type set []string
-
-func (s set) has(name string) bool { return has(s, name) }
 
 func has(args []string, want string) bool {
 	if want == "" {
