@@ -10,87 +10,56 @@ import (
 
 func disasterChecks() []check {
 	return []check{
-		{
-			Name: "catastrophic-removal", Effect: permission.Deny,
-			Sentence: "Removes, moves or takes over the root, a folder of the system, the home folder, the folder that is " +
-				"worked in or one above it.",
-			Fires: "rm -rf ~", Spares: "rm -rf build",
-			find: each(disaster),
-		},
-		{
-			Name: "agent-state", Effect: permission.Deny,
-			Sentence: "Changes or removes lathe's own settings, sessions or keys.",
-			Fires:    "rm -rf ~/.config/lathe", Spares: "rm -rf build/lathe",
-			find: reaching("it changes lathe's own state", permission.Write, agentState),
-		},
-		{
-			Name: "disk", Effect: permission.Deny,
-			Sentence: "Formats, partitions or wipes a disk.",
-			Fires:    "mkfs.ext4 /dev/sda1", Spares: "echo mkfs",
-			find: each(func(_ *analysis, c *call) string {
-				if wipesDisk(c.name) {
-					return "it formats, partitions or wipes a disk: " + c.raw
-				}
-				return ""
-			}),
-		},
-		{
-			Name: "power", Effect: permission.Deny,
-			Sentence: "Turns the machine off or restarts it.",
-			Fires:    "shutdown -h now", Spares: "echo shutdown",
-			find: each(func(_ *analysis, c *call) string {
-				switch c.name {
-				case "shutdown", "reboot", "halt", "poweroff":
-					return "it turns the machine off: " + c.raw
-				case "systemctl", "loginctl":
-					args := texts(c.words[min(1, len(c.words)):])
-					for _, verb := range []string{
-						"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue",
-						"emergency", "isolate",
-					} {
-						if has(args, verb) {
-							return "it turns the machine off: " + c.raw
-						}
-					}
-				case "init", "telinit":
-					args := texts(c.words[min(1, len(c.words)):])
-					if has(args, "0") || has(args, "6") {
+		{"catastrophic-removal", deny, false, each(disaster)},
+		{"agent-state", deny, false, reaching("it changes lathe's own state", permission.Write, agentState)},
+		{"disk", deny, false, each(func(_ *analysis, c *call) string {
+			if wipesDisk(c.name) {
+				return "it formats, partitions or wipes a disk: " + c.raw
+			}
+			return ""
+		})},
+		{"power", deny, false, each(func(_ *analysis, c *call) string {
+			switch c.name {
+			case "shutdown", "reboot", "halt", "poweroff":
+				return "it turns the machine off: " + c.raw
+			case "systemctl", "loginctl":
+				args := texts(c.words[min(1, len(c.words)):])
+				for _, verb := range []string{
+					"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue",
+					"emergency", "isolate",
+				} {
+					if has(args, verb) {
 						return "it turns the machine off: " + c.raw
 					}
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "kill-all", Effect: permission.Deny,
-			Sentence: "Ends every process, or the first one.",
-			Fires:    "kill -9 -1", Spares: "kill -9 1234",
-			find: each(func(_ *analysis, c *call) string {
-				switch c.name {
-				case "killall5":
-					return "it ends every process: " + c.raw
-				case "kill":
-					args := texts(c.words[1:])
-					for i, arg := range args {
-						if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 &&
-							!(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
-							return "it ends every process, or the first one: " + c.raw
-						}
-					}
-				case "pkill":
-					if has(texts(c.words), ".") || has(texts(c.words), ".*") {
-						return "it ends every process: " + c.raw
+			case "init", "telinit":
+				args := texts(c.words[min(1, len(c.words)):])
+				if has(args, "0") || has(args, "6") {
+					return "it turns the machine off: " + c.raw
+				}
+			}
+			return ""
+		})},
+		{"kill-all", deny, false, each(func(_ *analysis, c *call) string {
+			switch c.name {
+			case "killall5":
+				return "it ends every process: " + c.raw
+			case "kill":
+				args := texts(c.words[1:])
+				for i, arg := range args {
+					if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 &&
+						!(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
+						return "it ends every process, or the first one: " + c.raw
 					}
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "fork-bomb", Effect: permission.Deny,
-			Sentence: "A function starts itself more than once, until the machine stands still.",
-			Fires:    ":(){ :|:& };:", Spares: "f() { ls; }; f",
-			find: sees("it multiplies without end", oddForkBomb),
-		},
+			case "pkill":
+				if has(texts(c.words), ".") || has(texts(c.words), ".*") {
+					return "it ends every process: " + c.raw
+				}
+			}
+			return ""
+		})},
+		{"fork-bomb", deny, false, sees("it multiplies without end", oddForkBomb)},
 	}
 }
 
