@@ -34,16 +34,6 @@ var groups = sync.OnceValue(func() [][]check {
 
 // findings runs the checks.
 func (a *analysis) findings() []permission.Finding {
-	a.active, a.assigning, a.checked = a.active[:0], a.assigning[:0], a.checked[:0]
-	for _, c := range a.calls {
-		a.checked = append(a.checked, c)
-		if !c.use.Class.ReadOnly() || len(c.use.Inner) > 0 {
-			a.active = append(a.active, c)
-		}
-		if len(c.assigns) > 0 || c.name == "unset" {
-			a.assigning = append(a.assigning, c)
-		}
-	}
 	var out []permission.Finding
 	for _, group := range groups() {
 		for i := range group {
@@ -104,19 +94,14 @@ func sees(text string, kinds ...oddity) func(*analysis) []string {
 	}
 }
 
-// each makes a check that looks at every command.
-func each(f func(a *analysis, c *call) string) func(*analysis) []string {
-	return eachOf(func(a *analysis) []*call { return a.checked }, f)
-}
-
 // mostFound is how many findings of one check are looked for.
 const mostFound = 3
 
-// eachOf makes a check that looks at some commands.
-func eachOf(calls func(a *analysis) []*call, f func(a *analysis, c *call) string) func(*analysis) []string {
+// each makes a check that looks at every command.
+func each(f func(a *analysis, c *call) string) func(*analysis) []string {
 	return func(a *analysis) []string {
 		var out []string
-		for _, c := range calls(a) {
+		for _, c := range a.calls {
 			if text := f(a, c); text != "" {
 				out, a.about = append(out, text), append(a.about, c.raw)
 				if len(out) == mostFound {
@@ -130,22 +115,12 @@ func eachOf(calls func(a *analysis) []*call, f func(a *analysis, c *call) string
 
 // runs makes a check that fires on programs by name.
 func runs(text string, names ...string) func(*analysis) []string {
-	var beginnings []string
-	for _, name := range names {
-		if beginning, ok := strings.CutSuffix(name, "*"); ok {
-			beginnings = append(beginnings, beginning)
-		}
-	}
-	active := func(a *analysis) []*call { return a.active } // without curl --version
-	return eachOf(active, func(a *analysis, c *call) string {
-		if c.name == "systemctl" && among(c.arg(1), "show", "cat") {
-			return "" // it asks for what it prints
-		}
-		if c.name == "xargs" && len(c.use.Inner) == 1 && a.readsKnown(c.use.Inner[0]) {
-			return ""
-		}
-		if has(names, c.name) || slices.ContainsFunc(beginnings,
-			func(b string) bool { return strings.HasPrefix(c.name, b) }) {
+	return each(func(a *analysis, c *call) string {
+		switch {
+		case !among(c.name, names...), c.use.Class.ReadOnly() && len(c.use.Inner) == 0: // as curl --version
+		case c.name == "systemctl" && among(c.arg(1), "show", "cat"): // it asks for what it prints
+		case c.name == "xargs" && len(c.use.Inner) == 1 && a.readsKnown(c.use.Inner[0]):
+		default:
 			return text + ": " + c.raw
 		}
 		return ""

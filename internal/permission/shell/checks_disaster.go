@@ -65,12 +65,7 @@ func disasterChecks() []check {
 
 // wipesDisk reports whether a program formats, partitions or wipes disks.
 func wipesDisk(name string) bool {
-	switch name {
-	case "mkfs", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs",
-		"cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool":
-		return true
-	}
-	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs")
+	return among(name, names("disk programs")...)
 }
 
 // disaster reports a protected thing that a command would destroy.

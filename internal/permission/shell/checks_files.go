@@ -184,12 +184,5 @@ func gitProgram(_ *analysis, c *call) string {
 // gitProgramKey reports whether a key of git's configuration names a program or brings in other settings.
 func gitProgramKey(key string) bool {
 	key = strings.ToLower(key)
-	return among(key, "core.hookspath", "core.fsmonitor", "core.pager", "core.editor", "core.sshcommand", "core.askpass",
-		"core.gitproxy", "core.alternaterefscommand",
-		"core.attributesfile", "core.worktree", "diff.external", "sequence.editor", "gpg.*", "credential.*", "alias.*",
-		"pager.*", "include.path", "includeif.*", "protocol.*", "uploadpack.*",
-		"init.templatedir", "web.browser", "browser.*", "interactive.difffilter", "sendemail.*", "url.*", "http.proxy",
-		"safe.*", "hook.*", "trailer.*") ||
-		among(key, "*.command", "*.textconv", "*.clean", "*.smudge", "*.process", "*.driver", "*.cmd", "*.path", "*.helper",
-			"*.program", "*.insteadof", "*.uploadpack", "*.receivepack", "*.vcs", "*.proxy")
+	return among(key, names("git program keys")...)
 }

@@ -35,17 +35,13 @@ func (a *analysis) kindOf(name string) variableKind {
 			kind |= k
 		}
 	}
-	if a.kinds == nil {
-		a.kinds = map[string]variableKind{}
-	}
 	a.kinds[name] = kind
 	return kind
 }
 
 // variables makes a check of assignments, before a command, alone, by export or by env.
 func variables(text string, kind variableKind) func(*analysis) []string {
-	assigning := func(a *analysis) []*call { return a.assigning }
-	return eachOf(assigning, func(a *analysis, c *call) string {
+	return each(func(a *analysis, c *call) string {
 		for _, as := range c.assigns {
 			if a.kindOf(as.name)&kind != 0 && !cosmetic(as) {
 				return text + ": " + as.show

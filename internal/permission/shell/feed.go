@@ -50,9 +50,6 @@ func (a *analysis) wrote(c *call, sc *scope) {
 	if text == "" || target == "" || len(sc.dirs) == 0 {
 		return
 	}
-	if a.written == nil {
-		a.written = map[string]string{}
-	}
 	a.written[from(target, sc.dirs[0])] += text
 }
 

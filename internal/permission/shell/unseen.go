@@ -198,11 +198,7 @@ func runsList(c *call) bool {
 
 // runningVariable reports whether programs run or load the value of a variable of this name, or a file it names.
 func runningVariable(name string) bool {
-	return among(name, "LD_*", "DYLD_*", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "BASH_FUNC*", "ZDOTDIR", "LESSOPEN",
-		"LESSCLOSE", "TAR_OPTIONS", "SHELL", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
-		"PYTHONSTARTUP", "PYTHONINSPECT", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "RSYNC_RSH", "MAKEFLAGS",
-		"MFLAGS", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "VIMINIT", "EXINIT", "LUA_INIT*", "GCONV_PATH",
-		"ZIPOPT")
+	return among(name, names("running variables")...)
 }
 
 func setsRunning(w word) bool {
@@ -212,12 +208,7 @@ func setsRunning(w word) bool {
 
 // buildFile reports whether builders read their commands from a file of this name.
 func buildFile(name string) bool {
-	return among(strings.ToLower(name), "makefile*", "gnumakefile", "*.mk", "justfile", "taskfile*", "package.json",
-		"*.gradle", "*.gradle.kts", "pom.xml", "build.xml", "rakefile", "*.rake", "gemfile",
-		"cmakelists.txt", "*.cmake", "build.ninja", "build.rs", "cargo.toml", "tox.ini", "noxfile.py", "setup.py",
-		"setup.cfg", "pyproject.toml", "conftest.py", "*_test.go", "*.test.*", "*.spec.*", "*.config.*",
-		"composer.json", "mix.exs", "dockerfile*", "docker-compose*", "compose.y*", "vagrantfile", "*.tf", "sconstruct",
-		"meson.build", "build", "build.bazel", "workspace", "*.bzl", "dune*", "stack.yaml") ||
+	return among(strings.ToLower(name), names("build files")...) ||
 		strings.Contains(name, "$")
 }
 
