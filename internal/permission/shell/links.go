@@ -21,6 +21,7 @@ type landing struct {
 	elsewhere    bool   // only names that are new may be links
 	unsure       bool   // the source is known only at run time
 	links        bool   // links may lie at dest or below it
+	plain        bool   // an alias of what is there and holds no link
 	since        int    // the accesses noted before it
 }
 
@@ -34,8 +35,10 @@ func (a *analysis) puts(c *call, l landing) {
 		"--symbolic-link", "--link")) {
 		l.alias = l.source != ""
 	}
-	l.links = l.elsewhere || l.unsure || a.holdsLinks(l.source) || slices.ContainsFunc(a.landings, func(o landing) bool {
-		return o.links && (below(l.source, o.dest) || !o.elsewhere && below(o.dest, l.source))
+	missing, holds := a.world.Stat(filepath.Clean(l.source)).Kind == permission.Missing, a.holdsLinks(l.source)
+	l.plain = l.alias && !holds && !missing
+	l.links = l.alias || l.elsewhere || l.unsure || holds || slices.ContainsFunc(a.landings, func(o landing) bool {
+		return o.links && (below(l.source, o.dest) && (missing || !o.elsewhere) || !o.elsewhere && below(o.dest, l.source))
 	})
 	a.landings = append(a.landings, l)
 }
@@ -92,7 +95,7 @@ func (a *analysis) followLinks() {
 	}
 	for _, l := range a.landings {
 		for _, dir := range a.through { // left again by .., which leads on from the link's target
-			if (l.links || l.alias) && !l.elsewhere && below(dir, l.dest) && (dir != l.dest || l.alias) {
+			if l.links && !l.elsewhere && below(dir, l.dest) && (dir != l.dest || l.alias) {
 				a.unknownFile(permission.Write, dir+"/..")
 			}
 		}
@@ -104,7 +107,7 @@ func (a *analysis) followLinks() {
 			return
 		}
 		for _, l := range a.landings {
-			if l.links || l.alias {
+			if l.links {
 				a.followed(l, a.accesses[i], i >= l.since)
 			}
 		}
@@ -142,7 +145,7 @@ func (a *analysis) followed(l landing, x permission.Access, later bool) {
 			source == permission.Folder && !a.isLink(l.source) && x.Kind != permission.Read):
 		return
 	case l.alias:
-		unknown = l.links || source == permission.Missing
+		unknown = !l.plain
 	}
 	if unknown {
 		a.unknownFile(x.Kind, filepath.Join(l.dest, rest))

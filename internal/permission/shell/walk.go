@@ -249,7 +249,7 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (ok bool) {
 		names := []string{w.text}
 		if w.glob {
 			a.spreadFolders(w.text, sc)
-			if found, _ := a.world.Glob(w.text, sc.dir(), maxGlob); len(found) > 0 {
+			if found, _ := a.world.Glob(strings.TrimSuffix(w.text, "/"), sc.dir(), maxGlob); len(found) > 0 {
 				names = found
 			}
 		}
