@@ -52,7 +52,8 @@ deny rules and guards, and everything else counts as unknown.
 `)
 	lines := permissiontest.Lines(t, "checks.txt")
 	for _, group := range groups() {
-		fmt.Fprintf(&b, "\n%s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n", lines[0])
+		fmt.Fprintf(&b, "\n%s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n",
+			lines[0])
 		lines = lines[1:]
 		for _, c := range group {
 			if lines[0] != c.name+":" {

@@ -133,13 +133,9 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 	case "printf":
 		text, ok := printf(args)
 		return text, ok && known
-	case "which", "whereis":
+	case "which", "whereis", "type":
 		if len(args) > 0 {
 			return args[len(args)-1] + "\n", false
-		}
-	case "type":
-		if len(args) == 2 && strings.HasPrefix(args[0], "-") {
-			return args[1] + "\n", false
 		}
 	case "basename":
 		if len(args) == 1 {

@@ -20,7 +20,8 @@ func (a *analysis) access(x permission.Access) {
 	if a.mute > 0 {
 		return
 	}
-	key := touch{kind: x.Kind, target: x.Target, named: x.Named, redirect: x.Redirect, below: x.Below, landings: len(a.landings)}
+	key := touch{kind: x.Kind, target: x.Target, named: x.Named, redirect: x.Redirect, below: x.Below}
+	key.landings = len(a.landings)
 	if x.Below {
 		key.except = strings.Join(x.Except, "/")
 	}

@@ -386,7 +386,8 @@ func comparisons(x syntax.TestExpr) (tests [][]*syntax.Word, ok bool) {
 			return nil, false
 		}
 		empty := x.Op == syntax.TsEmpStr || x.Op == syntax.TsNempStr
-		return [][]*syntax.Word{{op(x.Op.String()), w}}, plainText(w) || empty && (variableName(w) != "" || onlySubst(w))
+		plain := plainText(w) || empty && (variableName(w) != "" || onlySubst(w))
+		return [][]*syntax.Word{{op(x.Op.String()), w}}, plain
 	case *syntax.BinaryTest:
 		if x.Op == syntax.AndTest || x.Op == syntax.OrTest {
 			left, okLeft := comparisons(x.X)
