@@ -267,7 +267,8 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (ok bool) {
 	return ok
 }
 
-// turns calls f once for each value that the variables of loops may have in n, with that value. What f notes is a guess.
+// turns calls f once for each value that the variables of loops may have in n, with that value. What f notes is a
+// guess.
 func (a *analysis) turns(n syntax.Node, sc *scope, f func(sc *scope)) {
 	name := sc.turning(n)
 	if name == "" || a.mute > 0 {
