@@ -17,25 +17,20 @@ type analysis struct {
 	start string // the folder that the line begins in
 	line  string
 
-	parts     []permission.Part
-	calls     []*call
-	redirs    []*redirect
-	active    []*call  // calls that are not read-only, or run others; set by findings
-	assigning []*call  // calls that set or unset variables; set by findings
-	checked   []*call  // calls that the checks look at; set by findings
-	about     []string // the commands that the check now running found, as written
-	accesses  []permission.Access
-	written   map[string]string // texts that the line writes into files, by path
-	touches   []touch           // accesses that were noted
-	touched   map[touch]bool    // the same, where they are many
-	odd       map[oddity][]string
-	kinds     map[string]variableKind // of the variables that the line sets
+	parts    []permission.Part
+	calls    []*call
+	redirs   []*redirect
+	about    []string // the commands that the check now running found, as written
+	accesses []permission.Access
+	written  map[string]string // texts that the line writes into files, by path
+	touched  map[touch]bool    // accesses that were noted
+	odd      map[oddity][]string
+	kinds    map[string]variableKind // of the variables that the line sets
 
-	trees    []string            // of permission.Command
-	gitDirs  []string            // of permission.Command
-	landings []landing           // places where the line puts files that may be links
-	repeated []permission.Access // accesses that were noted before, after the first landing
-	through  []string            // folders that a path leaves again by ..
+	trees    []string  // of permission.Command
+	gitDirs  []string  // of permission.Command
+	landings []landing // places where the line puts files that may be links
+	through  []string  // folders that a path leaves again by ..
 
 	copies map[string]string // programs that the line copies or links, by the path of the copy
 	loose  bool              // variables may have other values than the line shows: something assigns them by name
@@ -83,25 +78,15 @@ const (
 	oddBackground   oddity = "background"
 	oddForkBomb     oddity = "fork bomb"
 	oddDecoded      oddity = "decoded text"
-	oddSpelling     oddity = "spelling"
 	oddComment      oddity = "comment"
 	oddPipedShell   oddity = "piped shell"
 )
 
 // saw notes a construct, with the text that shows it.
 func (a *analysis) saw(o oddity, text string) {
-	if a.mute > 0 || len(a.odd[o]) >= 3 {
-		return
+	if a.mute == 0 && len(a.odd[o]) < mostFound && !has(a.odd[o], text) {
+		a.odd[o] = append(a.odd[o], text)
 	}
-	for _, had := range a.odd[o] {
-		if had == text {
-			return
-		}
-	}
-	if a.odd == nil {
-		a.odd = map[oddity][]string{}
-	}
-	a.odd[o] = append(a.odd[o], text)
 }
 
 // raise makes the class of the line at least c.
@@ -139,6 +124,8 @@ func cut(text string, from, to uint) string {
 // analyze walks the whole line.
 func analyze(line, dir string, w permission.World) *analysis {
 	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
+	a.odd, a.touched = map[oddity][]string{}, map[touch]bool{}
+	a.written, a.copies, a.kinds = map[string]string{}, map[string]string{}, map[string]variableKind{}
 	a.characters(line)
 	a.read(line, a.outer())
 	a.lookalikes(line)

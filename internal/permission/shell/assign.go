@@ -125,28 +125,14 @@ func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *sc
 
 // ordinaryName reports whether no shell and no program looks at a variable of this name.
 func ordinaryName(name string) bool {
-	return ownName(name) || !among(name, steering...) && !among(name, loaderVariables...) && !among(name,
-		pathVariables...) &&
-		!among(name, programVariables...) && !among(name, shellVariables...)
+	return ownName(name) || !among(name, names("steering")...) && !among(name, names("loader variables")...) && !among(name,
+		names("path variables")...) &&
+		!among(name, names("program variables")...) && !among(name, names("shell variables")...)
 }
 
 // ownName reports whether a name is one that scripts give to their own variables: no program looks at it.
 func ownName(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
-}
-
-// steering are variables that programs and the shell look at besides those that checks name.
-var steering = []string{
-	"LANG*", "LC_*", "TZ*", "TERM*", "COLUMNS", "LINES", "*COLOR*", "CI", "DEBUG*", "TIME_STYLE", "BLOCK*",
-	"QUOTING_STYLE", "LS_*", "DF_*", "DU_*", "PS_*", "GREP_*",
-	"JQ_*", "BAT_*", "LESS*", "MAN*", "NODE*", "NPM*", "GO*", "CGO_*", "RUST*", "CARGO*", "MAKE*", "C_*", "CPATH",
-	"CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_*", "VIRTUAL_ENV",
-	"UV_*", "BUN_*", "DENO_*", "PERL*", "TCL*", "LUA*", "PHP*", "R_*", "GNU*", "GPG*", "TAR*", "GZIP", "XZ_*", "ZSTD_*",
-	"OPENSSL*", "SSL_*", "RES_OPTIONS", "HOSTALIASES", "UID", "EUID", "PPID",
-	"RANDOM", "SRANDOM", "SECONDS", "EPOCH*", "LINENO", "REPLY", "OPT*", "FUNCNAME", "GROUPS", "DIRSTACK", "PIPESTATUS",
-	"SHLVL", "HOST*", "MACHTYPE", "OSTYPE", "BASH*", "COMP_*",
-	"COMPREPLY", "COPROC", "MAPFILE", "READLINE_*", "FCEDIT", "IGNOREEOF", "EXEC*", "CHILD_MAX", "TEXTDOMAIN*", "TMOUT",
-	"MAIL*", "USER*", "LOGNAME", "DISPLAY", "DBUS_*", "WAYLAND_*",
 }
 
 // assign makes assignments that stand alone.
@@ -248,20 +234,9 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (ok bool) {
 	return false
 }
 
-// safeVariables may stand before a command without changing the programs it runs. So may LC_*.
-var safeVariables = set{
-	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM",
-	"COLORTERM",
-	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE",
-	"RUST_BACKTRACE",
-	"RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "GOOS", "GOARCH", "CGO_ENABLED",
-	"GO111MODULE",
-	"PORT",
-}
-
 // safeVariable reports whether a variable is one of those that allow rules look through.
 func safeVariable(name string) bool {
-	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
+	return inList("safe variables", name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
 }
 
 // onlyLocale reports whether assignments only choose how output looks, see cosmetic.

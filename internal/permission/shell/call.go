@@ -139,7 +139,7 @@ func (a *analysis) plain(c *call, inner bool) bool {
 	if len(c.use.Inner) > 0 {
 		own := len(c.words) - len(c.use.Inner[0])
 		if !c.use.Transparent || len(c.use.Inner) != 1 || !inner || own < 1 ||
-			!sameShell.has(c.name) && builtins.has(c.use.Inner[0][0].Text) { // it can only start a program
+			!inList("same shell", c.name) && inList("builtins", c.use.Inner[0][0].Text) { // it can only start a program
 			return false
 		}
 		words = c.words[:own]
@@ -257,7 +257,7 @@ func (a *analysis) transparent(c *call) bool { return c.wrapper == "" }
 // harden takes the harmless class from a command that is harmless by its words alone.
 func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 	first := c.words[0]
-	if !builtins.has(first.text) && !first.unknown && a.mute == 0 {
+	if !inList("builtins", first.text) && !first.unknown && a.mute == 0 {
 		p.Path = a.world.Program(first.text, sc.dir())
 	}
 	if !p.Class.ReadOnly() {
@@ -367,7 +367,7 @@ func (a *analysis) sameRepository(dirs []string) bool {
 
 // locate finds the program: it must be where programs of the system are, not in a folder that is worked in.
 func (a *analysis) locate(c *call, p *permission.Part, sc *scope) {
-	if builtins.has(c.words[0].text) {
+	if inList("builtins", c.words[0].text) {
 		return
 	}
 	switch {
@@ -387,13 +387,6 @@ func trusted(path string) bool {
 		return filepath.Clean(path) == path
 	}
 	return false
-}
-
-// builtins are the commands that bash runs itself and that may count as harmless.
-var builtins = set{
-	"echo", "printf", "pwd", "true", "false", ":", "test", "[", "cd", "type", "command", "help", "times", "jobs", "wait",
-	"dirs",
-	"umask", "exit", "return", "pushd", "popd", "compgen", "set",
 }
 
 // risky reports whether a pattern could stand for a file whose name is a flag: one is there, or the program has

@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 func TestThePageOnChecksIsUpToDate(t *testing.T) {
 	name := filepath.Join("..", "..", "..", "docs", "shell-checks.md")
-	want := page()
+	want := page(t)
 	if *update {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -29,7 +32,7 @@ func TestThePageOnChecksIsUpToDate(t *testing.T) {
 }
 
 // page is docs/shell-checks.md.
-func page() string {
+func page(t testing.TB) string {
 	var b strings.Builder
 	b.WriteString(`# Shell checks
 
@@ -47,18 +50,33 @@ A line in which no check fires and that is read-only needs no answer. Loops, sum
 commands are not computed: a line with them is walked once, each value that the line itself names is looked at for
 deny rules and guards, and everything else counts as unknown.
 `)
-	titles := []string{
-		"The text itself", "Hidden commands", "Expansions", "Forms of zsh",
-		"Variables and the state of the shell", "Programs", "Other machines and folders", "Secrets", "Writing", "Disasters",
-	}
-	for i, group := range groups() {
-		fmt.Fprintf(&b, "\n## %s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n",
-			titles[i])
+	lines := permissiontest.Lines(t, "checks.txt")
+	for _, group := range groups() {
+		fmt.Fprintf(&b, "\n%s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n",
+			lines[0])
+		lines = lines[1:]
 		for _, c := range group {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Name, c.Effect, cell(c.Sentence), code(c.Fires), code(c.Spares))
+			if lines[0] != c.name+":" {
+				t.Fatalf("testdata/checks.txt has %s in the place of %s", lines[0], c.name)
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.name, c.effect, cell(strings.TrimSpace(lines[1])),
+				code(example(lines[2])), code(example(lines[3])))
+			lines = lines[4:]
 		}
 	}
 	return b.String()
+}
+
+// example is the command of a line of testdata/checks.txt.
+func example(line string) string {
+	_, text, _ := strings.Cut(line, ": ")
+	if text == "LONG" {
+		return "echo " + strings.Repeat("a", maxLine)
+	}
+	if plain, err := strconv.Unquote(text); err == nil && text[0] == '"' {
+		return plain
+	}
+	return text
 }
 
 // code writes a command into a table.

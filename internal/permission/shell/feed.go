@@ -50,9 +50,6 @@ func (a *analysis) wrote(c *call, sc *scope) {
 	if text == "" || target == "" || len(sc.dirs) == 0 {
 		return
 	}
-	if a.written == nil {
-		a.written = map[string]string{}
-	}
 	a.written[from(target, sc.dirs[0])] += text
 }
 
@@ -62,7 +59,7 @@ func (a *analysis) rerun(c *call, sc *scope) {
 		return
 	}
 	for i, w := range c.words {
-		if i > 0 && !shells.has(c.name) && c.name != "source" && c.name != "." {
+		if i > 0 && !inList("shells", c.name) && c.name != "source" && c.name != "." {
 			return
 		}
 		path := from(w.text, sc.dirs[0])

@@ -56,7 +56,7 @@ func (a *analysis) guesses(c *call, sc *scope) {
 	if !first.glob || c.wrapper == "?" {
 		return
 	}
-	for _, name := range likely {
+	for _, name := range names("likely") {
 		if ok, err := path.Match(path.Base(first.text), name); err != nil || !ok {
 			continue
 		}
@@ -98,13 +98,6 @@ func unbracket(pattern string) string {
 		}
 	}
 	return pattern
-}
-
-// likely are programs that a pattern in the place of the program is tried against.
-var likely = []string{
-	"rm", "rmdir", "dd", "mv", "cp", "ln", "chmod", "chown", "shred", "mkfs", "curl", "wget", "nc", "ssh", "scp",
-	"bash", "sh", "dash", "zsh", "python", "python3", "perl", "ruby", "node", "sudo", "su", "kill", "pkill", "reboot",
-	"shutdown", "halt", "git", "tee", "touch", "cat", "env", "eval", "find", "xargs", "truncate", "wipefs",
 }
 
 // called follows functions and aliases that the line defines.
@@ -166,7 +159,7 @@ func (a *analysis) inner(c *call, sc *scope) (plain bool) {
 	for _, words := range c.use.Inner {
 		words = a.fed(c, words)
 		next := sc.inside(c.name)
-		if sameShell.has(c.name) {
+		if inList("same shell", c.name) {
 			next = sc.part(c.name)
 		}
 		run := &call{raw: c.raw, in: c.in, sub: true}
@@ -179,7 +172,7 @@ func (a *analysis) inner(c *call, sc *scope) (plain bool) {
 		}
 		if len(run.words) > 0 {
 			plain = a.run(run, next)
-			if sameShell.has(c.name) {
+			if inList("same shell", c.name) {
 				sc.dirs = next.dirs
 			}
 		}
@@ -188,11 +181,6 @@ func (a *analysis) inner(c *call, sc *scope) (plain bool) {
 		a.raise(permission.ClassWrite)
 	}
 	return plain
-}
-
-// sameShell are builtins that run something in this very shell: its variables and folder stay.
-var sameShell = set{
-	"eval", "command", "builtin", "noglob", "nocorrect", "-", "source", ".", "trap", "repeat",
 }
 
 // leading takes VAR=value words off the front of the command that env and sudo run.
@@ -223,7 +211,7 @@ func fromProgram(w program.Word, shows map[string]word) word {
 // scripts analyses text that a command runs as a script.
 func (a *analysis) scripts(c *call, sc *scope) {
 	for _, text := range c.use.Script {
-		if !sameShell.has(c.name) {
+		if !inList("same shell", c.name) {
 			a.nestedScript(text, sc, c.name, scriptArgs(c, text))
 			continue
 		}
@@ -295,7 +283,7 @@ func (a *analysis) stdin(c *call, sc *scope) {
 		switch {
 		case c.name == "xargs":
 			a.nestedScript(in.text, sc, c.name, nil)
-		case shells.has(c.name) || c.name == "source" || c.name == ".":
+		case inList("shells", c.name) || c.name == "source" || c.name == ".":
 			a.nestedScript(in.text, sc, "text for "+c.name, nil)
 		default:
 			a.code(in.text, sc, c.name)
@@ -307,13 +295,9 @@ func (a *analysis) stdin(c *call, sc *scope) {
 	a.opaque()
 }
 
-var shells = set{
-	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh", "rbash", "busybox",
-}
-
 // produced analyses the output of <( ) where a shell reads it as a script.
 func (a *analysis) produced(c *call, sc *scope) {
-	if !shells.has(c.name) && c.name != "source" && c.name != "." {
+	if !inList("shells", c.name) && c.name != "source" && c.name != "." {
 		return
 	}
 	for _, w := range c.words[1:] {
@@ -332,16 +316,9 @@ func (a *analysis) produced(c *call, sc *scope) {
 	}
 }
 
-// evaluators are builtins that take the name of a variable and evaluate its subscript.
-var evaluators = set{
-	"test", "[", "printf", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "export", "declare",
-	"typeset", "local",
-	"readonly", "compgen", "complete", "trap", "bind",
-}
-
 // names looks for substitutions in the names that builtins evaluate: test -v 'a[$(x)]'.
 func (a *analysis) names(c *call, sc *scope) {
-	if !evaluators.has(c.name) {
+	if !inList("evaluators", c.name) {
 		return
 	}
 	for _, w := range c.words[1:] {

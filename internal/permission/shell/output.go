@@ -65,7 +65,7 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 			a.redirection(r, sc, &read)
 		case syntax.DplOut, syntax.DplIn:
 		case syntax.RdrOut:
-			if !harmlessFiles.has(r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
+			if !inList("harmless files", r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
 				return "", false
 			}
 			if r.N == nil {
@@ -133,13 +133,9 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 	case "printf":
 		text, ok := printf(args)
 		return text, ok && known
-	case "which", "whereis":
+	case "which", "whereis", "type":
 		if len(args) > 0 {
 			return args[len(args)-1] + "\n", false
-		}
-	case "type":
-		if len(args) == 2 && strings.HasPrefix(args[0], "-") {
-			return args[1] + "\n", false
 		}
 	case "basename":
 		if len(args) == 1 {
@@ -226,11 +222,6 @@ func short(args []string, flag byte) bool {
 	}
 	return false
 }
-
-// set is a list of names that stands ready without being built.
-type set []string
-
-func (s set) has(name string) bool { return has(s, name) }
 
 func has(args []string, want string) bool {
 	if want == "" {

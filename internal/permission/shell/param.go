@@ -203,15 +203,9 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	case known && (name == "HOME" || name == "PWD"):
 		out.worked = false // it is the same to whoever reads the line
 	default:
-		out.open = has(sessionVariables, name)
+		out.open = inList("session variables", name)
 	}
 	return out
-}
-
-// sessionVariables are set in every session and hold no secret.
-var sessionVariables = set{
-	"USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS",
-	"LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!", "0",
 }
 
 // trimmed takes off the shortest or longest part at the end or beginning of a text that a pattern of * and ? matches.

@@ -1,7 +1,7 @@
 package shell
 
 import (
-	"path/filepath"
+	"path"
 	"slices"
 	"strings"
 
@@ -18,9 +18,6 @@ type redirect struct {
 	dirs   []string
 	raw    string
 }
-
-// harmlessFiles may be written by a read-only command.
-var harmlessFiles = set{"/dev/null", "/dev/stdout", "/dev/stderr"}
 
 // redirections walks the redirections of a statement. plain: the files are those that the line names, and nothing else
 // happens; writes: one of them writes a file.
@@ -111,7 +108,7 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input) (plain
 	red := &redirect{target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs}
 	red.raw = a.source(r, sc)
 	known := target.literal() && !target.glob && target.text != ""
-	if !red.read && known && harmlessFiles.has(filepath.Clean(target.text)) {
+	if !red.read && known && inList("harmless files", path.Clean(target.text)) {
 		return true
 	}
 	if a.mute == 0 {

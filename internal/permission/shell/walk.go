@@ -249,7 +249,7 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (ok bool) {
 		names := []string{w.text}
 		if w.glob {
 			a.spreadFolders(w.text, sc)
-			if found, _ := a.world.Glob(w.text, sc.dir(), maxGlob); len(found) > 0 {
+			if found, _ := a.world.Glob(strings.TrimSuffix(w.text, "/"), sc.dir(), maxGlob); len(found) > 0 {
 				names = found
 			}
 		}
@@ -267,7 +267,8 @@ func (a *analysis) loop(c *syntax.ForClause, sc *scope) (ok bool) {
 	return ok
 }
 
-// turns calls f once for each value that the variables of loops may have in n, with that value. What f notes is a guess.
+// turns calls f once for each value that the variables of loops may have in n, with that value. What f notes is a
+// guess.
 func (a *analysis) turns(n syntax.Node, sc *scope, f func(sc *scope)) {
 	name := sc.turning(n)
 	if name == "" || a.mute > 0 {
@@ -386,7 +387,8 @@ func comparisons(x syntax.TestExpr) (tests [][]*syntax.Word, ok bool) {
 			return nil, false
 		}
 		empty := x.Op == syntax.TsEmpStr || x.Op == syntax.TsNempStr
-		return [][]*syntax.Word{{op(x.Op.String()), w}}, plainText(w) || empty && (variableName(w) != "" || onlySubst(w))
+		plain := plainText(w) || empty && (variableName(w) != "" || onlySubst(w))
+		return [][]*syntax.Word{{op(x.Op.String()), w}}, plain
 	case *syntax.BinaryTest:
 		if x.Op == syntax.AndTest || x.Op == syntax.OrTest {
 			left, okLeft := comparisons(x.X)
