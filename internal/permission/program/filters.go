@@ -8,7 +8,7 @@ import (
 )
 
 // plainSed matches scripts that only print, delete and replace: none of their commands writes, reads a file or runs
-// anything. In the second form the end of a pattern may stand in brackets, where some versions of sed take it for the end:
+// anything. In the second form the end of a pattern may stand in brackets, where some versions of sed end the pattern:
 // it is for scripts without the letters of other commands.
 var plainSed = sync.OnceValue(func() (forms [2]*regexp.Regexp) {
 	for i := range forms {

@@ -115,7 +115,8 @@ func Analyze(words []Word, env Env) Use {
 		c.row = &row{name: name}
 	}
 	if c.row.class == "" {
-		c.Use = analyzeUnknown(name, words[1:], odd)
+		c.Use, c.ops = analyzeUnknown(name, words[1:], odd), words[1:]
+		c.changes()
 	} else {
 		c.run()
 	}

@@ -23,8 +23,8 @@ const (
 //	NAME, NAME : CLASS PROPERTY... ROLE... JUDGE... : what it does, continuing a sentence that begins with the name
 //	    GROUP words...
 //
-// The class "-" is for a program of which only the options are known that need an exact rule. A program with subcommands
-// has a row for each, "git log". A row in brackets is a set of flags for others.
+// The class "-" is for a program that is unknown but for words that change something or need an exact rule. A program
+// with subcommands has a row for each, "git log". A row in brackets is a set of flags for others.
 //
 // The roles of operands, in order; the one with ... takes any number: FILE and DIR are read, OUT is written, KILL is
 // destroyed, HOST is reached, PATH is read where it holds a slash, TEXT and SQL are just text. Operands beyond the
@@ -168,8 +168,8 @@ func known(name string) bool {
 }
 
 // gnu are names of GNU's programs where others have the plain name.
-var gnu = strings.Fields("gls gcat gfind gsed gawk ggrep gdate grm genv gnice gxargs gstdbuf gnohup gchroot gtee gcp gmv gln " +
-	"gchmod gchown gdd gshred gtruncate")
+var gnu = strings.Fields("gls gcat gfind gsed gawk ggrep gdate grm genv gnice gxargs gstdbuf gnohup gchroot gtee " +
+	"gcp gmv gln gchmod gchown gdd gshred gtruncate")
 
 // Plain is the name that rules know a program by: gfind, as GNU's find is called beside another one, is find.
 func Plain(name string) string {
@@ -184,8 +184,8 @@ func (r *row) has(property string) bool {
 	return ok
 }
 
-var properties = strings.Fields("tame plain raw dot number onedash joined apart whole changes literal transparent past " +
-	"removes pushes atfile script packages as")
+var properties = strings.Fields("tame plain raw dot number onedash joined apart whole changes literal transparent " +
+	"past removes pushes atfile script packages as")
 
 // parse reads the text of a row. What is wrong is kept for the test of the table.
 func (r *row) parse() {
