@@ -104,11 +104,13 @@ type row struct {
 	bad []string // what is wrong with it, with file and line
 }
 
-// place is where the table has a row.
+// place is where the table has a row: in a file, from a byte on.
 type place struct {
-	text, file string
-	at         int // the row begins there in the text of the file
+	*file
+	at int
 }
+
+type file struct{ name, text string }
 
 // table has the places of rows by their names. A row is read when it is first used: a line needs few of them.
 var table = sync.OnceValue(func() map[string]place {
@@ -117,18 +119,19 @@ var table = sync.OnceValue(func() map[string]place {
 	if err != nil {
 		panic(err) // it is part of the program
 	}
-	for _, file := range files {
-		text, err := tableFiles.ReadFile(path.Join("table", file.Name()))
+	for _, f := range files {
+		text, err := tableFiles.ReadFile(path.Join("table", f.Name()))
 		if err != nil {
 			panic(err)
 		}
-		index(places, file.Name(), string(text))
+		index(places, &file{f.Name(), string(text)})
 	}
 	return places
 })
 
 // index notes where rows begin.
-func index(places map[string]place, file, text string) {
+func index(places map[string]place, f *file) {
+	text := f.text
 	for at, next := 0, 0; at < len(text); at = next {
 		next = len(text)
 		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
@@ -141,7 +144,7 @@ func index(places map[string]place, file, text string) {
 		for more := true; more; {
 			var name string
 			name, names, more = strings.Cut(names, ", ")
-			places[name] = place{text, file, at}
+			places[name] = place{f, at}
 		}
 	}
 }
@@ -219,7 +222,7 @@ func readRow(p place) *row {
 		}
 		if err != nil {
 			line := strings.Count(p.text[:p.at], "\n") + n + 1
-			r.bad = append(r.bad, fmt.Sprintf("%s:%d: %s: %v", p.file, line, r.name, err))
+			r.bad = append(r.bad, fmt.Sprintf("%s:%d: %s: %v", p.name, line, r.name, err))
 		}
 	}
 	return r

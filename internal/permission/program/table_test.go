@@ -131,7 +131,7 @@ func TestABadRowIsReportedWithItsLine(t *testing.T) {
 		"a : read\n    destroys b\n": "x:3:", "a : read\n    ask=SIDE -b\n": "x:3:",
 	} {
 		places := map[string]place{}
-		index(places, "x", "# x\n"+text)
+		index(places, &file{"x", "# x\n" + text})
 		for _, p := range places {
 			if r := readRow(p); len(r.bad) != 1 || !strings.HasPrefix(r.bad[0], want) {
 				t.Errorf("%q: %q, want one message of %s", text, r.bad, want)
@@ -253,7 +253,7 @@ func BenchmarkTable(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			index(map[string]place{}, name, string(text))
+			index(map[string]place{}, &file{name, string(text)})
 		}
 	}
 }
