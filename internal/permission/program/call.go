@@ -57,17 +57,10 @@ func (c *call) run() {
 
 // marks does what properties and groups of words say.
 func (c *call) marks() {
-	c.Changes = c.row.has("changes")
+	c.changes()
 	c.Literal = c.Literal || c.row.has("literal")
 	if c.row.has("atfile") {
 		c.atFiles()
-	}
-	first := ""
-	if i := slices.IndexFunc(c.ops, func(w Word) bool { return !strings.HasPrefix(w.Text, "-") }); i >= 0 {
-		first = c.ops[i].Text
-	}
-	for _, w := range c.row.lists["changes"] {
-		c.Changes = c.Changes || w == first || w[0] == '-' && c.holds(w)
 	}
 	for _, w := range c.row.lists["destroys"] {
 		if c.holds(w) {
@@ -82,6 +75,15 @@ func (c *call) marks() {
 				break
 			}
 		}
+	}
+}
+
+// changes notes whether the words plainly say that the program changes something.
+func (c *call) changes() {
+	c.Changes = c.row.has("changes") && !c.has(c.row.lists["prints"]...)
+	first := slices.IndexFunc(c.ops, func(w Word) bool { return !strings.HasPrefix(w.Text, "-") })
+	for _, w := range c.row.lists["changes"] {
+		c.Changes = c.Changes || w[0] == '-' && c.holds(w) || first >= 0 && c.ops[first].Text == w
 	}
 }
 
@@ -102,7 +104,8 @@ func (c *call) atFiles() {
 
 // holds reports whether a flag was given, or a word is among the operands.
 func (c *call) holds(word string) bool {
-	return c.has(word) || slices.Contains(c.strange, word) || slices.ContainsFunc(c.ops, func(w Word) bool { return w.Text == word && !w.Unknown })
+	return c.has(word) || slices.Contains(c.strange, word) ||
+		slices.ContainsFunc(c.ops, func(w Word) bool { return w.Text == word && !w.Unknown })
 }
 
 // refuse marks the call as not read-only. The first reason stays.

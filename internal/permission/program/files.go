@@ -119,6 +119,7 @@ func judgeUnpacks(c *call, flag string) {
 
 // judgeTar takes the words of tar, whose first one may lack its dash: tar tvf a.tar is tar -t -v -f a.tar.
 func judgeTar(c *call, _ string) {
+	words := c.args
 	if len(c.args) > 0 && !c.args[0].Unknown && !c.args[0].Glob && c.args[0].Text != "" && c.args[0].Text[0] != '-' {
 		c.args = c.oldStyle()
 	}
@@ -157,7 +158,7 @@ func judgeTar(c *call, _ string) {
 		}
 	}
 	if c.has("--remove-files") {
-		c.likeRm(operands(c.args))
+		c.likeRm(operands(words))
 	}
 }
 

@@ -8,25 +8,30 @@ import (
 )
 
 // plainSed matches scripts that only print, delete and replace: none of their commands writes, reads a file or runs
-// anything. In the second form the end of a pattern may stand in brackets, where some versions of sed take it for the end:
+// anything. In the second form the end of a pattern may stand in brackets, where some versions of sed end the pattern:
 // it is for scripts without the letters of other commands.
-var plainSed = sync.OnceValue(func() (forms [2]*regexp.Regexp) {
-	for i := range forms {
-		pattern := func(end string) string {
-			inBrackets := []string{end, ``}[i]
-			return `(?:[^\\\n\[` + end + `]|\\[^\n]|\[[^\]\\\n` + inBrackets + `]+\])*`
+var plainSed = [2]func() *regexp.Regexp{
+	sync.OnceValue(func() *regexp.Regexp { return sedPattern(true) }),
+	sync.OnceValue(func() *regexp.Regexp { return sedPattern(false) }),
+}
+
+func sedPattern(strict bool) *regexp.Regexp {
+	pattern := func(end string) string {
+		inBrackets := ""
+		if strict {
+			inBrackets = end
 		}
-		address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern(`/`) + `/[IM]*)`
-		address = `(?:` + address + `[ \t]*(?:,[ \t]*(?:` + address + `|[+~][0-9]+))?[ \t!]*)?`
-		command := `[pdDgGhHxnNP=z]|[qQl][ \t]*[0-9]*|[btT:][ \t]*[A-Za-z0-9_]*`
-		for _, end := range []string{`/`, `\|`, `,`, `#`, `@`, `:`, `!`, `%`} {
-			text := `(?:[^\\\n` + end + `]|\\[^\n])*`
-			command += `|s` + end + pattern(end) + end + text + end + `[gpiIM0-9]*|y` + end + text + end + text + end
-		}
-		forms[i] = regexp.MustCompile(`^(?:[\s;}]|` + address + `(?:\{|(?:` + command + `)[ \t]*(?:[;\n}]|$)))*$`)
+		return `(?:[^\\\n\[` + end + `]|\\[^\n]|\[[^\]\\\n` + inBrackets + `]+\])*`
 	}
-	return forms
-})
+	address := `(?:[0-9]+(?:~[0-9]+)?|\$|/` + pattern(`/`) + `/[IM]*)`
+	address = `(?:` + address + `[ \t]*(?:,[ \t]*(?:` + address + `|[+~][0-9]+))?[ \t!]*)?`
+	command := `[pdDgGhHxnNP=z]|[qQl][ \t]*[0-9]*|[btT:][ \t]*[A-Za-z0-9_]*`
+	for _, end := range []string{`/`, `\|`, `,`, `#`, `@`} {
+		text := `(?:[^\\\n` + end + `]|\\[^\n])*`
+		command += `|s` + end + pattern(end) + end + text + end + `[gpiIM0-9]*`
+	}
+	return regexp.MustCompile(`^(?:[\s;}]|` + address + `(?:\{|(?:` + command + `)[ \t]*(?:[;\n}]|$)))*$`)
+}
 
 // judgeSed: with a plain script it is read-only, and with -i an edit of the files that it names and of their backups.
 func judgeSed(c *call, _ string) {
@@ -66,7 +71,7 @@ func (c *call) sedScript(w Word) bool {
 		return false
 	}
 	others := strings.ContainsAny(w.Text, "wWerRFv")
-	if balanced(w.Text, "{}") && (plainSed()[0].MatchString(w.Text) || !others && plainSed()[1].MatchString(w.Text)) {
+	if balanced(w.Text, "{}") && (plainSed[0]().MatchString(w.Text) || !others && plainSed[1]().MatchString(w.Text)) {
 		return true
 	}
 	if others {

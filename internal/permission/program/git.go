@@ -44,8 +44,11 @@ func judgeGit(c *call, _ string) {
 }
 
 // gitPlain are flags of git itself that only change how it prints or finds files.
-var gitPlain = strings.Fields("--no-pager -P --no-optional-locks --literal-pathspecs --no-replace-objects --no-lazy-fetch " +
-	"--glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-advice")
+var gitPlain = strings.Fields("--no-pager -P --no-optional-locks --literal-pathspecs --no-replace-objects " +
+	"--no-lazy-fetch --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-advice")
+
+// gitRuns are the ends of the keys of git's configuration that name commands.
+var gitRuns = strings.Fields("command pager editor fsmonitor textconv external helper program .cmd askpass")
 
 // gitFlag takes the flag of git itself at args[i]; -1 when nothing follows that counts.
 func (c *call) gitFlag(i int) int {
@@ -123,7 +126,7 @@ func (c *call) gitSetting(s string) {
 	case strings.HasPrefix(key, "alias.") && !shell:
 		c.Inner = append(c.Inner, append([]Word{{Text: "git"}}, split(Word{Text: value})...))
 	case shell, strings.HasPrefix(key, "pager."), strings.HasPrefix(key, "filter."),
-		slices.ContainsFunc(strings.Fields("command pager editor fsmonitor textconv external helper program .cmd askpass"), ends):
+		slices.ContainsFunc(gitRuns, ends):
 		if value != "" && value != "true" && value != "false" {
 			c.Script = append(c.Script, value)
 		}
@@ -354,12 +357,13 @@ func gitFormat(c *call, _ string) {
 	}
 }
 
-// gitBranch: a name creates a branch, unless something asks for a list.
+// gitBranch: a name creates a branch or a tag, unless something asks for a list.
 func gitBranch(c *call, _ string) {
-	if len(c.ops) > 0 && !c.has("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at") {
-		c.refuse("git branch with a name creates a branch")
+	lists := c.has("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
+	if len(c.ops) > 0 && !lists {
+		c.refuse(c.name + " with a name creates one")
 	}
-	c.Changes = !c.Class.ReadOnly()
+	c.Changes = len(c.ops) > 0 && !lists || slices.ContainsFunc(c.flags, func(f given) bool { return f.ask })
 }
 
 // gitConfig: one name shows a value, two set it.

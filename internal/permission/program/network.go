@@ -157,7 +157,9 @@ func judgeRsync(c *call, _ string) {
 		c.Lands.Inside = true
 	}
 	removes := func(flag string) bool { return strings.HasPrefix(flag, "--del") || flag == "--remove-source-files" }
-	if slices.ContainsFunc(c.strange, removes) || slices.ContainsFunc(c.flags, func(f given) bool { return removes(f.name) }) {
+	if slices.ContainsFunc(c.strange, removes) || slices.ContainsFunc(c.flags, func(f given) bool {
+		return removes(f.name)
+	}) {
 		c.destroy("rsync removes files")
 		c.Kills = append(c.Kills, c.Writes...)
 		c.likeRm(operands(c.args))

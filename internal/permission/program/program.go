@@ -1,10 +1,10 @@
 // Package program determines the effect of commands from their words: a table of the programs that developers
-// use, with their read-only flags, and for all others as much as the words show.
+// use says what each of them does, and for all others the words show as much as they can.
 //
 // The terms: a [Word] is one argument as the shell will pass it; a [Use] is the effect of one program run with
-// given words; a row (see spec) is the table's entry for one program or subcommand: its flags, the roles of its
-// operands, its effect. The table is an allow-list: a program, subcommand or flag that is not
-// in it is not known to be read-only, and neither is an abbreviated or unknown long flag.
+// given words; a row is the table's entry for one program or subcommand: its flags, the roles of its operands, its
+// effect. Some forty programs are read-only, with the flags of their rows; with others, shortened ones too, they are
+// not. Few programs need more than a row: a judge, which is a function that the row names.
 //
 // It guarantees: anything it does not understand is ClassWrite at least; more flags, patterns and unknown words
 // never make a use milder; it never panics and reads the machine only through [permission.World].
@@ -67,11 +67,9 @@ type Use struct {
 	// configuration counts.
 	Git    bool
 	GitDir string
-	// Adds are words that the safe form inserts after the first AddsAt words of the program, so that it does no more
-	// than it was judged for.
-	Adds   []string
-	AddsAt int
-	// GitValues: it prints values of git's configuration, which may include credentials.
+	// Adds, AddsAt and GitValues stay empty: read-only commands run as they are.
+	Adds      []string
+	AddsAt    int
 	GitValues bool
 	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be determined.
 	Dir *Word
@@ -115,7 +113,8 @@ func Analyze(words []Word, env Env) Use {
 		c.row = &row{name: name}
 	}
 	if c.row.class == "" {
-		c.Use = analyzeUnknown(name, words[1:], odd)
+		c.Use, c.ops = analyzeUnknown(name, words[1:], odd), words[1:]
+		c.changes()
 	} else {
 		c.run()
 	}

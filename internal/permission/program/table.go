@@ -23,8 +23,8 @@ const (
 //	NAME, NAME : CLASS PROPERTY... ROLE... JUDGE... : what it does, continuing a sentence that begins with the name
 //	    GROUP words...
 //
-// The class "-" is for a program of which only the options are known that need an exact rule. A program with subcommands
-// has a row for each, "git log". A row in brackets is a set of flags for others.
+// The class "-" is for a program that is unknown but for words that change something or need an exact rule. A program
+// with subcommands has a row for each, "git log". A row in brackets is a set of flags for others.
 //
 // The roles of operands, in order; the one with ... takes any number: FILE and DIR are read, OUT is written, KILL is
 // destroyed, HOST is reached, PATH is read where it holds a slash, TEXT and SQL are just text. Operands beyond the
@@ -101,63 +101,75 @@ type row struct {
 	pushes   []string
 	property map[string]string
 
-	text, file string // as the table has it
-	line       int
-	once       sync.Once
-	bad        []string // what is wrong with it
+	bad []string // what is wrong with it, with file and line
 }
 
-// table has the rows by name; each is read when it is first used.
-var table = sync.OnceValue(func() map[string]*row {
-	rows := make(map[string]*row, 2000)
+// place is where the table has a row: in a file, from a byte on.
+type place struct {
+	*file
+	at int
+}
+
+type file struct{ name, text string }
+
+// table has the places of rows by their names. A row is read when it is first used: a line needs few of them.
+var table = sync.OnceValue(func() map[string]place {
+	places := make(map[string]place, 1500)
 	files, err := tableFiles.ReadDir("table")
 	if err != nil {
 		panic(err) // it is part of the program
 	}
-	for _, file := range files {
-		text, err := tableFiles.ReadFile(path.Join("table", file.Name()))
+	for _, f := range files {
+		text, err := tableFiles.ReadFile(path.Join("table", f.Name()))
 		if err != nil {
 			panic(err)
 		}
-		index(rows, file.Name(), string(text))
+		index(places, &file{f.Name(), string(text)})
 	}
-	return rows
+	return places
 })
 
-// index cuts a file into rows.
-func index(rows map[string]*row, file, text string) {
-	var r *row
-	line, at, from := 0, 0, 0
-	end := func(to int) {
-		if r != nil {
-			r.text = text[from:to]
+// index notes where rows begin.
+func index(places map[string]place, f *file) {
+	text := f.text
+	for at, next := 0, 0; at < len(text); at = next {
+		next = len(text)
+		if i := strings.IndexByte(text[at:], '\n'); i >= 0 {
+			next = at + i + 1
+		}
+		if text[at] == ' ' || text[at] == '\n' || text[at] == '#' {
+			continue
+		}
+		names, _, _ := strings.Cut(text[at:next], " : ")
+		for more := true; more; {
+			var name string
+			name, names, more = strings.Cut(names, ", ")
+			places[name] = place{f, at}
 		}
 	}
-	for l := range strings.Lines(text) {
-		line++
-		if l[0] != ' ' && l[0] != '\n' && l[0] != '#' {
-			end(at)
-			from = at
-			names, _, _ := strings.Cut(l, " : ")
-			r = &row{file: file, line: line}
-			for name := range strings.SplitSeq(names, ", ") {
-				if r.name == "" {
-					r.name = name
-				}
-				rows[name] = r
-			}
-		}
-		at += len(l)
-	}
-	end(len(text))
 }
+
+var (
+	rows  = map[string]*row{}
+	rowMu sync.Mutex
+)
 
 // find returns the row of a name, nil when there is none.
 func find(name string) *row {
-	r := table()[name]
-	if r != nil {
-		r.once.Do(r.parse)
+	p, ok := table()[name]
+	if !ok {
+		return nil
 	}
+	rowMu.Lock()
+	r := rows[name]
+	rowMu.Unlock()
+	if r != nil {
+		return r
+	}
+	r = readRow(p)
+	rowMu.Lock()
+	defer rowMu.Unlock()
+	rows[name] = r
 	return r
 }
 
@@ -168,8 +180,8 @@ func known(name string) bool {
 }
 
 // gnu are names of GNU's programs where others have the plain name.
-var gnu = strings.Fields("gls gcat gfind gsed gawk ggrep gdate grm genv gnice gxargs gstdbuf gnohup gchroot gtee gcp gmv gln " +
-	"gchmod gchown gdd gshred gtruncate")
+var gnu = strings.Fields("gls gcat gfind gsed gawk ggrep gdate grm genv gnice gxargs gstdbuf gnohup gchroot gtee " +
+	"gcp gmv gln gchmod gchown gdd gshred gtruncate")
 
 // Plain is the name that rules know a program by: gfind, as GNU's find is called beside another one, is find.
 func Plain(name string) string {
@@ -184,29 +196,36 @@ func (r *row) has(property string) bool {
 	return ok
 }
 
-var properties = strings.Fields("tame plain raw dot number onedash joined apart whole changes literal transparent past " +
-	"removes pushes atfile script packages as")
+var properties = strings.Fields("tame plain raw dot number onedash joined apart whole changes literal transparent " +
+	"past removes pushes atfile script packages as")
 
-// parse reads the text of a row. What is wrong is kept for the test of the table.
-func (r *row) parse() {
-	r.options, r.lists, r.property = map[string]option{}, map[string][]string{}, map[string]string{}
-	line := r.line - 1
-	for l := range strings.Lines(r.text) {
-		line++
-		l = strings.TrimRight(l, "\n")
+// readRow reads a row. What is wrong is kept for the test of the table.
+func readRow(p place) *row {
+	r := &row{options: map[string]option{}, lists: map[string][]string{}, property: map[string]string{}}
+	text := p.text[p.at:]
+	for n := 0; text != ""; n++ {
+		var l string
+		l, text, _ = strings.Cut(text, "\n")
 		var err error
 		switch {
-		case line == r.line:
-			_, rest, _ := strings.Cut(l, " : ")
+		case n == 0:
+			var names, rest string
+			names, rest, _ = strings.Cut(l, " : ")
+			r.name, _, _ = strings.Cut(names, ", ")
 			err = r.head(rest)
-		case strings.TrimSpace(l) != "" && l[0] != '#':
+		case l == "" || l[0] == '#':
+		case l[0] != ' ':
+			return r // the next row
+		default:
 			key, words, _ := strings.Cut(strings.TrimSpace(l), " ")
 			err = r.group(key, strings.TrimSpace(words))
 		}
 		if err != nil {
-			r.bad = append(r.bad, fmt.Sprintf("%s:%d: %s: %v", r.file, line, r.name, err))
+			line := strings.Count(p.text[:p.at], "\n") + n + 1
+			r.bad = append(r.bad, fmt.Sprintf("%s:%d: %s: %v", p.name, line, r.name, err))
 		}
 	}
+	return r
 }
 
 // head reads the class, the properties, the roles and the judges.
