@@ -5,15 +5,16 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 	"github.com/lathe-dev/lathe/internal/permission/shell"
 )
 
 // heldRequest is a call of Bash in /p, which the full sandbox holds.
 func heldRequest(line string, mode permission.Mode) permission.Request {
-	accesses := shell.Analyze(line, "/p", permission.HypotheticalMachine("/home/u", []string{"/p"})).Accesses
+	accesses := shell.Analyze(line, "/home/u/proj", &permission.HypotheticalMachine{HomeDir: "/home/u", RootDirs: []string{"/home/u/proj"}}).Accesses
 	accesses[0].Command.Held = true
 	return permission.Request{
-		Tool: "Bash", Input: []byte(`{"command":"x"}`), Accesses: accesses, Mode: mode, Dir: "/p",
+		Tool: "Bash", Input: []byte(`{"command":"x"}`), Accesses: accesses, Mode: mode, Dir: "/home/u/proj",
 	}
 }
 
@@ -25,7 +26,7 @@ func TestTheModeIsTheBoundaryOfAHeldCommand(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := permission.NewPolicy(catalogue, "/home/u", []string{"/p"}, []permission.Rule{allow})
+	p := permission.NewPolicy(catalogue, "/home/u", []string{"/home/u/proj"}, []permission.Rule{allow})
 	for _, tt := range []struct {
 		line  string
 		mode  permission.Mode
@@ -63,5 +64,22 @@ func TestTheModeIsTheBoundaryOfAHeldCommand(t *testing.T) {
 		if d.Effect != tt.want || d.Effect == permission.Allow && d.Reach != tt.reach {
 			t.Errorf("%s in %s: %s %q, want %s %q: %s", tt.line, tt.mode, d.Effect, d.Reach, tt.want, tt.reach, d.Reason)
 		}
+	}
+}
+
+// Lines that an agent runs every day, the sandbox holds without a question.
+func TestEverydayLinesDoNotAskWhereTheSandboxHoldsThem(t *testing.T) {
+	catalogue := call.NewCatalogue(call.Declaration{
+		Name: "Bash", Subject: permission.SubjectCommand, SubjectIn: []string{"command"},
+	})
+	p := permission.NewPolicy(catalogue, "/home/u", []string{"/home/u/proj"}, nil)
+	lines := permissiontest.Lines(t, "everyday_held.txt")
+	for _, line := range lines {
+		if d := p.Decide(heldRequest(line, permission.Default)); d.Effect != permission.Allow {
+			t.Errorf("%q asks: %s", line, d.Reason)
+		}
+	}
+	if len(lines) < 300 {
+		t.Errorf("only %d lines", len(lines))
 	}
 }

@@ -220,7 +220,7 @@ func (p *Policy) look(req Request) *call {
 			c.Accesses[i].Command = unanalysed(a.Target)
 		}
 		if !c.isPlan(i) && !c.isNote(i) {
-			c.verdict[i] = p.guard(&c.Accesses[i])
+			c.verdict[i] = p.guard(&c.Accesses[i], c.held())
 		}
 	}
 	return c

@@ -67,10 +67,6 @@ type Use struct {
 	// configuration counts.
 	Git    bool
 	GitDir string
-	// Adds, AddsAt and GitValues stay empty: read-only commands run as they are.
-	Adds      []string
-	AddsAt    int
-	GitValues bool
 	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be determined.
 	Dir *Word
 	// Unknown: it is not in the table, so that it may run its words.
