@@ -21,10 +21,10 @@ import (
 )
 
 // document has a child read a file.
-func (e *reader) document(ctx context.Context, f *os.File, r document.Request) (*document.Answer, error) {
-	child := document.Child{Runner: e.Runner}
-	if e.Boundary.Confined() {
-		run, err := e.Boundary.For(nil, boundary.Network{})
+func (t *reader) document(ctx context.Context, f *os.File, r document.Request) (*document.Answer, error) {
+	child := document.Child{Runner: t.Runner}
+	if t.Boundary.Confined() {
+		run, err := t.Boundary.For(nil, boundary.Network{})
 		if err != nil {
 			return nil, err
 		}

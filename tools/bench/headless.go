@@ -3,6 +3,7 @@ package main
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -124,7 +125,10 @@ func headless(ctx context.Context, p *program, script *llmtest.Script, want int)
 	}
 	if err != nil || len(s.main) < want {
 		end := out.String()[max(0, out.Len()-2000):]
-		return nil, fmt.Errorf("%d requests of %d, error %v; its output ends\n%s", len(s.main), want, err, end)
+		if err == nil {
+			err = errors.New("it ended too early")
+		}
+		return nil, fmt.Errorf("%d requests of %d: %w; its output ends\n%s", len(s.main), want, err, end)
 	}
 	return s, nil
 }
