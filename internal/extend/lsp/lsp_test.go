@@ -2,6 +2,7 @@ package lsp_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/extend/lsp"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
@@ -154,9 +156,13 @@ func TestFilesThatOthersChangeAreKnownToTheServer(t *testing.T) {
 	}
 	diagnosed := func(want string) {
 		t.Helper()
-		found, _, err := p.Diagnose(t.Context(), []lsp.File{a})
-		if err != nil || (want == "") != (len(found) == 0) || want != "" && !strings.Contains(found[0].Message, want) {
-			t.Errorf("%v, %v, want %q", found, err, want)
+		said := ""
+		if !await.Until(func() bool { // gopls may publish what it found before, first
+			found, _, err := p.Diagnose(t.Context(), []lsp.File{a})
+			said = fmt.Sprint(found, err)
+			return err == nil && (want == "") == (len(found) == 0) && (want == "" || strings.Contains(found[0].Message, want))
+		}) {
+			t.Errorf("%s, want %q", said, want)
 		}
 	}
 	write(t, b, "package x\n\nfunc Sum(a, b int) int { return a + b }\n")
