@@ -45,7 +45,7 @@ func (s *source) Notes() []string { defer func() { s.notes = nil }(); return s.n
 
 func (s *source) Retry() { s.retried++; s.version++ }
 
-// withTools is a conversation in which nobody answers and no model is needed.
+// withTools makes a conversation without a person to answer and without a model.
 func withTools(t *testing.T, p *place, change func(*conversation.Options)) *conversation.Session {
 	t.Helper()
 	return newSession(t, p.open(t, change), conversation.SessionOptions{Detached: true})

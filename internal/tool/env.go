@@ -31,16 +31,16 @@ type Env struct {
 	*Commands
 	*Internet
 
-	Agents   *subagent.Agents // starts subagents; nil: there are none
+	Agents   *subagent.Agents // starts subagents; nil: the session starts no agents
 	Todos    *Todos           // the task list
 	Plan     *consult.Plan    // of the main agent; nil: plan mode is not this session's to enter or leave
 	Deferred *Deferral        // the tools that the model's list leaves out
-	Language *lsp.Pool        // the language servers; nil: there are none
+	Language *lsp.Pool        // the language servers; nil: the session has no servers
 	Notes    *memory.Store    // of earlier sessions; nil: none are kept
 
 	// Invoke runs calls through the choke point, as the agent's own. Nil: calls cannot be bundled.
 	Invoke func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
-	// LoadSkill puts a skill into the conversation: the texts for the model. Nil: there are none.
+	// LoadSkill adds a skill to the conversation and returns the texts for the model. Nil: the session has no skills.
 	LoadSkill func(ctx context.Context, name, args string) ([]llm.Part, error)
 	// More and Mail are the tools and the unread messages of a team's agent, by its Owner; nil: there is no team.
 	More func(owner string) []agent.Tool
@@ -124,7 +124,7 @@ type Commands struct {
 // Internet is how tools find and fetch pages.
 type Internet struct {
 	Web *web.Fetcher // fetches pages, and keeps them for a while
-	// Search returns the engine that answers WebSearch, nil where there is none; so does a nil Search.
+	// Search returns the engine that answers WebSearch, or nil without one. A nil Search means no engine.
 	Search func(ctx context.Context) *websearch.Engine
 	// Ask has the small model answer one prompt. Nil: pages are given whole.
 	Ask func(ctx context.Context, system, prompt string) (string, error)

@@ -38,7 +38,7 @@ func (f *Folder) confine() (*sandbox.Confinement, func(), error) {
 	return f.o.Boundary.ForHook(f.o.Dir, f.pluginData()...)
 }
 
-// Foreign reports hooks that somebody else than the user or the organisation wrote: a project's, a plugin's.
+// Foreign reports hooks that a project or a plugin wrote, instead of the user or the organisation.
 func Foreign(source string) bool {
 	switch source {
 	case skill.SourceUser, skill.SourceSettings, skill.SourceOrganisation, "built-in", "command line":

@@ -35,7 +35,7 @@ type Options struct {
 	Session  conversation.SessionOptions // the first session; its Bus becomes the console's
 	Version  string
 
-	Doctor func(ctx context.Context) (string, error) // nil: there is none
+	Doctor func(ctx context.Context) (string, error) // nil: the front end has no /doctor
 	Themes func() []string                           // names the front end knows; nil: none
 	Browse func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
 

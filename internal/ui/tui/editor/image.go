@@ -140,7 +140,7 @@ func (e *Editor) attach(paths []string) []Out {
 	return outs
 }
 
-// ImageLoaded brings the bytes of an image, or why there are none: then the path is in the text again.
+// ImageLoaded brings the bytes of an image, or the reason why it could not be read; the text then has its path again.
 func (e *Editor) ImageLoaded(id int, data []byte, err error) []Out {
 	c := e.chips[id]
 	if c == nil || !c.loading() {
