@@ -31,7 +31,7 @@ func (q *queue) perform(p *pending, plan *Plan) {
 		q.fail(p, err, plan.Title, q.since(began))
 		return
 	}
-	ran := q.run(p, plan).with(p.ruling.Context...)
+	ran := q.run(p, plan, decision).with(p.ruling.Context...)
 	ran.Took = q.since(began)
 	res := q.afterTool(p, ran)
 	p.settle()
@@ -176,14 +176,14 @@ func (q *queue) failWrite(err error) {
 }
 
 // run runs a plan; a panic is the call's failure.
-func (q *queue) run(p *pending, plan *Plan) (res *Result) {
+func (q *queue) run(p *pending, plan *Plan, d permission.Decision) (res *Result) {
 	defer func() {
 		if r := recover(); r != nil {
 			res = failed(fmt.Errorf("%s crashed: %v", p.call.Name, r))
 			res.Meta = map[string]any{"panic": fmt.Sprint(r), "stack": string(debug.Stack())}
 		}
 	}()
-	res, err := plan.Run(WithOutput(q.within(p), func(s string) { q.output(p, s) }))
+	res, err := plan.Run(WithOutput(WithDecision(q.within(p), d), func(s string) { q.output(p, s) }))
 	switch {
 	case err != nil && q.going.Err() != nil && errors.Is(err, q.going.Err()):
 		return &Result{Parts: text(interruptedText), IsError: true}

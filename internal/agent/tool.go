@@ -46,7 +46,7 @@ func (p *Plan) Writes() bool {
 
 // readOnly reports whether a command runs from its parsed form and changes nothing.
 func readOnly(a permission.Access) bool {
-	return a.Command != nil && a.Command.Class.ReadOnly() && a.Command.Script != ""
+	return a.Command != nil && a.Command.Reads()
 }
 
 // Result is the result of a call: Parts (Text, Media) for the model, View and Title for people, Meta for
@@ -65,6 +65,19 @@ type Result struct {
 
 // TextResult is a result of one text.
 func TextResult(text string) *Result { return &Result{Parts: []llm.Part{llm.Text{Text: text}}} }
+
+type decisionKey struct{}
+
+// Decided returns the decision that let the running call run; without a call the zero one.
+func Decided(ctx context.Context) permission.Decision {
+	d, _ := ctx.Value(decisionKey{}).(permission.Decision)
+	return d
+}
+
+// WithDecision gives Run the decision that let it run.
+func WithDecision(ctx context.Context, d permission.Decision) context.Context {
+	return context.WithValue(ctx, decisionKey{}, d)
+}
 
 type outputKey struct{}
 

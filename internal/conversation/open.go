@@ -183,6 +183,7 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.skills = s.newLoader()
 	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(),
 		s.approver.Network, s.approver.Unconfined
+	s.env.Keep = s.approver.KeepChanges
 	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
 	s.servers = i.servers.Join(mcp.Seat{
 		Blob: s.env.SaveBlob, Own: s.ownServers, Elicit: s.hooks.Elicit, Elicited: s.hooks.ElicitResult,

@@ -39,11 +39,6 @@ type Command struct {
 	// Kept: the line runs in a shell in which earlier commands may have given its words another meaning. Then no
 	// allow rule for commands covers it, not even one that is the whole line; one for the tool does.
 	Kept bool `json:"kept,omitempty"`
-	// Script is the line written anew from its parsed form, each word quoted and each program by its absolute
-	// path. It is set where every part is read-only or edits files (see Part.Edits) and the shell itself opens
-	// only files that the line names. Then it runs in place of the line, in the clean environment. Without it no mode but
-	// bypassPermissions lets the line run unasked.
-	Script string `json:"-"`
 	// Unseen says why not all that the line runs is known: a program in a variable, code of another language, text
 	// from elsewhere. A deny rule on commands, files or hosts then asks. "" where all is known, as far as words show.
 	Unseen string `json:"unseen,omitempty"`
@@ -60,10 +55,31 @@ type Command struct {
 	// Outside: it runs outside of the sandbox that confines other commands. Then it needs a rule or a person, whatever it
 	// does; no mode but bypassPermissions, and no model, lets it run unasked.
 	Outside bool `json:"outside,omitempty"`
+	// Held: the full sandbox holds it, so that it may run unasked whatever programs it turns out to run.
+	Held bool `json:"held,omitempty"`
 	// Trees are absolute paths where git worktree add may make a work tree. GitDirs are the folders of git -C.
 	Trees, GitDirs []string `json:"-"`
-	// Left are names of files and folders that Script leaves out, because reading them is not free.
-	Left []string `json:"left,omitempty"`
+}
+
+// Reads reports whether the command is read-only by its words, each of which is known: without a sandbox too it runs
+// unasked, in a clean environment.
+func (c *Command) Reads() bool {
+	return c.Class.ReadOnly() && c.plain(func(*Part) bool { return false })
+}
+
+// Plain is Reads for a command that may also edit the files that it names, as acceptEdits grants.
+func (c *Command) Plain() bool { return c.plain((*Part).Edits) }
+
+func (c *Command) plain(edits func(*Part) bool) bool {
+	if !c.Exact || c.Kept || len(c.Findings) > 0 || len(c.Parts) == 0 {
+		return false
+	}
+	for i := range c.Parts {
+		if part := &c.Parts[i]; !part.Covered && !part.Class.ReadOnly() && !edits(part) {
+			return false
+		}
+	}
+	return true
 }
 
 // RunsOutside reports whether a command of these accesses runs outside of the sandbox.
@@ -94,9 +110,11 @@ type Part struct {
 	InPlace bool `json:"-"`
 	// Asks: though read-only, it needs a rule or a person, for a program that nothing confines may be one of the
 	// project's.
-	Asks   bool   `json:"asks,omitempty"`
-	Within string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
-	Reason string `json:"reason,omitempty"` // why it is not read-only, in words for the user
+	Asks bool `json:"asks,omitempty"`
+	// Changes: its words plainly say that it changes files or state, so that it is asked about before it runs.
+	Changes bool   `json:"changes,omitempty"`
+	Within  string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
+	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }
 
 // Finding is a static check that fired.

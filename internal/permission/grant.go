@@ -20,13 +20,13 @@ func (c *call) granted(i int) (bool, refusal) {
 	case Tool:
 		return a.Safe, refusal{before: c.Tool, after: " needs approval"}
 	case Read:
-		if c.p.readable(a.Target) {
+		if c.p.readable(a.Target) || c.held() && shown(c.p.Home, a.Target) {
 			return true, refusal{}
 		}
 		return false, refusal{at: a, after: " is outside the working folders"}
 	case Write:
 		switch {
-		case harmlessDevice(a.Target):
+		case harmlessDevice(a.Target), c.held() && ownTemp(c.p.roots, a.Target):
 			return true, refusal{}
 		case !inside(c.p.roots, a.Target):
 			return false, refusal{at: a, after: " is outside the working folders"}
@@ -40,6 +40,10 @@ func (c *call) granted(i int) (bool, refusal) {
 		}
 		return false, refusal{"changing ", a, " needs approval"}
 	case Exec:
+		if a.Command.Held {
+			why := c.heldAsks(a.Command)
+			return why == "", refusal{before: why}
+		}
 		ok, why := c.runs(a.Command)
 		return ok, refusal{before: why}
 	case Net:
@@ -114,8 +118,6 @@ func (c *call) runs(cmd *Command) (bool, string) {
 		return false, "running a command needs approval"
 	case cmd.Outside:
 		return false, "it runs outside of the sandbox"
-	case cmd.Script == "":
-		return false, "the command cannot be rewritten in a safe form"
 	}
 	return true, ""
 }
@@ -171,7 +173,8 @@ func (c *call) isPlan(i int) bool {
 // changes reports whether the call writes, or runs a command that is not read-only.
 func (c *call) changes() bool {
 	for i, a := range c.Accesses {
-		if a.Kind == Write && !harmlessDevice(a.Target) && !c.isPlan(i) || a.Kind == Exec && !a.Command.Class.ReadOnly() {
+		if a.Kind == Write && !harmlessDevice(a.Target) && !c.isPlan(i) && !(c.held() && ownTemp(c.p.roots, a.Target)) ||
+			a.Kind == Exec && !a.Command.Class.ReadOnly() && !(a.Command.Held && !a.Command.changes()) {
 			return true
 		}
 	}
@@ -183,6 +186,9 @@ func (c *call) grantReason() Decision {
 		if a.Kind == Write && !harmlessDevice(a.Target) || a.Kind == Exec && !a.Command.Class.ReadOnly() {
 			if c.Mode != AcceptEdits && c.onlyNotes() {
 				return Decision{Effect: Allow, Layer: LayerMode, Reason: "it writes the agent's own notes"}
+			}
+			if c.held() {
+				return Decision{Effect: Allow, Layer: LayerMode, Reason: c.heldReason()}
 			}
 			if c.Mode == Plan {
 				return Decision{Effect: Allow, Layer: LayerMode, Reason: "it writes the plan"}

@@ -14,8 +14,9 @@ type verdict struct {
 	general bool // the guard of a file or host that the command touches gives a better reason
 }
 
-// guard is the fixed check of one access.
-func (p *Policy) guard(a *Access) verdict {
+// guard is the fixed check of one access. A held command that reads a file which only running tells gets no file that is
+// hidden from it.
+func (p *Policy) guard(a *Access, held bool) verdict {
 	switch a.Kind {
 	case Exec:
 		return guardCommand(a.Command)
@@ -39,6 +40,9 @@ func (p *Policy) guard(a *Access) verdict {
 		if v.effect != "" {
 			v.why = a.where() + ": " + v.why
 		}
+	}
+	if held && a.Kind == Read && a.Node == Unknown {
+		return v
 	}
 	return worse(v, guardNode(a))
 }

@@ -9,7 +9,7 @@ import (
 // readOnly is a read-only command, as the analysis gives it.
 func readOnly(line string) Access {
 	return Access{Kind: Exec, Target: line, Command: &Command{
-		Class: ClassRead, Exact: true, Script: "'" + line + "'",
+		Class: ClassRead, Exact: true,
 		Parts: []Part{{Text: line, Raw: line, Program: "git", Path: "/usr/bin/git", Class: ClassRead, Exact: true}},
 	}}
 }
@@ -18,7 +18,7 @@ func readOnly(line string) Access {
 func changed(line string, class Class, findings ...Finding) Access {
 	program, _, _ := strings.Cut(line, " ")
 	return Access{Kind: Exec, Target: line, Command: &Command{
-		Class: class, Exact: true, Findings: findings, Script: "'" + line + "'",
+		Class: class, Exact: true, Findings: findings,
 		Parts: []Part{{
 			Text: line, Raw: line, Program: program, Path: "/usr/bin/" + program, Class: class, Exact: true,
 			Reason: "it changes things",
@@ -28,20 +28,15 @@ func changed(line string, class Class, findings ...Finding) Access {
 
 var disaster = Finding{Check: "catastrophic-removal", Text: "it destroys the home folder", Effect: Deny}
 
-// What the analysis could not write anew would run as it was written, in an environment where names may mean
-// something else: no mode grants that, however harmless its parts are.
-func TestACommandWithoutASafeFormAsks(t *testing.T) {
+// A line of which some word is known only when it runs asks, however harmless its parts are.
+func TestACommandThatIsNotKnownWordByWordAsks(t *testing.T) {
 	p := NewPolicy(testTools, "/home/u", []string{"/w"}, nil)
 	for _, a := range []Access{readOnly("git log"), changed("mkdir a", ClassWrite)} {
-		a.Command.Script = ""
+		a.Command.Exact = false
 		for _, mode := range []Mode{Default, AcceptEdits} {
 			if got := decide(p, mode, "Bash", a); got != Ask {
 				t.Errorf("%s in %s: %s, want ask", a.Target, mode, got)
 			}
-		}
-		a.Command.Class = ClassWrite // a redirection, say
-		if got := decide(p, AcceptEdits, "Bash", a, Access{Kind: Write, Target: "/dev/null", Redirect: true}); got != Ask {
-			t.Errorf("%s: %s, want ask", a.Target, got)
 		}
 	}
 }

@@ -114,9 +114,21 @@ const (
 	LayerAnalysis Layer = "analysis" // the call is read-only, or it is not
 )
 
+// Reach is what the sandbox lets an allowed command do to the working folders.
+type Reach string
+
+// The reaches, widest first.
+const (
+	ReachOpen  Reach = "open" // it changes them, and has the machine's network
+	ReachWrite Reach = ""     // it changes them
+	ReachView  Reach = "view" // it changes a private view of them, and a person says what becomes real
+	ReachRead  Reach = "read" // it only reads them
+)
+
 // Decision is an effect and the reason for it, in words for the user and the model.
 type Decision struct {
 	Effect Effect `json:"effect"`
+	Reach  Reach  `json:"reach,omitempty"` // of an allowed command that the full sandbox holds
 	Layer  Layer  `json:"layer,omitempty"`
 	// Confirm: a guard refuses. A person who is there may be asked once, with the danger named, and never for
 	// more than this call; where nobody can answer it stays refused.

@@ -154,8 +154,12 @@ func (p *Policy) Decide(req Request) Decision {
 func (p *Policy) decide(req Request) Decision {
 	c := p.look(req)
 	d := c.decide()
+	d.Reach = c.reach(d)
 	for _, k := range p.chain(req.Agent) {
 		d = stricter(d, k.limits(c))
+		if k.ReadOnly && c.held() {
+			d.Reach = ReachRead
+		}
 	}
 	return d
 }
@@ -216,7 +220,7 @@ func (p *Policy) look(req Request) *call {
 			c.Accesses[i].Command = unanalysed(a.Target)
 		}
 		if !c.isPlan(i) && !c.isNote(i) {
-			c.verdict[i] = p.guard(&c.Accesses[i])
+			c.verdict[i] = p.guard(&c.Accesses[i], c.held())
 		}
 	}
 	return c

@@ -88,11 +88,11 @@ func bashAccesses(in bashInput, at call.Place) ([]permission.Access, error) {
 		return nil, nil
 	}
 	command := found.Accesses[0].Command
-	if command.Script != "" && at.Program("bash", at.Dir) == "" { // nothing else runs the script as it is meant
-		command.Class, command.Script = permission.ClassWrite, ""
+	if command.Class.ReadOnly() && at.Program("bash", at.Dir) == "" { // nothing else reads the line as it was judged
+		command.Class = permission.ClassWrite
 	}
 	if in.Shell != "" { // earlier commands of the shell may have given its words another meaning
-		command.Script, command.Exact, command.Kept = "", false, true
+		command.Exact, command.Kept = false, true
 		if command.Class.ReadOnly() {
 			command.Class = permission.ClassWrite
 		}
@@ -184,6 +184,9 @@ type bashCall struct {
 	notes []string
 
 	accesses []permission.Access
+	reach    permission.Reach
+	detached bool          // it runs on after its call
+	dropped  bool          // changes of its private view
 	outside  bool          // it runs outside of the sandbox
 	clock    *commandClock // nil in the background
 	refusal  string        // why the sandbox may have made it fail; empty: nothing points to that
@@ -297,11 +300,11 @@ func (c *bashCall) result(exit sandbox.Exit, err error, timeout time.Duration, o
 			head += " (" + meaning + ")"
 		}
 	}
+	if c.dropped && head == "" {
+		head, failed = "The command's changes were not kept.", true
+	}
 	c.noteLeft(exit)
 	c.notes = append(c.notes, c.env.Background.news(c.env.Owner)...)
-	if c.safe != nil && len(c.safe.left) > 0 {
-		c.notes = append(c.notes, leftOut(c.safe.left))
-	}
 	if out.note != "" {
 		c.notes = append(c.notes, out.note)
 	}

@@ -132,7 +132,7 @@ func everydayEnv(t *testing.T, confined bool) *tool.Env {
 		t.Cleanup(func() { b.Close() })
 		env.Boundary, env.Roots.Seen = b, b.Seen
 		env.Hosts = func(string, string, []string) boundary.Network {
-			return boundary.Network{Unattended: true, Record: func(netproxy.Connection) {}}
+			return boundary.Network{Record: func(netproxy.Connection) {}}
 		}
 	}
 	return env

@@ -26,6 +26,8 @@ func (e *Commands) excluded(in bashInput) bool {
 func (e *Files) unheld(in bashInput, dir string, m *Machine, accesses []permission.Access) {
 	command := accesses[0].Command
 	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
+	command.Held = e.Boundary.Holds() && !e.Boundary.AsksFirst() && !command.Outside && !in.Leave && !in.Background &&
+		len(command.Trees) == 0
 	if !command.Outside && e.Boundary.Holds() {
 		return
 	}

@@ -55,7 +55,7 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	run, err := c.env.Boundary.ForLine(folders, linked(c.accesses), c.network(), c.env.Isolated.Moved)
+	run, err := c.env.Boundary.ForLine(folders, linked(c.accesses), c.reach, c.network(), c.env.Isolated.Moved)
 	if err == nil && !c.in.Leave && strings.Contains(c.in.Command, "git") { // also one that hides in a string
 		if !run.LendConfig() && !c.in.Background && c.env.Boundary.Configures(c.line()) {
 			run.OpenConfig()
@@ -85,18 +85,15 @@ func (c *bashCall) network() boundary.Network {
 	if c.env.Hosts == nil {
 		return boundary.Network{}
 	}
-	approved := !c.readOnly()
 	var named []string
-	if approved && c.env.Boundary.Standard() {
+	if c.reach == permission.ReachWrite && c.env.Boundary.Standard() {
 		for _, a := range c.accesses {
 			if a.Kind == permission.Net {
 				named = append(named, a.Target)
 			}
 		}
 	}
-	n := c.env.Hosts(c.id, bashTitle(c.in), named)
-	n.Approved = approved
-	return c.clock.patient(n)
+	return c.clock.patient(c.env.Hosts(c.id, bashTitle(c.in), named))
 }
 
 // readOnly reports whether the command is known to change nothing.
@@ -183,6 +180,7 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	if err := c.startDir(); err != nil {
 		return nil, err
 	}
+	c.reach = agent.Decided(ctx).Reach
 	if c.plain && !c.named.plain() {
 		return nil, fmt.Errorf("another command has changed shell %q since this one was decided on; call it again",
 			c.named.name)
@@ -202,7 +200,7 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	}
 	c.notes = []string{"The first run, in the sandbox, failed. The user allowed one run outside of it, which is the " +
 		"one above. " + c.refusal}
-	c.outside, c.refusal = true, ""
+	c.outside, c.refusal, c.reach = true, "", permission.ReachWrite
 	return c.runFore(ctx)
 }
 
@@ -237,11 +235,11 @@ func (c *bashCall) runFore(ctx context.Context) (*agent.Result, error) {
 		cancel(errBashTimeout)
 	}
 	defer p.after()
-	return c.ended(p, timeout, sink.text), nil
+	return c.ended(ctx, p, timeout, sink.text), nil
 }
 
 // ended takes in how the command ended.
-func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *agent.Result {
+func (c *bashCall) ended(ctx context.Context, p *bashProc, timeout time.Duration, text *bashText) *agent.Result {
 	exit := p.wait()
 	var cause error
 	if exit.Cancelled {
@@ -251,6 +249,7 @@ func (c *bashCall) ended(p *bashProc, timeout time.Duration, text *bashText) *ag
 		c.endDir(dir)
 	}
 	c.keepState(p)
+	c.dropped = c.takeView(ctx, p.run)
 	if c.safe == nil || !c.safe.reads {
 		c.env.Cache.InvalidateSearches()
 		c.env.Reads.CommandRan()
@@ -324,9 +323,15 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 }
 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
+	c.detached = true
 	cache, reads := c.env.Cache, c.env.Reads
 	ended := func() sandbox.Exit {
 		exit := p.wait()
+		c.notes = nil
+		c.takeView(context.Background(), p.run)
+		for _, note := range c.notes {
+			_, _ = io.WriteString(s, "\n("+note+")\n")
+		}
 		for _, line := range p.swept() {
 			_, _ = io.WriteString(s, "\n("+line+")\n")
 		}

@@ -15,16 +15,15 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// safeForm is how a command that is read-only, or edits files that it names, runs: not as it was written, but as it
-// was understood, by bash, with nothing of the user's environment that could make it mean something else.
+// safeForm is how a command that is read-only, or edits files that it names, runs: by bash, as the analysis read it, with
+// nothing of the user's environment that could make it mean something else.
 type safeForm struct {
 	bash   string   // its path
-	script string   // the command, written anew
+	script string   // the command
 	path   []string // where it finds programs
 	moves  bool     // it may change the folder
 	reads  bool     // it is read-only
 	git    bool     // it runs git
-	left   []string // names of files that it leaves out
 }
 
 // analyse reports the command's effects. safe is nil where the command has no safe form.
@@ -38,12 +37,11 @@ func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err 
 	if c.plain = c.named.plain(); c.plain {
 		command.Kept = false
 	}
-	if command.Script == "" {
+	if !command.Plain() {
 		return accesses, nil, nil
 	}
 	safe = &safeForm{
-		bash: w.Program("bash", c.dir), script: command.Script, path: w.toolDirs(), reads: command.Class.ReadOnly(),
-		left: command.Left,
+		bash: w.Program("bash", c.dir), script: c.in.Command, path: w.toolDirs(), reads: command.Class.ReadOnly(),
 	}
 	for _, p := range command.Parts {
 		safe.git = safe.git || p.Program == "git"

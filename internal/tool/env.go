@@ -114,7 +114,9 @@ type Commands struct {
 	Hosts func(callID, command string, named []string) boundary.Network
 	// Unconfined asks a person whether a command that the sandbox refused something may run once outside. Nil: it may not.
 	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
-	Shells     *Shells // the named shells
+	// Keep asks about the changes of a command in its private view. Nil: they are dropped.
+	Keep   KeepQuestion
+	Shells *Shells // the named shells
 	// Profile has the start-up files of the shell for commands. Nil: they are not read.
 	Profile *Profile
 	// Shell is the shell. Empty: the user's, if it is bash or zsh, else the first that is found.

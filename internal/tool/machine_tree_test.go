@@ -66,44 +66,42 @@ func guarded(t *testing.T) *bench {
 	return b
 }
 
-// recursive are lines that read a whole tree, and whether they can be run with the secrets left out.
+// recursive are lines that read a whole tree.
 var recursive = []struct {
 	line, program string
-	runs          bool
 }{
-	{"grep -rn token .", "grep", true},
-	{"grep -rn token", "grep", true},
-	{"grep -rn --include='*' -- token .", "grep", true},
-	{"grep -d recurse token . | head -50", "grep", true},
-	{"grep -rh token a.txt src deploy", "grep", true},
-	{"grep -Rn token .", "grep", false},
-	{"rg -uu token", "rg", true},
-	{"rg --hidden token .", "rg", true},
-	{"rg token -g '*'", "rg", true},
-	{"rg token", "rg", true},
-	{"ag --hidden token", "ag", true},
-	{"ag -u token", "ag", false},
-	{"ag -a token", "ag", false},
-	{"rg -L token", "rg", false},
-	{"git grep --untracked token", "git", true},
-	{"git grep --untracked --no-exclude-standard token -- .", "git", true},
-	{"git grep token HEAD", "git", true},
-	{"git grep --cached token", "git", true},
-	{"git log -p", "git", true},
-	{"git show HEAD", "git", true},
-	{"git diff-tree -p --root HEAD", "git", true},
-	{"timeout 9 git show", "git", true},
-	{"git cat-file --batch-all-objects --batch", "git", false},
-	{"diff -r src deploy", "diff", true},
-	{"diff -rN . src", "diff", false},
-	{"cp -r . /tmp/copy", "cp", false},
-	{"tar cf - .", "tar", false},
-	{"tar -c -f x.tar src", "tar", false},
+	{"grep -rn token .", "grep"},
+	{"grep -rn token", "grep"},
+	{"grep -rn --include='*' -- token .", "grep"},
+	{"grep -d recurse token . | head -50", "grep"},
+	{"grep -rh token a.txt src deploy", "grep"},
+	{"grep -Rn token .", "grep"},
+	{"rg -uu token", "rg"},
+	{"rg --hidden token .", "rg"},
+	{"rg token -g '*'", "rg"},
+	{"rg token", "rg"},
+	{"ag --hidden token", "ag"},
+	{"ag -u token", "ag"},
+	{"ag -a token", "ag"},
+	{"rg -L token", "rg"},
+	{"git grep --untracked token", "git"},
+	{"git grep --untracked --no-exclude-standard token -- .", "git"},
+	{"git grep token HEAD", "git"},
+	{"git grep --cached token", "git"},
+	{"git log -p", "git"},
+	{"git show HEAD", "git"},
+	{"git diff-tree -p --root HEAD", "git"},
+	{"timeout 9 git show", "git"},
+	{"git cat-file --batch-all-objects --batch", "git"},
+	{"diff -r src deploy", "diff"},
+	{"diff -rN . src", "diff"},
+	{"cp -r . /tmp/copy", "cp"},
+	{"tar cf - .", "tar"},
+	{"tar -c -f x.tar src", "tar"},
 }
 
-// A search and a shell line that does the same read the same: both leave out files that may not be read, or the line
-// says that it would read it.
-func TestGrepAndTheShellLeaveOutTheSame(t *testing.T) {
+// A search leaves out files that may not be read, and a shell line that reads them asks.
+func TestNoSearchReadsASecretUnasked(t *testing.T) {
 	for _, tt := range recursive {
 		t.Run(tt.line, func(t *testing.T) {
 			if _, err := exec.LookPath(tt.program); err != nil {
@@ -114,11 +112,10 @@ func TestGrepAndTheShellLeaveOutTheSame(t *testing.T) {
 				strings.Contains(got, "OUT") || !strings.Contains(got, "token=1") {
 				t.Error("Grep:", got)
 			}
-			w := b.look(tt.line)
-			if runs := w.Class.ReadOnly() && w.Script != ""; runs != tt.runs {
-				t.Fatalf("runs unasked: %v, want %v: %+v", runs, tt.runs, w)
-			}
-			if !tt.runs {
+			d := permission.NewPolicy(tool.Catalogue(), "/home/u", []string{b.dir}, nil).Decide(permission.Request{
+				Tool: "Bash", Dir: b.dir, Mode: permission.Default, Accesses: b.accesses(tt.line),
+			})
+			if d.Effect != permission.Allow {
 				return
 			}
 			got := b.must("Bash", in{"command": tt.line})
@@ -139,18 +136,6 @@ func (b *bench) accesses(line string) []permission.Access {
 		b.t.Fatal(err)
 	}
 	return plan.Accesses
-}
-
-// look is the analysis of a line.
-func (b *bench) look(line string) permission.Command {
-	b.t.Helper()
-	for _, a := range b.accesses(line) {
-		if a.Command != nil {
-			return *a.Command
-		}
-	}
-	b.t.Fatal("there is no command")
-	return permission.Command{}
 }
 
 func TestWhatALineWouldReadIsSaidWhereItCannotBeLeftOut(t *testing.T) {

@@ -25,9 +25,7 @@ const networkAccess = "SandboxNetworkAccess"
 // that ask nothing close them.
 func (p *Approver) Network(callID, command string, named []string) boundary.Network {
 	var shown sync.Map
-	mode := p.Mode()
 	return boundary.Network{
-		Unattended: !p.Interactive || mode == permission.Bypass || mode == permission.DontAsk,
 		Ask: func(ctx context.Context, r netproxy.Request) netproxy.Verdict {
 			return p.host(ctx, callID, command, slices.Contains(named, r.Target.Host), r)
 		},

@@ -119,7 +119,7 @@ func (f *Folder) runFormatter(ctx context.Context, x *format.Formatter, file lsp
 		Stdin: bytes.NewReader(text), Stdout: out,
 	}
 	if f.o.Boundary.Confined() {
-		run, err := f.o.Boundary.ForServer([]string{file.Root}, boundary.Network{})
+		run, err := f.o.Boundary.ForServer([]string{file.Root}, false, boundary.Network{})
 		if err != nil {
 			return nil, err
 		}

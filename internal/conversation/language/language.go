@@ -138,7 +138,7 @@ func (f *Folder) launch(ctx context.Context, argv []string, dir string, env map[
 	spec := sandbox.Spec{Argv: argv, Dir: dir, Env: f.environ(), Stderr: stderr}
 	done := func() {}
 	if f.o.Boundary.Confined() {
-		run, err := f.o.Boundary.ForServer([]string{dir}, boundary.Network{})
+		run, err := f.o.Boundary.ForServer([]string{dir}, false, boundary.Network{})
 		if err != nil {
 			return nil, nil, err
 		}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // BenchmarkStart is the time of true: without a sandbox, in a requested one, and in the default one with and without
@@ -22,12 +23,14 @@ func BenchmarkStart(b *testing.B) {
 	defer os.RemoveAll(state)
 	for _, tt := range []struct {
 		name, flag string
-		n          boundary.Network
+		reach      permission.Reach
 	}{
-		{"plain", "off", boundary.Network{}},
-		{"requested", "workspace", boundary.Network{}},
-		{"default", "", boundary.Network{}},
-		{"default network", "", boundary.Network{Unattended: true, Approved: true}},
+		{"plain", "off", permission.ReachWrite},
+		{"requested", "workspace", permission.ReachWrite},
+		{"default", "", permission.ReachWrite},
+		{"default network", "", permission.ReachOpen},
+		{"view", "", permission.ReachView},
+		{"read", "", permission.ReachRead},
 	} {
 		b.Run(tt.name, func(b *testing.B) {
 			box, err := boundary.Open(boundary.Options{
@@ -42,12 +45,12 @@ func BenchmarkStart(b *testing.B) {
 			for b.Loop() {
 				spec := sandbox.Spec{Argv: []string{"true"}, Dir: dir}
 				if box.Confined() {
-					c, err := box.For([]string{dir}, tt.n)
+					c, err := box.ForCopy([]string{dir}, tt.reach, boundary.Network{}, func(path string) string { return path })
 					if err != nil {
 						b.Fatal(err)
 					}
 					spec.Confine = c.Confinement
-					defer c.Done()
+					defer func() { c.Done(); c.Drop() }()
 				}
 				if _, err := r.Run(context.Background(), spec); err != nil {
 					b.Fatal(err)

@@ -30,10 +30,12 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/machine/netproxy"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // Settings are the setting sandbox, in Claude Code's form, with a mode. A path is absolute, begins with ~/ or is
@@ -42,7 +44,7 @@ type Settings struct {
 	Enabled           *bool        `json:"enabled"` // nil: the default boundary
 	Mode              confine.Mode `json:"mode"`    // read-only or workspace; empty: workspace
 	FailIfUnavailable bool         `json:"failIfUnavailable"`
-	AutoAllow         bool         `json:"autoAllowBashIfSandboxed"` // confined commands run unasked, in the tier Full
+	AutoAllow         *bool        `json:"autoAllowBashIfSandboxed"` // see RunsUnasked and AsksFirst
 	// the user may let a refused command run once outside; nil: yes
 	AllowOutside *bool    `json:"allowUnsandboxedCommands"`
 	Excluded     []string `json:"excludedCommands"` // patterns of rules on Bash: commands that run outside
@@ -87,7 +89,8 @@ type Boundary struct {
 	known    atomic.Bool            // support has an answer
 	looked   sync.Once              // of Word
 	support  func() confine.Support // waits for the probe of the machine, which runs once
-	hosts    netproxy.Rules
+	hosts    netproxy.Rules         // of the settings
+	wider    netproxy.Rules         // for commands that change the working folders: package registries too
 	mu       sync.Mutex
 	temp     string
 	kept     bool // processes that use temp stay
@@ -95,6 +98,9 @@ type Boundary struct {
 	noCache  bool // lathe's cache folder cannot be written
 	tempOnce sync.Once
 	commands atomic.Int64 // that had overlays
+
+	layersOnce          sync.Once
+	layersDir, inMemory string // of the changes of private views; "": it is not in memory
 
 	homeOnce    sync.Once
 	home        string
@@ -139,12 +145,13 @@ func Begin(o Options) (*Boundary, error) {
 		b.standard = b.s.Enabled == nil
 	}
 	allowed := slices.Concat(b.s.Network.AllowedDomains, o.Hosts)
-	if b.standard {
-		allowed = append(allowed, netproxy.Registries()...)
-	}
 	var err error
 	if b.hosts, err = netproxy.ParseRules(allowed, b.s.Network.DeniedDomains); err != nil {
 		return nil, fmt.Errorf("the hosts of the sandbox: %w", err)
+	}
+	b.wider = b.hosts
+	if b.standard {
+		b.wider, _ = netproxy.ParseRules(append(allowed, netproxy.Registries()...), b.s.Network.DeniedDomains)
 	}
 	if o.State != "" {
 		b.earlier = sweepUnswept(b.unsweptDir(), b.name(), filepath.Join(o.State, "set-aside"))
@@ -227,10 +234,14 @@ func (b *Boundary) Note() string {
 	return "sandbox: commands are not confined: " + b.support().Why
 }
 
-// RunsUnasked reports whether a confined command needs no approval unless a rule or a guard asks.
+// RunsUnasked reports whether a confined command may change the working folders without approval, unless a rule or a
+// guard asks: by autoAllowBashIfSandboxed, in the tier Full.
 func (b *Boundary) RunsUnasked() bool {
-	return b != nil && b.s.AutoAllow && b.Holds()
+	return b != nil && b.s.AutoAllow != nil && *b.s.AutoAllow && b.Holds()
 }
+
+// AsksFirst reports whether the settings want a question before every command that is not read-only.
+func (b *Boundary) AsksFirst() bool { return b != nil && b.s.AutoAllow != nil && !*b.s.AutoAllow }
 
 // Holds reports whether commands are in the full sandbox, where it does not matter which programs they turn out to run.
 func (b *Boundary) Holds() bool { return b.Confined() && b.support().Tier == confine.Full }
@@ -264,25 +275,28 @@ type Run struct {
 	trees   map[string]string // the work trees that were known before
 	since   int               // of Boundary.overlap
 	began   bool
+	beganAt time.Time
 	guard   *guard // nil before the start, and where nothing is mounted
 }
 
 // For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
 // command has ended.
 func (b *Boundary) For(folders []string, n Network) (*Run, error) {
-	return b.ForCopy(folders, n, func(path string) string { return path })
+	return b.ForCopy(folders, permission.ReachWrite, n, func(path string) string { return path })
 }
 
 // ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for
 // one in the project, and any other path as it is.
-func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) string) (*Run, error) {
+func (b *Boundary) ForCopy(folders []string, reach permission.Reach, n Network, moved func(string) string) (*Run,
+	error,
+) {
 	since := b.overlap.now()
 	temp, err := b.Temp()
 	if err != nil {
 		return nil, err
 	}
 	p := confine.Policy{Mode: b.mode, Temp: temp, Sockets: b.s.Network.AllowAllUnixSockets, Processes: mostProcesses}
-	if err := errors.Join(b.private(&p), b.overlays(&p, n.Approved)); err != nil {
+	if err := errors.Join(b.private(&p), b.overlays(&p)); err != nil {
 		return nil, fmt.Errorf("no temporary folder for the sandbox: %w", err)
 	}
 	roots := slices.Clone(folders)
@@ -307,6 +321,9 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 			p.Mask = append(p.Mask, secret)
 		}
 	}
+	if err := b.narrow(&p, slices.Clone(p.Write), reach); err != nil {
+		return nil, fmt.Errorf("no private view of the working folders: %w", err)
+	}
 	if b.mode == confine.Workspace {
 		p.Write = append(p.Write, b.cache())
 	}
@@ -317,21 +334,26 @@ func (b *Boundary) ForCopy(folders []string, n Network, moved func(string) strin
 	seen.homes = slices.DeleteFunc(slices.Clone(p.Protect), func(path string) bool {
 		return filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) || !there(path)
 	})
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b}
+	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
+		beganAt: time.Now()}
 	r.Confinement.Watch = r.begin
 	r.trees = seen.homes.entries()
-	if b.mode == confine.Workspace {
+	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
 		r.below = b.trees.scan(folders)
 	}
 	switch {
 	case b.support().Tier < confine.Full:
-	case b.opensNetwork(n):
+	case b.opensNetwork(reach):
 		r.Policy.HostNetwork = true
 		if b.support().ABI < abstractABI {
 			r.Policy.Sockets = false
 		}
 	default:
-		r.connect(n)
+		hosts := b.wider
+		if reach == permission.ReachView || reach == permission.ReachRead {
+			hosts = b.hosts
+		}
+		r.connect(n, hosts)
 	}
 	return r, nil
 }
@@ -409,6 +431,10 @@ func (b *Boundary) Close() error {
 	defer b.mu.Unlock()
 	if b.temp == "" {
 		return nil
+	}
+	if b.inMemory != "" && !b.kept {
+		openFolders(b.inMemory)
+		_ = os.RemoveAll(b.inMemory) // a later session removes what stays
 	}
 	dir := b.temp
 	b.temp = ""

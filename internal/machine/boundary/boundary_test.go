@@ -14,6 +14,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // place is a project, a home folder and lathe's folders, not below /tmp, which is another one inside.
@@ -358,7 +359,7 @@ func TestPathsOfTheSettingsHoldInACopyOfTheProject(t *testing.T) {
 	tree := p.dir + ".worktrees/1"
 	write(t, tree+"/hidden/a", "secret")
 	write(t, tree+"/kept", "kept")
-	c, err := b.ForCopy([]string{tree}, boundary.Network{},
+	c, err := b.ForCopy([]string{tree}, permission.ReachWrite, boundary.Network{},
 		func(path string) string { return strings.Replace(path, p.dir, tree, 1) })
 	if err != nil {
 		t.Fatal(err)

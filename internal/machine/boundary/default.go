@@ -5,6 +5,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // The default boundary is on without a request, so it must not stand in the way of everyday work. It differs from a
@@ -201,8 +203,7 @@ func (b *Boundary) strictNetwork() bool {
 		n.SOCKSProxyPort > 0
 }
 
-// opensNetwork reports whether a command has the machine's network: nobody can be asked about hosts, and what let the
-// command run would have let it run with the network before there was a sandbox.
-func (b *Boundary) opensNetwork(n Network) bool {
-	return b.standard && n.Unattended && n.Approved && !b.strictNetwork()
+// opensNetwork reports whether a command has the machine's network.
+func (b *Boundary) opensNetwork(reach permission.Reach) bool {
+	return b.standard && reach == permission.ReachOpen && !b.strictNetwork()
 }

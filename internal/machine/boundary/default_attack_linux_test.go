@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // The exceptions of the default sandbox lead no further: its /tmp, its git configuration, its Unix sockets and the
@@ -37,7 +38,7 @@ func TestTheDefaultSandboxesExceptionsOpenNothingElse(t *testing.T) {
 		"git config --local include.path ../evil; git config alias.x '!evil'",
 		"mkdir -p .claude .lathe .vscode; echo evil >.envrc", "kill -9 " + "$PPID 1", "(setsid sleep 1000 &)",
 	} {
-		r, err := b.For([]string{p.dir}, boundary.Network{Unattended: true, Approved: true})
+		r, err := b.ForCopy([]string{p.dir}, permission.ReachOpen, boundary.Network{}, func(path string) string { return path })
 		if err != nil {
 			t.Fatal(err)
 		}

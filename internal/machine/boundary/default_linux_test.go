@@ -13,6 +13,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 func TestTheDefaultSandboxIsLookedForAtTheFirstCommand(t *testing.T) {
@@ -54,20 +55,26 @@ func TestAnApprovedCommandThatNobodyWatchesHasTheMachinesNetwork(t *testing.T) {
 	line := "echo >/dev/tcp/127.0.0.1/" + l.Addr().String()[len("127.0.0.1:"):] + " && echo reached"
 	for _, tt := range []struct {
 		settings string
-		n        boundary.Network
+		reach    permission.Reach
 		reached  bool
 	}{
-		{"", boundary.Network{Unattended: true, Approved: true}, true},
-		{"", boundary.Network{Unattended: true}, false},
-		{"", boundary.Network{Approved: true}, false},
-		{`{"network": {"deniedDomains": ["x.example"]}}`, boundary.Network{Unattended: true, Approved: true}, false},
-		{`{"enabled": true}`, boundary.Network{Unattended: true, Approved: true}, false},
+		{"", permission.ReachOpen, true},
+		{"", permission.ReachWrite, false},
+		{"", permission.ReachView, false},
+		{"", permission.ReachRead, false},
+		{`{"network": {"deniedDomains": ["x.example"]}}`, permission.ReachOpen, false},
+		{`{"enabled": true}`, permission.ReachOpen, false},
 	} {
 		p := newPlace(t)
 		b := p.open(t, tt.settings)
-		if out, _ := runWith(t, b, p.dir, line, tt.n); strings.Contains(out, "reached") != tt.reached {
-			t.Errorf("%s %+v: %s", tt.settings, tt.n, out)
+		r, err := b.ForCopy([]string{p.dir}, tt.reach, boundary.Network{}, func(path string) string { return path })
+		if err != nil {
+			t.Fatal(err)
 		}
+		if _, out := start(t, r, p.dir, line); strings.Contains(out, "reached") != tt.reached {
+			t.Errorf("%s %q: %s", tt.settings, tt.reach, out)
+		}
+		r.Done()
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // newBorrower is newInner for a shell with copies of git's configurations.
@@ -136,7 +137,7 @@ func TestOnlyNewPlacesBesideTheProjectBecomeWorkTrees(t *testing.T) {
 	l := boundary.Linked{Made: paths, Named: []string{p.home + "/mine/sub", p.home + "/mine", p.home + "/other", p.home +
 		"/full"}}
 	for settings, want := range map[string]string{"": beside + " " + p.home + "/mine", `{"enabled": true}`: ""} {
-		r, err := p.open(t, settings).ForLine([]string{p.dir}, l, boundary.Network{},
+		r, err := p.open(t, settings).ForLine([]string{p.dir}, l, permission.ReachWrite, boundary.Network{},
 			func(path string) string { return path })
 		if err != nil {
 			t.Fatal(err)

@@ -15,8 +15,6 @@ type Network struct {
 	// decides on hosts that no pattern of the settings covers; nil: they are refused
 	Ask    func(context.Context, netproxy.Request) netproxy.Verdict
 	Record func(netproxy.Connection) // nil: no record
-	// Unattended: nobody can be asked, and Approved: the command is not read-only, so rules or the mode allowed it.
-	Unattended, Approved bool
 }
 
 // Leave lets processes of the command outlive it and lathe. They have the machine's network, since lathe's proxy ends
@@ -34,13 +32,13 @@ func (r *Run) Leave() {
 }
 
 // connect gives the command a proxy as its only way out.
-func (r *Run) connect(n Network) {
+func (r *Run) connect(n Network, hosts netproxy.Rules) {
 	if r.b.s.Network.StrictAllowlist {
 		n.Ask = nil
 	}
 	var pid atomic.Int64
 	r.proxy = netproxy.New(netproxy.Config{
-		Rules: r.b.hosts, Ask: n.Ask, Record: n.Record,
+		Rules: hosts, Ask: n.Ask, Record: n.Record,
 		Program: func(client netip.AddrPort) string { return netproxy.ProgramBehind(int(pid.Load()), client) },
 	})
 	r.Policy.Proxy = true

@@ -7,6 +7,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // Runner returns a new Runner that confines lathe's own readers (git, ripgrep) where a sandbox was requested. b may be
@@ -45,10 +46,14 @@ func (b *Boundary) reader(dir string) (*sandbox.Confinement, error) {
 }
 
 // ForServer returns the confinement of a long-lived child that serves the session, as a language server does: it reads
-// the folders, writes to the caches and a /tmp of its own, and reaches the hosts that n allows. Start it with
+// the folders, writes to the caches and a /tmp of its own, and reaches the hosts that n allows, with open all. Start it with
 // Runner.StartPiped, and call Done when it has ended. A server that changes files of the project is started with For.
-func (b *Boundary) ForServer(folders []string, n Network) (*Run, error) {
-	r, err := b.For(folders, n)
+func (b *Boundary) ForServer(folders []string, open bool, n Network) (*Run, error) {
+	reach := permission.ReachWrite
+	if open {
+		reach = permission.ReachOpen
+	}
+	r, err := b.ForCopy(folders, reach, n, func(path string) string { return path })
 	if err != nil {
 		return nil, err
 	}

@@ -95,7 +95,7 @@ func serverWritesItsCachesOnly(t *testing.T, p place) {
 	t.Helper()
 	write(t, p.dir+"/file", "text")
 	b := p.open(t, `{"enabled": true}`)
-	c, err := b.ForServer([]string{p.dir}, boundary.Network{})
+	c, err := b.ForServer([]string{p.dir}, false, boundary.Network{})
 	if err != nil {
 		t.Fatal(err)
 	}

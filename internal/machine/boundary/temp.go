@@ -43,14 +43,14 @@ func (b *Boundary) makeTemp() (string, error) {
 
 // overlays lets the machine's /tmp and, for a command that may build, the user's cache of Go's builds show through the
 // folders that take their changes.
-func (b *Boundary) overlays(p *confine.Policy, builds bool) error {
+func (b *Boundary) overlays(p *confine.Policy) error {
 	if !b.standard || b.support().Tier != confine.Full {
 		return nil
 	}
 	n := b.commands.Add(1)
 	p.TempWork = b.work(n, "t")
 	err := os.Mkdir(p.TempWork, 0o700)
-	if dir := b.goCache(); dir != "" && builds && p.Mode == confine.Workspace && !b.noCache {
+	if dir := b.goCache(); dir != "" && p.Mode == confine.Workspace && !b.noCache {
 		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: b.work(n, "g")}
 		p.Overlay = append(p.Overlay, o)
 		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.Mkdir(o.Work, 0o700))

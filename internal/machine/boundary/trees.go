@@ -9,6 +9,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // Linked are the work trees beside the working folders that a line of the model uses.
@@ -19,13 +20,15 @@ type Linked struct {
 
 // ForLine is ForCopy for a line that the permissions let run. In the default boundary it also writes work trees of the
 // repository beside the working folders: those that the line names, and new ones where nothing is yet.
-func (b *Boundary) ForLine(folders []string, l Linked, n Network, moved func(string) string) (*Run, error) {
+func (b *Boundary) ForLine(folders []string, l Linked, reach permission.Reach, n Network, moved func(string) string) (
+	*Run, error,
+) {
 	var trees, made, above []string
-	if b.standard && b.mode == confine.Workspace {
+	if b.standard && b.mode == confine.Workspace && reach != permission.ReachRead {
 		trees = b.linked(slices.Concat(l.Made, l.Named), folders)
 		made, above = b.newTrees(l.Made, folders)
 	}
-	r, err := b.ForCopy(slices.Concat(folders, trees, made), n, moved)
+	r, err := b.ForCopy(slices.Concat(folders, trees, made), reach, n, moved)
 	if err != nil {
 		removeEmpty(above)
 		return nil, err

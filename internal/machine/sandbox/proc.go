@@ -167,11 +167,11 @@ func (p *Proc) entered(ctx context.Context) error {
 		case <-ctx.Done():
 		case <-p.stopped:
 		}
-		killGroup(p.cmd.Process) // as long as its sandbox is set up, this is the whole tree
+		_ = p.cmd.Process.Kill() // as long as its sandbox is set up, this is the whole tree
 	}()
 	l, err := p.child.Started()
 	if err != nil {
-		killGroup(p.cmd.Process)
+		_ = p.cmd.Process.Kill()
 		_ = p.cmd.Wait()
 		p.tree.close()
 		return err

@@ -112,10 +112,3 @@ func (r *reaper) close() {
 		r.list = nil
 	}
 }
-
-// killGroup kills a process, and its group if it leads one: bubblewrap's first child does not end with its parent,
-// which it waits for.
-func killGroup(p *os.Process) {
-	_ = syscall.Kill(-p.Pid, syscall.SIGKILL)
-	_ = p.Kill()
-}

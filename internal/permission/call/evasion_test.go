@@ -53,7 +53,7 @@ func TestADenyRuleDoesNotStopOtherWork(t *testing.T) {
 		"cargo build", "kubectl get pods", "grep -rn rm .",
 		"make -j4", "make -f x.mk", "make -C sub", "node x.js", "node --test", "python3 -m venv .venv", "perl x.pl",
 		"julia x.jl", "R CMD check .", "screen -dm make test", "parallel gofmt -l ::: a b", "sed -n 5p f",
-		"sed -i.off s/a/b/ f", "vim --version", "gdb --version", "python3 -V",
+		"sed -i.off s/a/b/ f", "python3 -V",
 	} {
 		if d := decided(t, permission.Bypass, line, rules); d.Effect != permission.Allow {
 			t.Errorf("%q: %+v", line, d)

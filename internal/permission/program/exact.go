@@ -1,7 +1,6 @@
 package program
 
 import (
-	"maps"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -9,41 +8,18 @@ import (
 	"sync"
 )
 
-// exactOption is one option of the table.
+// exactOption is one of the words of a row that need an exact rule.
 type exactOption struct {
 	text   string
 	writes bool // its value is a file that is written
 	prefix bool // whatever begins with it
 }
 
-var exactOptions = sync.OnceValue(func() map[string][]exactOption {
-	out := map[string][]exactOption{}
-	for name, options := range perLine(strings.Join(exactTexts, "")) {
-		for text := range strings.FieldsSeq(options) {
-			o := exactOption{}
-			text, o.writes = strings.CutPrefix(text, ">")
-			o.text, o.prefix = strings.CutSuffix(text, "*")
-			out[name] = append(out[name], o)
-		}
-	}
-	for name, of := range map[string]string{
-		"g++": "gcc", "cc": "gcc", "c++": "gcc", "gfortran": "gcc", "cpp": "gcc",
-		"clang++": "clang", "clang-cl": "clang", "pip": "pip3", "bunx": "bun", "nodejs": "node", "python": "python3",
-		"luajit": "lua", "gtar": "tar", "npm-run": "npm", "pnpx": "pnpm", "7za": "7z", "7zz": "7z",
-	} {
-		out[name] = out[of]
-	}
-	for name, options := range maps.Clone(out) {
-		if sub, ok := strings.CutPrefix(name, "docker "); ok {
-			out["podman "+sub] = options
-		}
-	}
-	out["podman"] = slices.Concat(out["podman"], out["docker"])
-	for _, name := range []string{"cc", "c++", "g++"} { // either compiler, by the system
-		out[name] = slices.Concat(out["gcc"], out["clang"])
-	}
-	return out
-})
+func newExactOption(text string) (o exactOption) {
+	text, o.writes = strings.CutPrefix(text, ">")
+	o.text, o.prefix = strings.CutSuffix(text, "*")
+	return o
+}
 
 // exactWords marks a use that has an option of the table, so that only an exact rule covers it.
 func (c *call) exactWords(name string) {
@@ -56,20 +32,17 @@ func (c *call) exactWords(name string) {
 	}
 	args := c.args
 	switch {
-	case len(args) > 0 && strings.HasSuffix(name, "tar") && !strings.HasPrefix(args[0].Text, "-"):
-		args = slices.Concat([]Word{{Text: "-" + args[0].Text}}, args[1:]) // tar xPf
-	case interpreters.has(name):
+	case c.row.has("script"):
 		args = args[:beforeScript(args)]
 	case sub == "compose" || name == "docker-compose":
 		args = args[:beforeVerb(args)]
 	}
-	own, ofSub := exactOptions()[name], exactOptions()[name+" "+sub]
-	if len(own)+len(ofSub) > 0 {
-		one, all := oneDash.has(name), whole.has(name)
-		for _, options := range [][]exactOption{own, ofSub} {
-			for i, w := range args {
-				c.exactWord(options, i, w, one, all)
-			}
+	for _, r := range []*row{c.row, find(c.base() + " " + sub)} {
+		if r == nil {
+			continue
+		}
+		for i, w := range args {
+			c.exactWord(r.words, i, w)
 		}
 	}
 	switch name {
@@ -125,9 +98,6 @@ func namesAddress(w Word) bool {
 	return strings.Contains(w.Text, "://") || strings.HasPrefix(w.Text, "git+") || strings.HasPrefix(w.Text, "git@")
 }
 
-// interpreters run a script that their first operand names, and give it all further words.
-var interpreters = set(strings.Fields("node nodejs tsx ts-node python python3 ruby perl php lua luajit java"))
-
 // beforeScript is the number of words before the script's own. A word behind a flag may be that flag's value.
 func beforeScript(args []Word) int {
 	for i, w := range args {
@@ -140,29 +110,18 @@ func beforeScript(args []Word) int {
 }
 
 // composeVerbs are the subcommands of docker compose. The options before them are its own.
-var composeVerbs = set(
-	strings.Fields(
-		`attach build commit config cp create down events exec export images kill logs ls pause port ps pull push
-	restart rm run scale start stats stop top unpause up version wait watch`))
+var composeVerbs = strings.Fields(`attach build commit config cp create down events exec export images kill logs ls
+	pause port ps pull push restart rm run scale start stats stop top unpause up version wait watch`)
 
 func beforeVerb(args []Word) int {
-	if i := slices.IndexFunc(args, func(w Word) bool { return composeVerbs.has(w.Text) }); i >= 0 {
+	if i := slices.IndexFunc(args, func(w Word) bool { return slices.Contains(composeVerbs, w.Text) }); i >= 0 {
 		return i
 	}
 	return len(args)
 }
 
-// oneDash are programs whose long options have one dash, so that their letters are never joined; whole are those
-// that take no shortened long options.
-var (
-	oneDash = set(strings.Fields("go gofmt gcc g++ cc c++ gfortran cpp clang clang++ clang-cl mvn mvnw ant gradle " +
-		"gradlew terraform protoc dotnet tsc rustc kotlinc scalac 7z 7za 7zz ruby perl php java javac ld pandoc latexmk " +
-		"pdflatex xelatex lualatex openssl dot sqlite3 clang-tidy clang-format"))
-	whole = set(strings.Fields("go gofmt jest vitest mocha eslint prettier tsc docker docker-compose podman kubectl " +
-		"helm aws gh dotnet cargo rustc terraform uv ruff pnpm yarn bun deno"))
-)
-
-func (c *call) exactWord(options []exactOption, i int, w Word, oneDash, whole bool) {
+func (c *call) exactWord(options []exactOption, i int, w Word) {
+	oneDash, whole := c.row.has("onedash"), c.row.has("whole")
 	for _, o := range options {
 		value, attached, ok := o.found(w.Text, oneDash, whole)
 		if !ok {
@@ -250,7 +209,7 @@ func (c *call) oneAddress() {
 		case "-w", "--write-out":
 			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "%output")
 		}
-		if contains(curlData, f.name) {
+		if slices.Contains(curlData, f.name) {
 			c.Literal = c.Literal || strings.HasPrefix(v, "@") || strings.Contains(v, "=@") || strings.Contains(v, "=<") ||
 				strings.HasPrefix(v, "<")
 		}

@@ -1,425 +1,372 @@
 package program
 
-// fileRows are the programs that list and read files. The flags are those of GNU coreutils 9, which know more
-// than those of macOS and BusyBox; where a letter means another thing there, it is not listed.
-func fileRows() map[string]spec {
-	return map[string]spec{
-		"ls":       {class: list, tame: true, dot: true, ops: "FILE...", flags: lsFlags, judge: judgeLs},
-		"cat":      {class: read, tame: true, ops: "FILE...", flags: catFlags},
-		"tac":      {class: read, tame: true, ops: "FILE...", flags: tacFlags},
-		"head":     {class: read, tame: true, ops: "FILE...", flags: headFlags},
-		"tail":     {class: read, tame: true, ops: "FILE...", flags: tailFlags},
-		"nl":       {class: read, tame: true, ops: "FILE...", flags: nlFlags},
-		"wc":       {class: read, tame: true, ops: "FILE...", judge: filesFrom("--files0-from"), flags: wcFlags},
-		"stat":     {class: list, tame: true, ops: "FILE...", flags: statFlags},
-		"file":     {class: read, ops: "FILE...", flags: fileFlags, judge: judgeFile},
-		"du":       {class: list, tame: true, dot: true, ops: "FILE...", flags: duFlags, judge: judgeDu},
-		"df":       {class: list, tame: true, ops: "FILE...", flags: dfFlags},
-		"tree":     {class: list, dot: true, ops: "DIR...", judge: followers("-l"), flags: treeFlags},
-		"eza":      {class: list, dot: true, ops: "FILE...", flags: ezaFlags},
-		"bat":      {class: read, ops: "FILE...", flags: batFlags, judge: judgeBat},
-		"readlink": {class: list, tame: true, ops: "FILE...", flags: readlinkFlags},
-		"realpath": {class: list, tame: true, ops: "FILE...", flags: realpathFlags},
-		"basename": {class: neutral, tame: true, ops: "TEXT...", flags: basenameFlags},
-		"dirname": {class: neutral, tame: true, ops: "TEXT...", flags: &flagSet{
-			letters: "z",
-			alone:   "--zero --version --help",
-		}},
-		"cmp":       {class: read, ops: "FILE FILE TEXT TEXT", tame: true, flags: cmpFlags},
-		"diff":      {class: read, tame: true, ops: "FILE FILE", flags: diffFlags, judge: judgeDiff},
-		"colordiff": {class: read, ops: "FILE FILE", flags: colordiffFlags, judge: judgeDiff},
-		"sdiff":     {class: read, ops: "FILE FILE", flags: sdiffFlags},
-		"diff3":     {class: read, ops: "FILE FILE FILE", flags: diff3Flags},
-		"comm":      {class: read, ops: "FILE FILE", tame: true, flags: commFlags},
-		"xxd":       {class: read, plain: true, ops: "FILE OUT", flags: xxdFlags},
-		"hexdump":   {class: read, ops: "FILE...", tame: true, flags: hexdumpFlags},
-		"hd":        {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "bcCdovx", value: "-n -s"}},
-		"od":        {class: read, ops: "FILE...", tame: true, flags: odFlags},
-		"strings":   {class: read, ops: "FILE...", tame: true, flags: stringsFlags},
-		"base64":    {class: read, ops: "FILE", tame: true, flags: base64Flags},
-		"base32":    {class: read, ops: "FILE", tame: true, flags: base32Flags},
-		"basenc":    {class: read, ops: "FILE", tame: true, flags: basencFlags},
-		"zcat": {class: read, ops: "FILE...", flags: &flagSet{
-			letters: "fqvlLVh",
-			alone:   "--force --quiet --verbose --version --help",
-		}},
-		"bzcat":   {class: read, ops: "FILE...", flags: &flagSet{letters: "qs", alone: "--quiet --small"}},
-		"xzcat":   {class: read, ops: "FILE...", flags: &flagSet{letters: "qfv", alone: "--quiet --force"}},
-		"zstdcat": {class: read, ops: "FILE...", flags: &flagSet{letters: "qfv", alone: "--quiet"}},
-		"nm":      {class: read, ops: "FILE...", flags: nmFlags},
-		"objdump": {class: read, ops: "FILE...", flags: objdumpFlags},
-		"readelf": {class: read, ops: "FILE...", flags: readelfFlags},
-		"size":    {class: read, ops: "FILE...", flags: sizeFlags},
-		"otool":   {class: read, ops: "FILE...", flags: &flagSet{letters: "afhlLDtdorsvVxS"}},
-		"diffstat": {class: read, ops: "FILE...", flags: &flagSet{
-			letters: "bcfHKlmqRStuvV", value: "-p -w -n -N",
-			writes: "-o",
-		}},
-		"shellcheck": {class: read, ops: "FILE...", flags: shellcheckFlags},
-		"pathchk":    {class: neutral, ops: "TEXT...", flags: &flagSet{letters: "pP", alone: "--portability"}},
-		"namei":      {class: list, ops: "FILE...", flags: nameiFlags},
-		"lsattr":     {class: list, dot: true, ops: "FILE...", flags: &flagSet{letters: "adlpRvV"}},
-		"getfacl":    {class: list, ops: "FILE...", flags: getfaclFlags, judge: followers("-L")},
-	}
-}
+import (
+	"path"
+	"slices"
+	"strings"
+)
 
-var sumFlags = &flagSet{
-	letters: "bctwz",
-	alone:   "--binary --check --text --zero --ignore-missing --quiet --status --strict --warn --tag --version --help",
-}
-
-var lsFlags = &flagSet{
-	letters: "aAbBcCdDfFgGhHiklLmnNopqQrRsStuUvxXZ1",
-	alone: `--all --almost-all --author --escape --ignore-backups --directory --dired --file-type --full-time --group-directories-first
-		--no-group --human-readable --si --dereference --dereference-command-line --dereference-command-line-symlink-to-dir --inode
-		--kibibytes --numeric-uid-gid --literal --hide-control-chars --show-control-chars --quote-name --reverse --recursive --size
-		--context --zero --version --help`,
-	value: `-I -T -w --block-size --color? --classify? --format --hide --hyperlink? --indicator-style --ignore --quoting-style --sort
-		--time --time-style --tabsize --width`,
-}
-
-var catFlags = &flagSet{
-	letters: "AbeEnstTuv",
-	alone: "--show-all --number-nonblank --show-ends --number --squeeze-blank --show-tabs --show-nonprinting " +
-		"--version --help",
-}
-
-var tacFlags = &flagSet{
-	letters: "br",
-	alone:   "--before --regex --version --help",
-	text:    "-s --separator",
-}
-
-var headFlags = &flagSet{
-	number:  true,
-	letters: "qvz",
-	alone:   "--quiet --silent --verbose --zero-terminated --version --help",
-	value:   "-n -c --lines --bytes",
-}
-
-var tailFlags = &flagSet{
-	number:  true,
-	letters: "fFqvzr",
-	alone:   "--retry --quiet --silent --verbose --zero-terminated --version --help",
-	value:   "-n -c -s --lines --bytes --follow? --max-unchanged-stats --pid --sleep-interval",
-}
-
-var nlFlags = &flagSet{
-	letters: "p",
-	alone:   "--no-renumber --version --help",
-	value: `-b -d -f -h -i -l -n -v -w --body-numbering --section-delimiter --footer-numbering --header-numbering --line-increment
-		--join-blank-lines --number-format --starting-line-number --number-width`,
-	text: "-s --number-separator",
-}
-
-var wcFlags = &flagSet{
-	letters: "clLmw",
-	alone:   "--bytes --chars --lines --max-line-length --words --version --help",
-	value:   "--total",
-	reads:   "--files0-from",
-}
-
-var statFlags = &flagSet{
-	letters: "fLt",
-	alone:   "--dereference --file-system --terse --version --help",
-	value:   "--cached",
-	text:    "-c --format --printf",
-}
-
-var fileFlags = &flagSet{
-	letters: "bhiIkLnNprsvz0",
-	alone: `--brief --mime --mime-type --mime-encoding --extension --keep-going --dereference --no-dereference --no-pad --raw --print0
-			--no-buffer --preserve-date --version --help --list --apple`,
-	value:       "-e -P --exclude",
-	text:        "-F --separator",
-	unsafe:      "-S -Z --uncompress --special-files --no-sandbox",
-	unsafeValue: "-m -f --magic-file --files-from",
-	exact:       "-C --compile",
-}
-
-var duFlags = &flagSet{
-	letters: "aAbcDhHklLmPsSx0",
-	alone: `--null --all --apparent-size --bytes --total --dereference-args --human-readable --inodes --dereference --count-links
-		--no-dereference --separate-dirs --si --summarize --one-file-system --version --help`,
-	value: "-B -d -t -I --block-size --max-depth --threshold --time? --time-style --exclude",
-	reads: "-X --files0-from --exclude-from",
-}
-
-var dfFlags = &flagSet{
-	letters: "ahHiklmPTv",
-	alone:   "--all --human-readable --si --inodes --local --no-sync --portability --total --print-type --version --help",
-	value:   "-B -t -x --block-size --output? --type --exclude-type",
-}
-
-var treeFlags = &flagSet{
-	apart:   true,
-	letters: "adfilxQNqpugshDFvtcUrASnCXJ",
-	alone: `--gitignore --ignore-case --matchdirs --metafirst --prune --info --noreport --filesfirst --dirsfirst --du --si --inodes
-		--device --nolinks --fromfile --fromtabfile --fflinks --version --help`,
-	value:  "-L -I -P --charset --filelimit --sort?",
-	text:   "-H -T --timefmt",
-	reads:  "--gitfile --infofile --hintro --houtro",
-	unsafe: "-R",
-	writes: "-o",
-}
-
-var ezaFlags = &flagSet{
-	letters: "1aAbBdDfFgGhHilmnrRSTuUxXZ",
-	alone: `--oneline --grid --long --recurse --tree --across --all --almost-all --list-dirs --reverse --group-directories-first
-		--git-ignore --only-dirs --only-files --binary --bytes --group --header --links --inode --modified --numeric --blocksize
-		--accessed --created --no-permissions --no-filesize --no-user --no-time --version --help`,
-	value: "-I -s -L -t --classify? --color --colour --icons? --level --sort --ignore-glob --time --time-style",
-}
-
-var batFlags = &flagSet{
-	letters: "pnAuf",
-	alone: "--plain --number --show-all --force-colorization --unbuffered --list-languages --list-themes --version " +
-		"--help",
-	value: `-l -r -H -m --language --line-range --highlight-line --style --color --decorations --theme --tabs --wrap --terminal-width
-		--paging`,
-	text:    "--file-name",
-	program: "--pager",
-}
-
-var readlinkFlags = &flagSet{
-	letters: "femnqsvz",
-	alone: "--canonicalize --canonicalize-existing --canonicalize-missing --no-newline --quiet --silent --verbose " +
-		"--zero --version --help",
-}
-
-var realpathFlags = &flagSet{
-	letters: "emLPqsz",
-	alone: "--canonicalize-existing --canonicalize-missing --logical --physical --quiet --strip --no-symlinks --zero " +
-		"--version --help",
-	reads: "--relative-to --relative-base",
-}
-
-var basenameFlags = &flagSet{
-	letters: "az",
-	alone:   "--multiple --zero --version --help",
-	text:    "-s --suffix",
-}
-
-var cmpFlags = &flagSet{
-	letters: "blsv",
-	alone:   "--print-bytes --verbose --quiet --silent --version --help",
-	value:   "-i -n --ignore-initial --bytes",
-}
-
-var diffFlags = &flagSet{
-	number:  true,
-	letters: "abBcdeEfHinNpPqrsTtuvwyZ",
-	alone: `--normal --brief --report-identical-files --ed --rcs --side-by-side --left-column --suppress-common-lines --show-c-function
-		--expand-tabs --initial-tab --suppress-blank-empty --recursive --no-dereference --new-file --unidirectional-new-file
-		--ignore-file-name-case --no-ignore-file-name-case --ignore-case --ignore-tab-expansion --ignore-trailing-space
-		--ignore-space-change --ignore-all-space --ignore-blank-lines --text --strip-trailing-cr --minimal --speed-large-files
-		--version --help`,
-	value: "-C -U -W -x --context? --unified? --width --tabsize --exclude --horizon-lines --color? --palette",
-	text: `-D -F -I -L --show-function-line --label --ignore-matching-lines --ifdef --line-format --old-line-format --new-line-format
-		--unchanged-line-format --old-group-format --new-group-format --unchanged-group-format --changed-group-format`,
-	reads:  "-S -X --exclude-from --starting-file --from-file --to-file",
-	unsafe: "-l --paginate",
-}
-
-var colordiffFlags = &flagSet{
-	letters: "abBdiNpqruwyZ",
-	alone:   "--recursive --brief --version --help",
-	value:   "-U --color?",
-}
-
-var sdiffFlags = &flagSet{
-	letters: "abBdEHilstWZ",
-	alone: `--ignore-case --ignore-tab-expansion --ignore-trailing-space --ignore-space-change --ignore-all-space --ignore-blank-lines
-		--text --strip-trailing-cr --left-column --suppress-common-lines --expand-tabs --minimal --speed-large-files --version --help`,
-	value:   "-w --width",
-	text:    "-I",
-	writes:  "-o --output",
-	program: "--diff-program",
-}
-
-var diff3Flags = &flagSet{
-	letters: "AaeEimTxX3v",
-	alone: "--show-all --ed --show-overlap --easy-only --overlap-only --text --strip-trailing-cr --initial-tab " +
-		"--merge --version --help",
-	text:    "-L --label",
-	program: "--diff-program",
-}
-
-var commFlags = &flagSet{
-	letters: "123iz",
-	alone:   "--check-order --nocheck-order --total --zero-terminated --version --help",
-	text:    "--output-delimiter",
-}
-
-var xxdFlags = &flagSet{
-	oneDash: true, joined: true,
-	alone: `-a -b -e -E -i -p -u -v -C -autoskip -bits -capitalize -ebcdic -include -postscript -plain -ps -revert -r -upper -version -h
-		-help -d`,
-	value: "-c -g -l -o -s -R -cols -groupsize -len -seek",
-	text:  "-n -name",
-}
-
-var hexdumpFlags = &flagSet{
-	letters: "bcCdovxXVh",
-	alone: `--one-byte-octal --one-byte-char --canonical --two-bytes-decimal --two-bytes-octal --two-bytes-hex --no-squeezing --version
-		--help`,
-	value: "-L? -n -s --color? --length --skip",
-	text:  "-e --format",
-	reads: "-f --format-file",
-}
-
-var odFlags = &flagSet{
-	letters: "abcdfilosvx",
-	alone:   "--output-duplicates --traditional --version --help",
-	value:   "-A -j -N -S? -t -w? --endian --address-radix --skip-bytes --read-bytes --strings? --format --width?",
-}
-
-var stringsFlags = &flagSet{
-	number:  true,
-	letters: "adfouwvV",
-	alone:   "--all --data --print-file-name --include-all-whitespace --version --help",
-	value:   "-n -t -e -T -U --bytes --radix --encoding --unicode --target",
-	text:    "-s --output-separator",
-}
-
-var base64Flags = &flagSet{
-	letters: "di",
-	alone:   "--decode --ignore-garbage --version --help",
-	value:   "-w --wrap",
-}
-
-var base32Flags = &flagSet{
-	letters: "di",
-	alone:   "--decode --ignore-garbage --version --help",
-	value:   "-w --wrap",
-}
-
-var basencFlags = &flagSet{
-	letters: "di",
-	alone: "--base64 --base64url --base32 --base32hex --base16 --base2msbf --base2lsbf --z85 --decode " +
-		"--ignore-garbage --version --help",
-	value: "-w --wrap",
-}
-
-var nmFlags = &flagSet{
-	letters: "aABCDgnoprSuvWP",
-	alone: `--debug-syms --print-file-name --no-demangle --dynamic --defined-only --extern-only --numeric-sort --no-sort --portability
-		--print-size --reverse-sort --size-sort --undefined-only --version --help`,
-	value: "-t -f --demangle? --format --radix",
-}
-
-var objdumpFlags = &flagSet{
-	letters: "adDfhHiprRstTvVwxCz",
-	alone: `--archive-headers --file-headers --private-headers --headers --section-headers --all-headers --disassemble-all
-		--full-contents --syms --dynamic-syms --reloc --dynamic-reloc --no-show-raw-insn --show-raw-insn --wide --no-addresses
-		--prefix-addresses --version --help`,
-	value: `-b -E -j -m -M -P --disassemble? --demangle? --section --architecture --disassembler-options --start-address --stop-address
-		--target`,
-}
-
-var readelfFlags = &flagSet{
-	letters: "aADdeghIlnrSstuVWcvH",
-	alone: `--all --file-header --program-headers --segments --section-headers --sections --section-groups --section-details --headers
-		--symbols --syms --dyn-syms --notes --relocs --unwind --dynamic --version-info --arch-specific --archive-index --use-dynamic
-		--wide --histogram --version --help`,
-	value: "-p -R -x --hex-dump --string-dump --demangle?",
-}
-
-var sizeFlags = &flagSet{
-	letters: "ABdoxtVG",
-	alone:   "--totals --common --version --help",
-	value:   "--format --radix",
-}
-
-var shellcheckFlags = &flagSet{
-	letters: "aV",
-	alone:   "--version",
-	value:   "-s -f -S -e -i -C? --shell --format --severity --exclude --include --color?",
-}
-
-var nameiFlags = &flagSet{
-	letters: "lmnovx",
-	alone:   "--long --modes --nosymlinks --owners --vertical --mountpoints",
-}
-
-var getfaclFlags = &flagSet{
-	letters: "acdenpRstLP",
-	alone:   "--access --default --omit-header --recursive --numeric --absolute-names",
-}
-
-var shasumFlags = &flagSet{
-	letters: "bctUpqsw01",
-	alone: "--binary --check --text --UNIVERSAL --quiet --status --strict --warn --tag --ignore-missing" +
-		" --version --help",
-	value: "-a --algorithm",
-}
-
-var cksumFlags = &flagSet{
-	alone: "--base64 --raw --untagged --tag --zero --debug --version --help",
-	value: "-a -l --algorithm",
-}
-
-// sumRows are the programs that compute checksums. With -c they open all files that a list names, and print only
-// whether they match.
-func sumRows() map[string]spec {
-	return map[string]spec{
-		"md5sum":    {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"sha1sum":   {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"sha224sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"sha256sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"sha384sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"sha512sum": {class: read, ops: "FILE...", tame: true, flags: sumFlags},
-		"b2sum": {class: read, ops: "FILE...", tame: true, flags: &flagSet{
-			with:  []*flagSet{sumFlags},
-			value: "-l --length",
-		}},
-		"shasum": {class: read, ops: "FILE...", tame: true, flags: shasumFlags},
-		"cksum":  {class: read, ops: "FILE...", tame: true, flags: cksumFlags},
-		"sum":    {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "rs", alone: "--sysv --version --help"}},
-		"md5":    {class: read, ops: "FILE...", tame: true, flags: &flagSet{letters: "pqrtx", text: "-s"}},
-	}
-}
-
-// filesFrom refuses the flag whose file lists the files to read: the list was not checked.
-func filesFrom(flag string) func(*call) {
-	return func(c *call) {
-		if c.has(flag) {
-			c.refuse("the flag " + flag + " of " + c.name + " takes the names of more files from a file")
+// judgeDd: dd takes name=value words.
+func judgeDd(c *call, _ string) {
+	for _, w := range c.args {
+		if v, ok := strings.CutPrefix(w.Text, "if="); ok {
+			c.Reads = append(c.Reads, v)
+		}
+		if v, ok := strings.CutPrefix(w.Text, "of="); ok {
+			c.Writes, c.Kills = append(c.Writes, v), append(c.Kills, v)
 		}
 	}
 }
 
-// judgeLs: a recursive list that follows links shows folders beyond them.
-func judgeLs(c *call) {
+// judgeCopy: with -t, and with install -d, all operands have the same role.
+func judgeCopy(c *call, _ string) {
+	if c.row.name == "cp" && c.has("-r", "-R", "-a", "--recursive", "--archive") {
+		c.tree(c.has("-L", "--dereference"))
+	}
+	if f, ok := c.get("-t", "--target-directory"); ok {
+		c.Reads, c.Writes = nil, []string{f.value.Text}
+		for _, w := range c.ops {
+			c.Reads = append(c.Reads, w.Text)
+		}
+	}
+	if c.name == "install" && c.has("-d", "--directory") {
+		c.Writes, c.Reads = append(c.Writes, c.Reads...), nil
+	}
+	c.lands()
+}
+
+// judgeMove: the sources are written and removed, too.
+func judgeMove(c *call, _ string) {
+	judgeCopy(c, "")
+	if len(c.Writes) == 1 && strings.HasPrefix(path.Clean(c.Writes[0]), "/dev/") {
+		c.destroy("mv loses what it moves to " + c.Writes[0])
+	}
+	c.Writes = append(c.Writes, c.Reads...)
+	c.Kills = append(c.Kills, c.Reads...)
+}
+
+// lands notes the sources and the target of a copy, move or link.
+func (c *call) lands() {
+	if len(c.Reads) == 0 || len(c.Writes) == 0 {
+		return
+	}
+	target := c.Writes[len(c.Writes)-1]
+	inside := len(c.Reads) > 1 || c.has("-t", "--target-directory") || strings.HasSuffix(target, "/") || target == "." ||
+		target == ".." || strings.HasSuffix(target, "/.")
+	c.Lands = &Landing{
+		Sources: slices.Clone(c.Reads), Target: target, Inside: inside && !c.has("-T", "--no-target-directory"),
+		Deep: c.row.name == "mv" || c.has("-r", "-R", "-a", "--recursive", "--archive"),
+	}
+}
+
+// judgeRecursive: changing the rights of a whole tree is hard to take back.
+func judgeRecursive(c *call, _ string) {
 	if c.has("-R", "--recursive") {
-		followers("-L", "--dereference")(c)
+		c.destroy(c.name + " -R " + c.row.does + " of everything in " + strings.Join(c.Writes, " "))
+		c.Kills = append(c.Kills, c.Writes...)
 	}
 }
 
-func judgeDu(c *call) {
-	filesFrom("--files0-from")(c)
-	followers("-L", "--dereference")(c)
-}
-
-// followers refuses the flags by which a list of all files follows links.
-func followers(flags ...string) func(*call) {
-	return func(c *call) {
-		if c.has(flags...) {
-			c.refuse(followsLinks + c.name)
+// judgeDevices: operands that are absolute paths are overwritten.
+func judgeDevices(c *call, _ string) {
+	for _, w := range c.ops {
+		if strings.HasPrefix(w.Text, "/") {
+			c.Kills = append(c.Kills, w.Text)
 		}
 	}
 }
 
-// judgeFile: with -z it unpacks by starting other programs, and -s reads devices.
-func judgeFile(c *call) {
-	if c.has("-z", "-s") {
-		c.refuse("with -z or -s file is not read-only")
+// judgeSplit: the files that it writes have a prefix in common.
+func judgeSplit(c *call, _ string) {
+	if f, ok := c.get("-f", "--prefix"); ok {
+		c.Writes = append(c.Writes, f.value.Text+"00")
+	} else if c.name == "split" && len(c.ops) > 1 {
+		c.Writes = append(c.Writes, c.ops[1].Text+"aa")
 	}
 }
 
-// judgeBat: outside a terminal bat pages only on request.
-func judgeBat(c *call) {
-	if f, ok := c.get("--paging"); ok && f.value.Text != "never" && f.value.Text != "auto" {
-		c.refuse("bat starts a pager")
+// judgeRewrites: with a flag it changes the files that it reads.
+func judgeRewrites(c *call, flag string) {
+	if c.has(flag) {
+		c.Writes = append(c.Writes, c.Reads...)
 	}
+}
+
+// judgePager: outside of a terminal a pager prints; its +command would run when it is in one.
+func judgePager(c *call, _ string) {
+	for _, w := range c.ops {
+		if strings.HasPrefix(w.Text, "+") {
+			c.exact(c.name + " runs " + w.Text)
+			c.script(Word{Text: strings.TrimLeft(w.Text, "+!"), Unknown: w.Unknown})
+		}
+	}
+}
+
+// judgeUnpacks: unless it only prints, it fills the folder that a flag names, else the current one.
+func judgeUnpacks(c *call, flag string) {
+	prints := c.row.lists["prints"]
+	if c.has(prints...) && len(c.strange)+len(c.unsure) == 0 && !slices.ContainsFunc(c.flags, func(f given) bool {
+		return !slices.Contains(prints, f.name) && f.name != "-q"
+	}) {
+		return
+	}
+	c.Unpacks, c.Changes = ".", true
+	if f, ok := c.get(flag); ok {
+		c.Unpacks = f.value.Text
+	}
+	c.Writes = append(c.Writes, c.Unpacks)
+}
+
+// judgeTar takes the words of tar, whose first one may lack its dash: tar tvf a.tar is tar -t -v -f a.tar.
+func judgeTar(c *call, _ string) {
+	words := c.args
+	if len(c.args) > 0 && !c.args[0].Unknown && !c.args[0].Glob && c.args[0].Text != "" && c.args[0].Text[0] != '-' {
+		c.args = c.oldStyle()
+	}
+	c.ops = nil
+	c.parse()
+	c.doubts()
+	for _, f := range c.flags {
+		c.value(f)
+		if action, ok := strings.CutPrefix(f.value.Text, "exec="); ok && f.name == "--checkpoint-action" {
+			c.Script = append(c.Script, action)
+		}
+		if (f.name == "-f" || f.name == "--file") && !c.has("--force-local") {
+			if host, _, ok := strings.Cut(f.value.Text, ":"); ok && !strings.Contains(host, "/") {
+				c.Hosts = append(c.Hosts, host)
+				c.exact("tar reaches another machine, " + f.value.Text)
+			}
+		}
+	}
+	switch {
+	case c.has("-x", "--extract", "--get"):
+		dir := "."
+		if f, ok := c.get("-C", "--directory"); ok {
+			dir = f.value.Text
+		}
+		c.Writes, c.Unpacks, c.Changes = append(c.Writes, dir), dir, true
+	case c.has("-c", "-r", "-u", "-A", "--create", "--append", "--update", "--delete", "--concatenate"):
+		c.Changes = true
+		if f, ok := c.get("-f", "--file"); ok && f.value.Text != "-" {
+			c.Writes = append(c.Writes, f.value.Text)
+		}
+		for _, w := range c.ops {
+			c.Reads = append(c.Reads, w.Text)
+		}
+		if !c.has("--no-recursion") {
+			c.tree(c.has("-h", "--dereference"))
+		}
+	}
+	if c.has("--remove-files") {
+		c.likeRm(operands(words))
+	}
+}
+
+// oldStyle gives the letters of the first word dashes; their values follow in the same order.
+func (c *call) oldStyle() []Word {
+	rest := c.args[1:]
+	var out []Word
+	for _, l := range c.args[0].Text {
+		out = append(out, Word{Text: "-" + string(l)})
+		if o := c.row.options["-"+string(l)]; o.role != "" && !o.optional && len(rest) > 0 {
+			out = append(out, rest[0])
+			rest = rest[1:]
+		}
+	}
+	return append(out, rest...)
+}
+
+func judgeZip(c *call, _ string) {
+	if c.has("-r", "-R") {
+		c.tree(true)
+	}
+	for i, w := range c.args { // the name of this flag has two letters
+		if w.Text == "-TT" && i+1 < len(c.args) {
+			c.script(c.args[i+1])
+		}
+	}
+	if c.has("-m", "-d") {
+		c.likeRm(operands(c.args))
+	}
+}
+
+// judgeTree: it reads folders with everything in them, beyond links with the flag.
+func judgeTree(c *call, flag string) {
+	c.tree(flag != "" && c.has(flag))
+}
+
+// judgeDiff: with -r it compares all files of two folders, and follows links.
+func judgeDiff(c *call, _ string) {
+	if c.has("-r", "--recursive") {
+		c.tree(!c.has("--no-dereference"), c.values("-x", "--exclude")...)
+	}
+}
+
+// judgeGrep: a recursive search without a folder reads the current one.
+func judgeGrep(c *call, _ string) {
+	follow := c.has("-R", "--dereference-recursive")
+	deep := follow || c.has("-r", "--recursive")
+	for _, how := range c.values("-d", "--directories") {
+		deep = deep || how.Text != "skip" && how.Text != "read"
+	}
+	if !deep {
+		return
+	}
+	if len(c.Reads) == len(c.values("-f", "--file", "--exclude-from")) {
+		c.Reads = append(c.Reads, ".")
+	}
+	c.tree(follow, c.values("--exclude-dir")...)
+}
+
+// judgeRg: ripgrep searches folders in any case.
+func judgeRg(c *call, _ string) {
+	follow := c.has("-L", "--follow")
+	switch {
+	case c.has("--version", "-V", "--help", "-h"):
+	case c.has("--files", "--type-list"):
+		if follow {
+			c.refuse("a link may lead out of the folders that rg lists")
+		}
+	default:
+		c.tree(follow)
+	}
+}
+
+// judgeFind reads the words of find: options, folders, then the expression.
+func judgeFind(c *call, _ string) {
+	i, paths := 0, 0
+	for ; i < len(c.args); i++ {
+		w := c.args[i]
+		if findStarts(w) {
+			break
+		}
+		switch {
+		case w.Text == "-D" || w.Text == "-O" || w.Text == "-L":
+			c.refuse("the flag " + w.Text + " of find is not known to be read-only")
+		case w.Text == "-H" || w.Text == "-P" || w.Text == "--" || strings.HasPrefix(w.Text, "-O"):
+		default:
+			c.findWord(w)
+			c.reads(w)
+			paths++
+		}
+	}
+	if paths == 0 {
+		c.Reads = append(c.Reads, ".")
+	}
+	for ; i < len(c.args); i++ {
+		w := c.args[i]
+		o, ok := c.row.options[w.Text]
+		if !ok && strings.HasPrefix(w.Text, "-newer") && len(w.Text) == 8 {
+			o, ok = option{role: "FILE"}, true
+		}
+		switch {
+		case w.Unknown || w.Glob:
+			c.findWord(w)
+		case strings.HasPrefix(w.Text, "-exec"), strings.HasPrefix(w.Text, "-ok"):
+			i = c.findCommand(i)
+		case !ok && !strings.Contains(" ! ( ) , ", " "+w.Text+" "):
+			c.refuse("the word " + w.Text + " of find is not known to be read-only")
+		case o.role == "":
+			c.value(given{option: o})
+			if w.Text == "-delete" {
+				c.destroy("find -delete removes what it finds")
+				c.Kills = append(c.Kills, c.Reads...)
+				c.likeRm(c.Reads)
+			}
+		case i+1 == len(c.args):
+			c.refuse("find lacks a word after " + w.Text)
+		default:
+			i++
+			c.findWord(c.args[i])
+			c.value(given{option: o, value: c.args[i], filled: !strings.HasSuffix(w.Text, "t") || o.name != ""})
+		}
+	}
+}
+
+// findStarts reports whether a word begins the expression.
+func findStarts(w Word) bool {
+	if w.Unknown || w.Glob {
+		return false
+	}
+	switch w.Text {
+	case "!", "(", ")", ",":
+		return true
+	case "-H", "-L", "-P", "--", "-D", "-O":
+		return false
+	}
+	return strings.HasPrefix(w.Text, "-") && len(w.Text) > 1 && !strings.HasPrefix(w.Text, "-O")
+}
+
+// findWord refuses a word that may turn out to be an action.
+func (c *call) findWord(w Word) {
+	switch {
+	case w.Glob && c.mayBeFlag(w.Text):
+		c.refuse("the unquoted pattern " + w.Text + " may become an action of find")
+	case w.Unknown:
+		c.unclear("words", "gets")
+	}
+}
+
+// findCommand takes the command behind -exec at args[i], up to ; or {} +, and gives back the last index used. A word
+// with {} is known only at run time.
+func (c *call) findCommand(i int) int {
+	c.exact("find " + c.args[i].Text + " runs a program for what it finds")
+	end := i + 1
+	var inner []Word
+	for ; end < len(c.args) && c.args[end].Text != ";" && (c.args[end].Text != "+" || c.args[end-1].Text != "{}"); end++ {
+		w := c.args[end]
+		if strings.Contains(w.Text, "{}") {
+			w = Word{Text: w.Text, Unknown: true, Quoted: true}
+		}
+		inner = append(inner, w)
+	}
+	if len(inner) == 0 {
+		c.ScriptHides = true
+	} else {
+		c.Inner = append(c.Inner, inner)
+	}
+	return end
+}
+
+// judgeFd finds the commands of -x and -X: all words after them, up to a lone semicolon.
+func judgeFd(c *call, _ string) {
+	for i, w := range c.args {
+		name, value, attached := strings.Cut(w.Text, "=")
+		short := strings.HasPrefix(w.Text, "-") && !strings.HasPrefix(w.Text, "--")
+		letter := c.execLetter(w.Text)
+		long := strings.HasPrefix(name, "--exec") || len(name) > 4 && strings.HasPrefix("--exec-batch", name)
+		if !(long || short && letter > 0) || w.Unknown {
+			continue
+		}
+		var inner []Word
+		if long && attached {
+			inner = append(inner, Word{Text: value, Quoted: true})
+		} else if short && letter+1 < len(w.Text) {
+			inner = append(inner, Word{Text: strings.TrimPrefix(w.Text[letter+1:], "="), Quoted: true})
+		}
+		inner = append(inner, c.args[i+1:]...)
+		c.exact("fd runs a program for what it finds")
+		if end := slices.IndexFunc(inner, func(w Word) bool { return w.Text == ";" && !w.Unknown }); end >= 0 {
+			inner = inner[:end]
+		}
+		if len(inner) == 0 {
+			c.ScriptHides = true
+			return
+		}
+		c.Inner = append(c.Inner, slices.Concat(inner, []Word{{Unknown: true}}))
+		return
+	}
+}
+
+// execLetter finds -x or -X in a cluster of short flags; letters after one that takes a value are that value.
+func (c *call) execLetter(cluster string) int {
+	for i := 1; i < len(cluster); i++ {
+		if cluster[i] == 'x' || cluster[i] == 'X' {
+			return i
+		}
+		if c.row.options["-"+cluster[i:i+1]].role != "" {
+			break
+		}
+	}
+	return -1
 }

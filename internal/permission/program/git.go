@@ -1,379 +1,483 @@
 package program
 
-// The flags of git 2.39 to 2.47, grouped by purpose. git accepts any abbreviated long flag, this table does not. The
-// caller checks the programs that a repository's configuration runs by itself; flags that ask for such a program are
-// marked, also --remerge-diff (merge drivers) and --submodule (git in another repository).
-var (
-	gitPatchFlags = &flagSet{
-		letters: "abcDmprRstuwWz0123",
-		alone: `--patch --no-patch --raw --patch-with-raw --patch-with-stat --indent-heuristic --no-indent-heuristic --minimal --patience
-			--histogram --compact-summary --numstat --shortstat --cumulative --summary --name-only --name-status --no-color
-			--no-color-moved --no-color-moved-ws --no-renames --rename-empty --no-rename-empty --check --full-index --binary --no-abbrev
-			--find-copies-harder --irreversible-delete --pickaxe-all --pickaxe-regex --no-relative --text --ignore-cr-at-eol
-			--ignore-space-at-eol --ignore-space-change --ignore-all-space --ignore-blank-lines --function-context --exit-code --quiet
-			--no-ext-diff --no-textconv --no-prefix --default-prefix --ita-invisible-in-index --ita-visible-in-index --base --ours
-			--theirs --cc --combined-all-paths --no-diff-merges --dd`,
-		value: `-B? -C? -l -M? -U -X? --unified --diff-algorithm --stat? --stat-width --stat-name-width --stat-count --stat-graph-width
-			--dirstat? --dirstat-by-file? --color? --color-moved? --color-moved-ws --word-diff? --ws-error-highlight --abbrev?
-			--break-rewrites? --find-renames? --find-copies? --find-object --skip-to --rotate-to --relative? --inter-hunk-context
-			--ignore-submodules? --diff-filter --max-depth`,
-		text: `-G -I -S --output-indicator-new --output-indicator-old --output-indicator-context --anchored --word-diff-regex --color-words?
-			--ignore-matching-lines --src-prefix --dst-prefix --line-prefix`,
-		reads:       "-O",
-		unsafeValue: "--submodule? --diff-merges",
-		exact:       "--remerge-diff --ext-diff --textconv",
-		writes:      "--output",
-	}
-	gitRevisionFlags = &flagSet{
-		number:  true,
-		letters: "giEFP",
-		alone: `--all --reflog --single-worktree --not --ignore-missing --bisect --cherry-mark --cherry-pick --left-only --right-only
-			--cherry --walk-reflogs --merge --boundary --all-match --invert-grep --regexp-ignore-case --basic-regexp --extended-regexp
-			--fixed-strings --perl-regexp --remove-empty --merges --no-merges --no-min-parents --no-max-parents --first-parent
-			--exclude-first-parent-only --simplify-by-decoration --show-pulls --full-history --dense --sparse --simplify-merges
-			--date-order --author-date-order --topo-order --reverse --do-walk --abbrev-commit --no-abbrev-commit --oneline
-			--no-expand-tabs --no-notes --standard-notes --no-standard-notes --relative-date --parents --children --left-right --graph
-			--no-graph --timestamp --no-abbrev --no-color`,
-		value: `-n --branches? --tags? --remotes? --glob --exclude --exclude-hidden --max-count --skip --min-parents? --max-parents?
-			--ancestry-path? --no-walk? --encoding --expand-tabs? --notes? --show-notes? --date --abbrev? --color?`,
-		text: `--since --after --until --before --since-as-filter --author --committer --grep-reflog --grep --pretty? --format?
-			--show-linear-break?`,
-		unsafe: "--stdin",
-		exact:  "--show-signature --alternate-refs",
-	}
-	gitLogFlags = &flagSet{
-		with:    []*flagSet{gitPatchFlags, gitRevisionFlags},
-		letters: "qh",
-		alone: `--follow --no-decorate --clear-decorations --source --mailmap --no-mailmap --use-mailmap --no-use-mailmap --full-diff
-			--log-size --no-signed-off-by --no-show-signature`,
-		value:  "-L --decorate? --decorate-refs --decorate-refs-exclude",
-		unsafe: "--help",
-	}
-	gitRefListFlags = &flagSet{
-		letters: "i",
-		alone:   "--no-color --no-column --ignore-case --omit-empty",
-		value:   "--contains? --no-contains? --merged? --no-merged? --points-at --sort --color? --column?",
-		text:    "--format",
-	}
+import (
+	"path"
+	"slices"
+	"strings"
 )
 
-// gitRows: the read-only subcommands, and the effects of the others.
-func gitRows() map[string]spec {
-	rows := map[string]spec{
-		"git": {class: neutral, raw: true, judge: judgeGit},
-
-		"git status": {
-			class: read, ops: "TEXT...", adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil),
-			flags: gitStatusFlags,
-		},
-		"git log":         {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
-		"git whatchanged": {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
-		"git show":        {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
-		"git reflog":      {class: read, ops: "TEXT...", flags: gitLogFlags, judge: gitReflog},
-		"git diff": {
-			class: read, ops: "TEXT...", adds: "--ignore-submodules=dirty",
-			judge: gitSubmodules(gitDiff), flags: gitDiffFlags,
-		},
-		"git diff-tree": {class: read, ops: "TEXT...", flags: gitDiffTreeFlags, judge: gitFormat},
-		"git diff-index": {class: read, ops: "TEXT...", flags: &flagSet{
-			with:  []*flagSet{gitPatchFlags},
-			alone: "--cached --merge-base",
-		}, adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil)},
-		"git diff-files": {class: read, ops: "TEXT...", flags: &flagSet{
-			with:    []*flagSet{gitPatchFlags},
-			letters: "q",
-		}, adds: "--ignore-submodules=dirty", judge: gitSubmodules(nil)},
-		"git range-diff":   {class: read, ops: "TEXT...", flags: gitRangeDiffFlags},
-		"git blame":        {class: read, ops: "TEXT...", flags: gitBlameFlags},
-		"git grep":         {class: search, ops: "TEXT...", flags: gitGrepFlags, judge: gitGrep},
-		"git shortlog":     {class: read, ops: "TEXT...", flags: gitShortlogFlags, judge: gitShortlog},
-		"git rev-parse":    {class: neutral, ops: "TEXT...", flags: gitRevParseFlags},
-		"git rev-list":     {class: read, ops: "TEXT...", flags: gitRevListFlags, judge: gitFormat},
-		"git ls-files":     {class: list, ops: "TEXT...", flags: gitLsFilesFlags},
-		"git ls-tree":      {class: list, ops: "TEXT...", flags: gitLsTreeFlags},
-		"git cat-file":     {class: read, ops: "TEXT...", flags: gitCatFileFlags, judge: gitObjects},
-		"git describe":     {class: read, ops: "TEXT...", flags: gitDescribeFlags, judge: gitDescribe},
-		"git name-rev":     {class: read, ops: "TEXT...", flags: gitNameRevFlags},
-		"git merge-base":   {class: read, ops: "TEXT...", flags: gitMergeBaseFlags},
-		"git for-each-ref": {class: list, ops: "TEXT...", flags: gitForEachRefFlags, judge: gitFormat},
-		"git show-ref":     {class: list, ops: "TEXT...", flags: gitShowRefFlags},
-		"git show-branch":  {class: list, ops: "TEXT...", flags: gitShowBranchFlags},
-		"git branch":       {class: list, ops: "TEXT...", flags: gitBranchFlags, judge: gitBranch},
-		"git tag":          {class: list, ops: "TEXT...", flags: gitTagFlags, judge: gitTag},
-		"git remote": {
-			class: list, ops: "TEXT...", flags: &flagSet{letters: "v", alone: "--verbose"},
-			judge: gitRemote,
-		},
-		"git remote get-url": {class: list, ops: "TEXT", flags: &flagSet{alone: "--push --all"}, judge: gitURL},
-		"git stash list":     {class: list, ops: "TEXT...", flags: gitLogFlags, judge: gitFormat},
-		"git stash show":     {class: read, ops: "TEXT...", flags: gitStashShowFlags},
-		"git worktree list": {class: list, flags: &flagSet{
-			letters: "vz", alone: "--verbose --porcelain",
-			value: "--expire",
-		}},
-		"git notes list":       {class: list, ops: "TEXT"},
-		"git notes show":       {class: read, ops: "TEXT"},
-		"git submodule status": {class: list, ops: "TEXT...", flags: &flagSet{letters: "q", alone: "--cached --quiet"}},
-		"git config":           {class: read, ops: "TEXT", flags: gitConfigFlags, judge: gitConfig},
-		"git config get":       {class: read, ops: "TEXT", flags: gitConfigGetFlags, judge: gitValues},
-		"git config list":      {class: read, flags: gitConfigListFlags, judge: gitValues},
-		"git check-ignore":     {class: list, ops: "TEXT...", flags: gitCheckIgnoreFlags},
-		"git check-attr": {class: list, ops: "TEXT...", flags: &flagSet{
-			letters: "az",
-			alone:   "--all --cached --stdin", value: "--source",
-		}},
-		"git check-mailmap":    {class: list, ops: "TEXT...", flags: &flagSet{alone: "--stdin"}},
-		"git check-ref-format": {class: neutral, ops: "TEXT...", flags: gitCheckRefFormatFlags},
-		"git count-objects":    {class: list, flags: &flagSet{letters: "vH", alone: "--verbose --human-readable"}},
-		"git cherry": {class: list, ops: "TEXT...", flags: &flagSet{
-			letters: "v", alone: "--verbose",
-			value: "--abbrev?",
-		}},
-		"git var":          {class: neutral, ops: "TEXT", flags: &flagSet{letters: "l"}, judge: gitVar},
-		"git version":      {class: neutral, flags: &flagSet{alone: "--build-options"}},
-		"git symbolic-ref": {class: list, ops: "TEXT", flags: gitSymbolicRefFlags},
-		"git fsck":         {class: read, ops: "TEXT...", flags: gitFsckFlags},
-		"git verify-pack": {class: read, ops: "FILE...", flags: &flagSet{
-			letters: "vs",
-			alone:   "--verbose --stat-only",
-		}},
-		"git hash-object":       {class: read, ops: "FILE...", flags: gitHashObjectFlags},
-		"git patch-id":          {class: neutral, flags: &flagSet{alone: "--stable --unstable --verbatim"}},
-		"git stripspace":        {class: neutral, flags: &flagSet{letters: "sc", alone: "--strip-comments --comment-lines"}},
-		"git bisect log":        {class: list},
-		"git bundle list-heads": {class: read, ops: "FILE TEXT..."},
-		"git merge-tree":        {class: write, does: "writes objects", ops: "TEXT..."},
-		"git ls-remote": {
-			class: write, does: "reaches a remote machine", ops: "TEXT...", flags: gitLsRemoteFlags,
-			judge: gitLsRemote,
-		},
-		"git help": {
-			class: write, does: "may open a pager or a browser", ops: "TEXT...",
-			judge: asks("-a|-g|-c|--all|--guides|--config|-av|--all --verbose|-a --no-verbose"),
-		},
+// judgeGit takes git's own flags, then looks its subcommand up.
+func judgeGit(c *call, _ string) {
+	c.Git = true
+	i, tree := 0, ""
+	for ; i < len(c.args); i++ {
+		w := c.args[i]
+		if w.Unknown || w.Glob {
+			c.exact("only running it tells what git does")
+			return
+		}
+		if !strings.HasPrefix(w.Text, "-") {
+			break
+		}
+		if name, value, ok := strings.Cut(w.Text, "="); name == "--work-tree" {
+			if tree = value; !ok && i+1 < len(c.args) {
+				tree = c.args[i+1].Text
+			}
+		}
+		if i = c.gitFlag(i); i < 0 {
+			return
+		}
 	}
-	for name, r := range gitWriting() {
-		rows["git "+name] = r
+	if i >= len(c.args) {
+		return
 	}
-	return rows
+	c.gitVerb(i)
+	if c.Class.ReadOnly() {
+		return
+	}
+	if tree != "" {
+		c.Writes, c.Unpacks = append(c.Writes, tree), tree
+	}
+	if i > 0 { // deny rules for git push mean git -C x push too
+		c.Inner = append(c.Inner, append([]Word{{Text: "git"}}, c.args[i:]...))
+	}
 }
 
-var gitStatusFlags = &flagSet{
-	letters: "bsvz",
-	alone: "--short --branch --show-stash --long --verbose --no-column --ahead-behind --no-ahead-behind --renames " +
-		"--no-renames --null",
-	value: "-u? --porcelain? --untracked-files? --ignore-submodules? --ignored? --column? --find-renames?",
+// gitPlain are flags of git itself that only change how it prints or finds files.
+var gitPlain = strings.Fields("--no-pager -P --no-optional-locks --literal-pathspecs --no-replace-objects " +
+	"--no-lazy-fetch --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-advice")
+
+// gitRuns are the ends of the keys of git's configuration that name commands.
+var gitRuns = strings.Fields("command pager editor fsmonitor textconv external helper program .cmd askpass")
+
+// gitFlag takes the flag of git itself at args[i]; -1 when nothing follows that counts.
+func (c *call) gitFlag(i int) int {
+	w := c.args[i]
+	name, value, attached := strings.Cut(w.Text, "=")
+	next := Word{}
+	if i+1 < len(c.args) {
+		next = c.args[i+1]
+	}
+	switch name {
+	case "--version", "-v":
+		return -1
+	case "--html-path", "--man-path", "--info-path":
+		return -1
+	case "--help", "-h":
+		if i+1 < len(c.args) {
+			c.refuse("git --help may open a pager or a browser")
+		}
+		return -1
+	case "-C":
+		c.gitFolder(next)
+		return i + 1
+	case "--git-dir", "--work-tree", "--namespace", "--super-prefix", "--attr-source":
+		c.exact("git " + name + " takes another repository or tree")
+		if !attached {
+			i++
+			value = next.Text
+		}
+		if name == "--git-dir" {
+			c.GitDir = value
+		}
+	case "-c", "--config-env":
+		if !attached || name == "-c" {
+			value = next.Text
+			i++
+		}
+		c.exact("git " + name + " sets a configuration that may run programs")
+		c.gitSetting(value)
+	case "--exec-path":
+		if attached {
+			c.exact("git --exec-path takes its subcommands from another folder")
+		}
+	default:
+		if slices.Contains(gitPlain, name) {
+			return i
+		}
+		if strings.HasPrefix(name, "-c") {
+			c.gitSetting(w.Text[2:])
+		}
+		c.exact("the flag " + w.Text + " of git is not known to be read-only")
+	}
+	return i
 }
 
-var gitDiffFlags = &flagSet{
-	with:    []*flagSet{gitPatchFlags},
-	letters: "hq",
-	alone:   "--cached --staged --merge-base --no-index",
+// gitFolder takes -C: git obeys the configuration of the repository there.
+func (c *call) gitFolder(w Word) {
+	if w.Unknown || w.Glob || w.Text == "" {
+		c.GitDir = w.Text
+		c.refuse("only running it tells in which repository git looks")
+		return
+	}
+	if dir := absolute(w.Text, c.env.Dir); dir != path.Clean(c.env.Dir) {
+		c.refuse("git -C looks into another folder, " + w.Text + ", whose configuration may run programs")
+		c.GitDir, c.env.Dir = dir, dir
+	}
 }
 
-var gitDiffTreeFlags = &flagSet{
-	with:    []*flagSet{gitPatchFlags, gitRevisionFlags},
-	letters: "v",
-	alone:   "--root --no-commit-id --always --merge-base",
+// gitSetting finds the commands in -c key=value.
+func (c *call) gitSetting(s string) {
+	key, value, _ := strings.Cut(s, "=")
+	value, shell := strings.CutPrefix(value, "!")
+	key = strings.ToLower(key)
+	ends := func(end string) bool { return strings.HasSuffix(key, end) }
+	switch {
+	case strings.HasPrefix(key, "alias.") && !shell:
+		c.Inner = append(c.Inner, append([]Word{{Text: "git"}}, split(Word{Text: value})...))
+	case shell, strings.HasPrefix(key, "pager."), strings.HasPrefix(key, "filter."),
+		slices.ContainsFunc(gitRuns, ends):
+		if value != "" && value != "true" && value != "false" {
+			c.Script = append(c.Script, value)
+		}
+	}
 }
 
-var gitRangeDiffFlags = &flagSet{
-	with:  []*flagSet{gitPatchFlags},
-	alone: "--no-dual-color --dual-color --left-only --right-only --no-notes",
-	value: "--creation-factor --notes?",
+// gitVerb looks the subcommand at args[i] up, with its own subcommand when it has some.
+func (c *call) gitVerb(i int) {
+	verb, rest := "git "+c.args[i].Text, c.args[i+1:]
+	if len(rest) > 0 && !rest[0].Unknown && !rest[0].Glob && known(verb+" "+rest[0].Text) {
+		verb, rest = verb+" "+rest[0].Text, rest[1:]
+	}
+	r := find(verb)
+	if r == nil {
+		c.refuse(verb + " is not known to be read-only")
+		c.Unknown = true
+		return
+	}
+	sub := &call{name: verb, row: r, env: c.env, args: rest}
+	sub.run()
+	sub.gitPast()
+	c.rebase(&sub.Use)
+	c.merge(sub.Use)
 }
 
-var gitBlameFlags = &flagSet{
-	letters: "bcefklnpstwh",
-	alone: `--root --show-stats --first-parent --porcelain --line-porcelain --incremental --score-debug --show-name --show-number
-		--show-email --color-lines --color-by-age --minimal --progress --no-progress`,
-	value: "-C? -M? -L --reverse --encoding? --date --ignore-rev --abbrev",
-	text:  "--since",
-	reads: "-S --contents --ignore-revs-file",
+// rebase makes the relative paths of a subcommand those seen from the folder in which git was started, not from that
+// of -C.
+func (c *call) rebase(u *Use) {
+	if c.GitDir == "" {
+		return
+	}
+	at := func(list []string) {
+		for i, name := range list {
+			list[i] = absolute(name, c.env.Dir)
+		}
+	}
+	at(u.Reads)
+	at(u.Writes)
+	at(u.Kills)
+	if u.Lands != nil {
+		u.Lands.Target = absolute(u.Lands.Target, c.env.Dir)
+		at(u.Lands.Sources)
+	}
+	if u.Tree != nil {
+		at(u.Tree.Named)
+	}
 }
 
-var gitGrepFlags = &flagSet{
-	number:  true,
-	letters: "aEFGHhIilLnoPpqrvWwcz",
-	alone: `--cached --untracked --exclude-standard --no-exclude-standard --invert-match --ignore-case --word-regexp --text --recursive
-		--no-recursive --extended-regexp --basic-regexp --fixed-strings --perl-regexp --line-number --column --full-name
-		--files-with-matches --name-only --files-without-match --null --only-matching --count --no-color --break --heading
-		--show-function --function-context --and --or --not --all-match --quiet --no-textconv`,
-	value:   "-A -B -C -m --max-depth --color? --context --after-context --before-context --threads --max-count",
-	text:    "-e",
-	reads:   "-f",
-	unsafe:  "--no-index --recurse-submodules",
-	exact:   "--textconv --ext-grep",
-	program: "-O? --open-files-in-pager?",
+// The flags with which commands of git print the contents of files.
+const (
+	gitPatch = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --check --remerge-diff --dd -m " +
+		"--diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
+	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s " +
+		"--no-patch --compact-summary"
+)
+
+// gitPast notes the files of the past whose contents a subcommand prints: its paths and REV:path, else all below.
+func (c *call) gitPast() {
+	formats := c.values("--format")
+	raw := slices.ContainsFunc(formats, func(w Word) bool { return w.Unknown || strings.Contains(w.Text, "raw") })
+	switch {
+	case c.has("--no-index"):
+		for _, w := range c.ops {
+			c.reads(w)
+		}
+		c.refuse(c.name + " --no-index reads any files")
+		if t := c.tree(false); c.name == "git grep" {
+			c.Reads, t.Past, t.All = append(c.Reads, "."), true, true
+		}
+		return
+	case raw && slices.Contains([]string{"git for-each-ref", "git tag", "git branch"}, c.name):
+		// A tag may name the contents of a file.
+	case !c.row.has("past"), c.gitQuiet():
+		return
+	}
+	t := c.tree(false)
+	t.Past, t.All = true, true
+	named := len(c.ops) == 0 && c.has("-L")
+	for _, w := range c.values("-L") {
+		_, file, ok := strings.Cut(strings.TrimPrefix(w.Text, ":"), ":")
+		c.gitTop(w.Text[strings.LastIndexByte(w.Text, ':')+1:])
+		named = named && ok && file != "" && !w.Unknown && !w.Glob && !strings.ContainsAny(file, ":*?[\\")
+	}
+	if c.name == "git grep" && len(c.ops) > 0 && !c.has("-e", "-f") {
+		c.ops = c.ops[1:] // the pattern
+	}
+	if paths := c.gitPaths(); !c.has("-L") {
+		named = paths
+	}
+	t.Stays = c.name == "git diff-files" || c.name == "git diff" && len(t.Hashes) == 0 && !c.has("--cached", "--staged",
+		"--merge-base") && !slices.ContainsFunc(c.ops[:c.revisions()], func(w Word) bool {
+		return isRevision(w.Text) || c.missing(w)
+	})
+	if c.name == "git grep" {
+		c.gitFolders()
+		t.Past = c.has("--cached") || slices.ContainsFunc(c.ops, c.missing)
+		t.All = t.Past
+	} else if c.name == "git blame" || named && !c.has("--full-diff", "--follow") && !raw {
+		t.All = false
+	}
 }
 
-var gitShortlogFlags = &flagSet{
-	with:    []*flagSet{gitRevisionFlags},
-	letters: "nsec",
-	alone:   "--numbered --summary --email --committer",
-	value:   "-w? --group",
-	writes:  "--output",
+// gitFolders notes the folders that git grep searches.
+func (c *call) gitFolders() {
+	c.Reads = append(c.Reads, ".")
+	for _, w := range c.ops {
+		up := strings.HasPrefix(w.Text, ":") || strings.HasPrefix(w.Text, "..")
+		if up && c.env.World != nil {
+			c.Reads = append(c.Reads, c.env.World.Roots()...)
+		}
+		if up || !c.missing(w) {
+			c.Reads = append(c.Reads, w.Text)
+		}
+	}
 }
 
-var gitRevParseFlags = &flagSet{
-	letters: "qh",
-	alone: `--all --symbolic --symbolic-full-name --verify --quiet --not --revs-only --no-revs --flags --no-flags --show-toplevel
-		--show-prefix --show-cdup --show-superproject-working-tree --git-dir --git-common-dir --absolute-git-dir --is-inside-git-dir
-		--is-inside-work-tree --is-bare-repository --is-shallow-repository --shared-index-path --show-ref-format --local-env-vars
-		--sq --end-of-options`,
-	value: `--branches? --tags? --remotes? --glob --exclude --disambiguate --abbrev? --abbrev-ref? --short? --default --prefix --git-path
-		--path-format --show-object-format?`,
-	text: "--since --until --after --before",
+// gitQuiet reports whether a subcommand prints no contents with these flags.
+func (c *call) gitQuiet() bool {
+	if len(c.strange) > 0 {
+		return false
+	}
+	patch := c.has(strings.Fields(gitPatch)...)
+	switch c.name {
+	case "git show":
+		// What is not plainly a commit may be a file, which is printed all the same.
+		named := func(w Word) bool { return !strings.HasPrefix(w.Text, "HEAD") || strings.ContainsAny(w.Text, ":{") }
+		return !patch && c.has(strings.Fields(gitNoPatch)...) && !slices.ContainsFunc(c.ops, named) && !c.has(strings.Fields(
+			"--all --tags --glob --remotes --branches --bisect --reflog --walk-reflogs")...)
+	case "git diff":
+		return !patch && c.has(strings.Fields(gitNoPatch)...)
+	case "git status":
+		return !c.has("-v", "--verbose")
+	case "git log", "git whatchanged", "git reflog", "git stash list", "git stash show", "git stash", "git diff-tree",
+		"git diff-index", "git diff-files":
+		return !patch
+	}
+	return false
 }
 
-var gitRevListFlags = &flagSet{
-	with: []*flagSet{gitRevisionFlags},
-	alone: `--count --objects --objects-edge --objects-edge-aggressive --unpacked --no-filter --header --no-commit-header --commit-header
-		--in-commit-order --indexed-objects --use-bitmap-index --quiet --object-names --no-object-names`,
-	value: "--filter --disk-usage? --missing",
+// gitPaths notes operands as files: REV:path and pathspecs. It reports whether these are all that is read.
+func (c *call) gitPaths() (named bool) {
+	prints := slices.Contains([]string{"git cat-file", "git show", "git blame"}, c.name)
+	all := false
+	for i, w := range c.ops {
+		behind := c.dashes >= 0 && i >= c.dashes
+		rev, file, ok := strings.Cut(w.Text, ":")
+		if ok && w.Text[0] == ':' && strings.HasPrefix(w.Text[1:], "(") || strings.HasPrefix(w.Text, ":/") {
+			file = w.Text[strings.LastIndexAny(w.Text, ")/")+1:]
+		}
+		switch {
+		case w.Unknown || w.Glob || strings.ContainsAny(w.Text, "*?[") || strings.HasPrefix(w.Text, ":!") ||
+			strings.HasPrefix(w.Text, ":^"):
+			all = true
+		case ok && (rev == "" || !behind):
+			if len(file) > 1 && file[1] == ':' && file[0] >= '0' && file[0] <= '3' {
+				file = file[2:]
+			}
+			c.gitTop(strings.TrimLeft(file, ":"))
+			all, named = all || rev == "" || !prints || strings.Contains(rev, "^{"), true
+		case !behind && (isRevision(w.Text) || c.missing(w)):
+			c.Tree.Named = append(c.Tree.Named, w.Text)
+			if c.name != "git log" && (ObjectName(w.Text) || prints && c.dashes < 0) {
+				c.Tree.Hashes, all = append(c.Tree.Hashes, w.Text), true // the contents of a file have a hash, and may have a tag
+			}
+		default:
+			c.Tree.Named, named = append(c.Tree.Named, w.Text), true
+			all = all || prints && !behind && c.name != "git blame"
+		}
+	}
+	return named && !all
 }
 
-var gitLsFilesFlags = &flagSet{
-	letters: "cdfikmorstuvz",
-	alone: `--cached --deleted --modified --others --ignored --stage --directory --no-empty-directory --unmerged --killed --resolve-undo
-		--exclude-standard --error-unmatch --full-name --debug --eol --deduplicate --sparse`,
-	value:  "-x --exclude --exclude-per-directory --with-tree --abbrev?",
-	text:   "--format",
-	reads:  "-X --exclude-from",
-	unsafe: "--recurse-submodules",
+// revisions is the number of operands that may be revisions.
+func (c *call) revisions() int {
+	if c.dashes < 0 {
+		return len(c.ops)
+	}
+	return c.dashes
 }
 
-var gitLsTreeFlags = &flagSet{
-	letters: "dlrtz",
-	alone:   "--long --name-only --name-status --object-only --full-name --full-tree",
-	value:   "--abbrev?",
-	text:    "--format",
+// gitTop notes a path that counts from the top of the repository, which is not always the current folder.
+func (c *call) gitTop(file string) {
+	if file == "" {
+		return
+	}
+	c.Tree.Named = append(c.Tree.Named, file)
+	if c.env.World == nil || path.IsAbs(file) {
+		return
+	}
+	for _, root := range c.env.World.Roots() {
+		if root != c.env.Dir && strings.HasPrefix(c.env.Dir, root+"/") {
+			c.Tree.Named = append(c.Tree.Named, path.Join(root, file))
+		}
+	}
 }
 
-var gitCatFileFlags = &flagSet{
-	letters: "eptsZz",
-	alone: "--batch-all-objects --unordered --buffer --follow-symlinks --allow-unknown-type --no-mailmap " +
-		"--use-mailmap --mailmap",
-	value: "--path",
-	text:  "--batch? --batch-check? --batch-command?",
-	exact: "--filters --textconv",
+// isRevision reports whether a word is plainly a revision and no path.
+func isRevision(s string) bool {
+	return strings.HasPrefix(s, "HEAD") || s == "@" || strings.ContainsAny(s, "~^@") || strings.Contains(s, "..") &&
+		!strings.Contains("/"+s+"/", "/../") || len(s) >= 7 && isHash(s)
 }
 
-var gitDescribeFlags = &flagSet{
-	alone: "--all --tags --contains --exact-match --debug --long --always --first-parent",
-	value: "--abbrev? --candidates --match --exclude --dirty? --broken?",
+// isHash reports whether a word may be a hash, perhaps shortened.
+func isHash(s string) bool {
+	return len(s) >= 4 && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
 }
 
-var gitNameRevFlags = &flagSet{
-	alone: "--tags --no-refs --all --name-only --no-undefined --always",
-	value: "--refs --exclude",
+// ObjectName reports whether one end of a range may be a hash or a name that stands for the contents of a file.
+func ObjectName(end string) bool { return isHash(end) || isName(end) }
+
+// isName reports whether a word may be the name of a branch or tag. HEAD and the parents of a commit are commits.
+func isName(s string) bool {
+	s = strings.TrimPrefix(s, "^")
+	switch {
+	case s == "", s == "HEAD", s == "@", strings.HasPrefix(s, "-"), strings.HasPrefix(s, "/"),
+		strings.ContainsAny(s, ":*?[\\ "), strings.Contains(s, "^{"):
+		return false
+	}
+	return strings.Contains(s, "@{") || !strings.ContainsAny(s, "~^")
 }
 
-var gitMergeBaseFlags = &flagSet{
-	letters: "a",
-	alone:   "--all --octopus --is-ancestor --independent --fork-point",
+// gitFormat: some placeholders run the program that checks signatures.
+func gitFormat(c *call, _ string) {
+	for _, w := range c.values("--pretty", "--format") {
+		if strings.Contains(w.Text, "%G") || strings.Contains(w.Text, "signature") || w.Unknown {
+			c.exact("the format shows signatures, which git has a program check")
+		}
+	}
 }
 
-var gitForEachRefFlags = &flagSet{
-	with:    []*flagSet{gitRefListFlags},
-	letters: "sp",
-	alone:   "--shell --perl --python --tcl --include-root-refs",
-	value:   "--count --exclude",
+// gitBranch: a name creates a branch or a tag, unless something asks for a list.
+func gitBranch(c *call, _ string) {
+	lists := c.has("-l", "--list", "--contains", "--no-contains", "--merged", "--no-merged", "--points-at", "-n")
+	if len(c.ops) > 0 && !lists {
+		c.refuse(c.name + " with a name creates one")
+	}
+	c.Changes = len(c.ops) > 0 && !lists || slices.ContainsFunc(c.flags, func(f given) bool { return f.ask })
 }
 
-var gitShowRefFlags = &flagSet{
-	letters: "dhqs",
-	alone:   "--head --heads --branches --tags --dereference --verify --exists --quiet",
-	value:   "--hash? --abbrev? --exclude-existing?",
+// gitConfig: one name shows a value, two set it.
+func gitConfig(c *call, _ string) {
+	f, file := c.get("-f", "--file")
+	set := len(c.ops) > 1 || len(c.ops) > 0 && slices.Contains(strings.Fields(
+		"set unset edit rename-section remove-section"), c.ops[0].Text) || slices.ContainsFunc(c.flags, func(f given) bool {
+		return f.ask
+	}) || len(c.strange)+len(c.unsure) > 0
+	if file {
+		c.Writes = append(c.Writes, f.value.Text)
+	}
+	if !set {
+		return
+	}
+	c.Changes = true
+	c.refuse("git config with a value changes the configuration")
+	if !c.has("--global", "--system", "-f", "--file", "--blob") {
+		c.Writes = append(c.Writes, ".git/config")
+	}
+	if c.has("--global") {
+		c.Writes = append(c.Writes, path.Join(c.home(), ".gitconfig"))
+	}
 }
 
-var gitShowBranchFlags = &flagSet{
-	letters: "art",
-	alone: `--all --remotes --topics --current --topo-order --date-order --sparse --list --merge-base --independent --no-name --sha1-name
-		--no-color`,
-	value: "-g? --more? --color? --reflog?",
+// home is the user's home folder, "~" when there is no world to ask.
+func (c *call) home() string {
+	if c.env.World == nil {
+		return "~"
+	}
+	return c.env.World.Home()
 }
 
-var gitBranchFlags = &flagSet{
-	with:    []*flagSet{gitRefListFlags},
-	letters: "arvlq",
-	alone:   "--all --remotes --remote --verbose --list --show-current --no-abbrev --quiet",
-	value:   "--abbrev?",
-	unsafe: `-d -D -m -M -c -C -f --delete --move --copy --force --no-track --set-upstream --unset-upstream --edit-description
-		--create-reflog --recurse-submodules`,
-	unsafeValue: "-u -t? --track? --set-upstream-to",
+// gitReaches names the machines in operands: URLs, and host:path.
+func gitReaches(c *call, _ string) {
+	for _, w := range c.ops {
+		if h := hostOf(w.Text); h != "" {
+			c.Hosts = append(c.Hosts, h)
+		}
+		if text, ok := strings.CutPrefix(w.Text, "ext::"); ok {
+			c.Script = append(c.Script, text)
+			c.Literal = true
+		}
+	}
 }
 
-var gitTagFlags = &flagSet{
-	with:        []*flagSet{gitRefListFlags},
-	letters:     "l",
-	alone:       "--list",
-	value:       "-n?",
-	unsafe:      "-a -s -f -d -e --annotate --sign --no-sign --force --delete --edit --create-reflog",
-	unsafeValue: "-u -m -F --local-user --message --file --cleanup --trailer",
-	exact:       "-v --verify",
+// gitClone: the new folder is written with whatever the repository holds, so a guarded one is guarded here too.
+// Without a second operand git takes the last part of the address.
+func gitClone(c *call, _ string) {
+	gitReaches(c, "")
+	if len(c.ops) == 0 {
+		return
+	}
+	dest := strings.TrimRight(c.ops[len(c.ops)-1].Text, "/")
+	if len(c.ops) == 1 {
+		dest = strings.TrimSuffix(strings.TrimSuffix(dest, "/.git"), ".git")
+		dest = dest[strings.LastIndexAny(dest, "/:")+1:]
+	}
+	if dest != "" {
+		c.Writes = append(c.Writes, dest)
+	}
 }
 
-var gitStashShowFlags = &flagSet{
-	with:  []*flagSet{gitPatchFlags},
-	alone: "--include-untracked --only-untracked --no-include-untracked",
+// gitCheckout: with paths, or by force, it overwrites changes.
+func gitCheckout(c *call, _ string) {
+	paths := c.dashes >= 0 || len(c.ops) > 1
+	for _, w := range c.ops {
+		paths = paths || w.Text == "." || strings.HasPrefix(w.Text, "./") || strings.HasPrefix(w.Text, ":/") || w.Glob
+	}
+	if c.has("-b", "-B", "--orphan") && c.dashes < 0 {
+		paths = false
+	}
+	if paths || c.has("-f", "--force", "-B", "--ours", "--theirs", "-p", "--patch", "--pathspec-from-file") {
+		c.destroy("git checkout overwrites changes in the working files: " + texts(c.args))
+		for _, w := range c.ops[max(c.dashes, 0):] {
+			c.Kills = append(c.Kills, w.Text)
+		}
+	}
 }
 
-var gitConfigFlags = &flagSet{
-	letters: "lz",
-	alone: `--list --global --system --local --worktree --show-origin --show-scope --null --name-only --includes --no-includes --bool
-		--int --bool-or-int --path --expiry-date --fixed-value`,
-	value:       "--get --get-all --get-regexp --get-urlmatch --type --default --get-color --get-colorbool",
-	unsafe:      "-e --add --replace-all --unset --unset-all --rename-section --remove-section --edit",
-	unsafeValue: "-f --file --blob",
+// gitClean: a dry run only lists.
+func gitClean(c *call, _ string) {
+	if c.has("-n", "--dry-run") && !c.has("-i") && len(c.strange) == 0 && len(c.unsure) == 0 {
+		c.Class, c.Reason, c.Changes = write, "git clean -n lists files that git does not know", false
+		return
+	}
+	for _, w := range c.ops {
+		c.Kills = append(c.Kills, w.Text)
+	}
+	c.likeRm(append(slices.Clone(c.Kills), "."))
 }
 
-var gitConfigGetFlags = &flagSet{
-	letters: "z",
-	alone: `--all --regexp --fixed-value --global --system --local --worktree --show-origin --show-scope --null --name-only --show-names
-		--includes --no-includes`,
-	value: "--value --url --type --default",
+// gitInit: a template fills the new repository, also one that is there already, with hooks and settings.
+func gitInit(c *call, _ string) {
+	f, ok := c.get("--template")
+	if !ok || f.value.Text == "" {
+		return
+	}
+	dir := "."
+	if len(c.ops) > 0 {
+		dir = c.ops[0].Text
+	}
+	c.Lands = &Landing{Sources: []string{f.value.Text + "/."}, Target: dir + "/.git", Deep: true}
 }
 
-var gitConfigListFlags = &flagSet{
-	letters: "z",
-	alone:   "--global --system --local --worktree --show-origin --show-scope --null --name-only --includes --no-includes",
-	value:   "--type",
-}
-
-var gitCheckIgnoreFlags = &flagSet{
-	letters: "nqvz",
-	alone:   "--no-index --quiet --verbose --non-matching --stdin",
-}
-
-var gitCheckRefFormatFlags = &flagSet{
-	alone: "--branch --allow-onelevel --no-allow-onelevel --refspec-pattern --normalize",
-}
-
-var gitSymbolicRefFlags = &flagSet{
-	letters:     "q",
-	alone:       "--quiet --short --recurse --no-recurse",
-	unsafe:      "-d --delete",
-	unsafeValue: "-m",
-}
-
-var gitFsckFlags = &flagSet{
-	letters: "v",
-	alone: `--verbose --unreachable --dangling --no-dangling --root --tags --cache --no-reflogs --full --no-full --connectivity-only
-		--strict --progress --no-progress --name-objects`,
-	unsafe: "--lost-found",
-}
-
-var gitHashObjectFlags = &flagSet{
-	alone:  "--stdin --no-filters --literally",
-	value:  "-t --path",
-	unsafe: "-w --stdin-paths",
-}
-
-var gitLsRemoteFlags = &flagSet{
-	letters: "hqt",
-	alone:   "--heads --branches --tags --refs --quiet --symref --get-url --exit-code",
-	value:   "--sort",
-	text:    "-o --server-option",
-	program: "--upload-pack --exec",
+// gitMoves: the last operand is the target.
+func gitMoves(c *call, _ string) {
+	for i, w := range c.ops {
+		if i < len(c.ops)-1 || i == 0 {
+			c.Reads = append(c.Reads, w.Text)
+		}
+		c.Writes = append(c.Writes, w.Text)
+	}
+	if c.lands(); c.Lands != nil {
+		c.Lands.Deep = true
+	}
 }

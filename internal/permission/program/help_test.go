@@ -47,7 +47,7 @@ func TestTheTableAgreesWithTheHelpOfThePrograms(t *testing.T) {
 			continue
 		}
 		n := 0
-		g := rows()[name].flags.grammar()
+		g := find(name)
 		for _, h := range helpOf(t, file) {
 			o, ok := g.options[h.name]
 			if !ok {
@@ -57,7 +57,7 @@ func TestTheTableAgreesWithTheHelpOfThePrograms(t *testing.T) {
 			reason := helpDiffers[name+" "+h.name]
 			if differs(o, h) && reason == "" {
 				t.Errorf("%s %s: the table has value=%v optional=%v, --help value=%v optional=%v: %s", name, h.name,
-					o.takes != takesNothing, o.optional, h.value, h.optional, h.line)
+					o.role != "", o.optional, h.value, h.optional, h.line)
 			}
 		}
 		if n == 0 {
@@ -73,7 +73,7 @@ func TestTheTableAgreesWithTheHelpOfThePrograms(t *testing.T) {
 
 // differs reports whether a word behind the flag would be its value for one and an operand for the other.
 func differs(o option, h helpFlag) bool {
-	takes, shown := o.takes != takesNothing && !o.optional, h.value && !h.optional
+	takes, shown := o.role != "" && !o.optional, h.value && !h.optional
 	return takes != shown && !(o.optional && h.alsoNone)
 }
 

@@ -1,10 +1,10 @@
 // Package program determines the effect of commands from their words: a table of the programs that developers
-// use, with their read-only flags, and for all others as much as the words show.
+// use says what each of them does, and for all others the words show as much as they can.
 //
 // The terms: a [Word] is one argument as the shell will pass it; a [Use] is the effect of one program run with
-// given words; a row (see spec) is the table's entry for one program or subcommand: its flags, the roles of its
-// operands, its effect. The table is an allow-list: a program, subcommand or flag that is not
-// in it is not known to be read-only, and neither is an abbreviated or unknown long flag.
+// given words; a row is the table's entry for one program or subcommand: its flags, the roles of its operands, its
+// effect. Some forty programs are read-only, with the flags of their rows; with others, shortened ones too, they are
+// not. Few programs need more than a row: a judge, which is a function that the row names.
 //
 // It guarantees: anything it does not understand is ClassWrite at least; more flags, patterns and unknown words
 // never make a use milder; it never panics and reads the machine only through [permission.World].
@@ -13,7 +13,6 @@ package program
 import (
 	"path"
 	"strings"
-	"sync"
 
 	"github.com/lathe-dev/lathe/internal/permission"
 )
@@ -60,18 +59,14 @@ type Use struct {
 	Literal bool
 	// InPlace: see permission.Part.
 	InPlace bool
+	// Changes: the words plainly say that it changes files or state by itself.
+	Changes bool
 	// Alike are commands with the same effect, for deny rules that name those.
 	Alike []string
 	// Git: it is git, in this folder ("" the current one; absolute where -C names it), so that the repository's
 	// configuration counts.
 	Git    bool
 	GitDir string
-	// Adds are words that the safe form inserts after the first AddsAt words of the program, so that it does no more
-	// than it was judged for.
-	Adds   []string
-	AddsAt int
-	// GitValues: it prints values of git's configuration, which may include credentials.
-	GitValues bool
 	// Dir is the folder it changes to (cd, pushd), nil when none; Word.Unknown when it cannot be determined.
 	Dir *Word
 	// Unknown: it is not in the table, so that it may run its words.
@@ -99,24 +94,26 @@ type Env struct {
 // Inner and Script.
 func Analyze(words []Word, env Env) Use {
 	if len(words) == 0 || words[0].Text == "" && !words[0].Unknown {
-		return Use{Class: permission.ClassWrite, Reason: "there is no program to run"}
+		return Use{Class: write, Reason: "there is no program to run"}
 	}
 	first := words[0]
 	if first.Unknown || first.Glob {
-		return Use{Class: permission.ClassWrite, Reason: "only running it tells which program it is"}
+		return Use{Class: write, Reason: "only running it tells which program it is"}
 	}
 	name, odd := baseName(first.Text, env)
-	r, ok := rows()[name]
-	if !ok || strings.Contains(name, " ") { // rows of subcommands have a blank in their name
-		c := &call{name: name, env: env, args: words[1:], Use: analyzeUnknown(name, words[1:], odd)}
-		c.exactWords(name)
-		c.alike(name)
-		return c.Use
+	c := &call{name: name, env: env, args: words[1:]}
+	if !strings.Contains(name, " ") { // rows of subcommands have a blank in their name
+		c.row = find(name)
 	}
-	c := newCall(name, r, env, words[1:])
-	defer c.release()
-	c.run()
-	c.responds(name)
+	if c.row == nil {
+		c.row = &row{name: name}
+	}
+	if c.row.class == "" {
+		c.Use, c.ops = analyzeUnknown(name, words[1:], odd), words[1:]
+		c.changes()
+	} else {
+		c.run()
+	}
 	c.exactWords(name)
 	c.alike(name)
 	if odd != "" {
@@ -125,29 +122,14 @@ func Analyze(words []Word, env Env) Use {
 	return c.Use
 }
 
-// calls are reused: a line of many commands needs one for each, and nothing retains it.
-var calls = sync.Pool{New: func() any { return new(call) }}
-
-func newCall(name string, row spec, env Env, args []Word) *call {
-	c := calls.Get().(*call)
-	c.name, c.row, c.env, c.args = name, row, env, args
-	return c
-}
-
-// release gives the call back; its Use has been copied.
-func (c *call) release() {
-	*c = call{}
-	calls.Put(c)
-}
-
 // analyzeUnknown is for programs that the table does not have.
 func analyzeUnknown(name string, args []Word, odd string) Use {
-	u := Use{Class: permission.ClassWrite, Reason: name + " is not a program known to be read-only", Unknown: true}
+	u := Use{Class: write, Reason: name + " is not a program known to be read-only", Unknown: true}
 	if odd != "" {
 		u.Reason = odd
 	}
 	if strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "fsck.") {
-		u.Class, u.Reason = permission.ClassDestructive, name+" overwrites a file system"
+		u.Class, u.Reason = destructive, name+" overwrites a file system"
 		for _, w := range args {
 			if !strings.HasPrefix(w.Text, "-") {
 				u.Kills = append(u.Kills, w.Text)
@@ -173,11 +155,11 @@ func baseName(text string, env Env) (name, odd string) {
 			odd = text + " is not one of the system's programs"
 		}
 	}
-	if _, ok := rows()[name]; ok {
+	if known(name) {
 		return name, odd
 	}
 	if cut, ok := strings.CutSuffix(strings.ToLower(name), ".exe"); ok || cut != name {
-		if _, ok := rows()[cut]; ok {
+		if known(cut) {
 			return cut, text + " may be " + cut + ", on some systems"
 		}
 	}

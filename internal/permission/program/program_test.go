@@ -110,21 +110,13 @@ func TestTheExamplesAreJudgedAsWritten(t *testing.T) {
 	}
 }
 
-func TestAToolchainThatTheProjectNamesIsNotRunUnasked(t *testing.T) {
-	for dir, want := range map[string]bool{"/work/proj": true, "/work/rust": false, "/work/rust/sub": false} {
-		if u := Analyze(words("rustc --version"), Env{Dir: dir, World: paper{}}); u.Class.ReadOnly() != want {
-			t.Errorf("rustc --version in %s: %s (%s)", dir, u.Class, u.Reason)
-		}
-	}
-}
-
 // check compares a use with the part of the line after => .
 func check(t *testing.T, e example, u Use) {
 	t.Helper()
 	lists := map[string][]string{}
 	marks := map[string]bool{
 		"literal": u.Literal, "transparent": u.Transparent, "stdin": u.Stdin, "hides": u.ScriptHides,
-		"git": u.Git, "values": u.GitValues,
+		"git": u.Git,
 	}
 	wanted := map[string]bool{}
 	name := ""
@@ -143,7 +135,7 @@ func check(t *testing.T, e example, u Use) {
 		lists[name] = append(lists[name], w)
 	}
 	for m, is := range marks {
-		if m != "git" && m != "values" && m != "hides" && m != "stdin" && is != wanted[m] &&
+		if m != "git" && m != "hides" && m != "stdin" && is != wanted[m] &&
 			(len(e.want) > 0 || is && m == "transparent") || wanted[m] && !is {
 			t.Errorf("%s: %s is %v", e.line, m, is)
 		}

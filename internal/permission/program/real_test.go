@@ -44,7 +44,7 @@ const runsPerProgram = 25
 
 // realWords draws words for a program: flags of its row, some joined, values and names of files.
 func realWords(name string, r *rand.Rand) []string {
-	names := slices.Sorted(maps.Keys(rows()[name].flags.grammar().options))
+	names := slices.Sorted(maps.Keys(find(name).options))
 	pick := func(list []string) string { return list[r.IntN(len(list))] }
 	values := []string{"new1", "new2", "a.txt", "sub", "root", "2", ".", "-"}
 	out := []string{name}
@@ -107,8 +107,7 @@ func tryReal(t *testing.T, file string, words []string) {
 	before := contents(t, dir)
 	ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 	defer cancel()
-	args := slices.Concat(words[1:1+u.AddsAt], u.Adds, words[1+u.AddsAt:])
-	cmd := exec.CommandContext(ctx, file, args...)
+	cmd := exec.CommandContext(ctx, file, words[1:]...)
 	cmd.Dir, cmd.Env = dir, []string{"HOME=" + outside, "PATH=" + os.Getenv("PATH"), "TERM=dumb"}
 	cmd.Stdin = strings.NewReader(outside + "/secret\n")
 	out, _ := cmd.CombinedOutput()

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -44,13 +45,9 @@ func TestEveryRowThatLooksHasAnExample(t *testing.T) {
 			lines = append(lines, e.line+" ")
 		}
 	}
-	alias := aliases()
-	for _, name := range slices.Sorted(maps.Keys(rows())) {
-		if _, ok := alias[name]; ok || !rows()[name].class.ReadOnly() {
+	for _, name := range slices.Sorted(maps.Keys(table())) {
+		if r := find(name); r.name != name || !r.class.ReadOnly() {
 			continue
-		}
-		if (strings.HasPrefix(name, "docker ") && strings.Count(name, " ") == 2) || strings.HasPrefix(name, "pip") {
-			continue // second names of the same rows
 		}
 		if !slices.ContainsFunc(lines, func(l string) bool { return strings.HasPrefix(l, name+" ") }) {
 			t.Errorf("no example shows that %q is read-only", name)
@@ -61,21 +58,21 @@ func TestEveryRowThatLooksHasAnExample(t *testing.T) {
 // TestEveryFlagOfTheTableIsTakenForWhatItIs runs through all flags of all rows: one that is marked makes a use
 // no longer read-only, the others do not.
 func TestEveryFlagOfTheTableIsTakenForWhatItIs(t *testing.T) {
-	for name, r := range rows() {
-		if r.raw || r.flags == nil || strings.HasPrefix(name, "docker ") || strings.HasPrefix(name, "podman") {
+	for name := range table() {
+		r := find(name)
+		if r.has("raw") || r.class == "" || r.name != name || r.has("plain") && len(r.judges) > 0 {
 			continue
 		}
-		g := r.flags.grammar()
-		for _, o := range g.options {
+		for _, o := range r.options {
 			line := append(words(name), Word{Text: o.name})
-			if o.takes != takesNothing && !o.optional {
+			if o.role != "" && !o.optional {
 				line = append(line, Word{Text: "9"})
 			}
 			u := Analyze(line, env)
-			if o.unsafe && u.Class.ReadOnly() {
+			if o.ask && u.Class.ReadOnly() {
 				t.Errorf("%s %s: class %s although the table marks the flag", name, o.name, u.Class)
 			}
-			if !o.unsafe && r.class.ReadOnly() && r.judge == nil && !u.Class.ReadOnly() {
+			if !o.ask && r.class.ReadOnly() && len(r.judges) == 0 && !u.Class.ReadOnly() {
 				t.Errorf("%s %s: class %s (%s) although the table does not mark the flag", name, o.name, u.Class, u.Reason)
 			}
 			if o.exact && !u.Literal {
@@ -85,68 +82,60 @@ func TestEveryFlagOfTheTableIsTakenForWhatItIs(t *testing.T) {
 	}
 }
 
-func TestFlagSetsAreWellFormed(t *testing.T) {
-	for name, r := range rows() {
-		if r.flags != nil {
-			checkFlagSet(t, name, r.flags)
+func TestTheTableIsWellFormed(t *testing.T) {
+	for _, name := range slices.Sorted(maps.Keys(table())) {
+		r := find(name)
+		if r.name != name {
+			continue
 		}
-		for role := range strings.FieldsSeq(r.ops) {
-			if !slices.Contains([]string{"FILE", "DIR", "OUT", "KILL", "HOST", "TEXT", "SQL"}, strings.TrimSuffix(role, "...")) {
-				t.Errorf("%s: no role %q", name, role)
-			}
+		for _, bad := range r.bad {
+			t.Error(bad)
 		}
-		if !r.class.ReadOnly() && r.does == "" {
-			t.Errorf("%s: it does not say what it does", name)
-		}
-	}
-}
-
-// checkFlagSet checks that every name is a flag, listed in one field.
-func checkFlagSet(t *testing.T, program string, f *flagSet) {
-	t.Helper()
-	seen := map[string]bool{}
-	add := func(name string) {
-		if seen[name] {
-			t.Errorf("%s: %s stands twice among its flags", program, name)
-		}
-		seen[name] = true
-	}
-	for _, letter := range strings.ReplaceAll(f.letters, " ", "") {
-		if letter <= ' ' || letter == '-' || letter > '~' {
-			t.Errorf("%s: %q is no letter of a flag", program, letter)
-		}
-		add("-" + string(letter))
-	}
-	for _, field := range f.fields() {
-		for entry := range strings.FieldsSeq(field.names) {
-			name, optional := strings.CutSuffix(entry, "?")
-			if len(name) < 2 || name[0] != '-' && name[0] != '+' || strings.ContainsAny(name, ":=!?") {
-				t.Errorf("%s: %q is no flag", program, entry)
-			}
-			if len(name) > 2 && name[0] == '-' && name[1] != '-' && !f.oneDash {
-				t.Errorf("%s: %s is a long flag with one dash", program, name)
-			}
-			if optional && field.takes == takesNothing && field.names != f.unsafeValue {
-				t.Errorf("%s: %s is said to have no value, and an optional one", program, name)
-			}
-			add(name)
+		if r.class == destructive && r.does == "" {
+			t.Errorf("%s does not say what it does", name)
 		}
 	}
 }
 
-func TestNoProgramStandsInTwoFamilies(t *testing.T) {
-	seen := map[string]bool{}
-	for _, family := range families() {
-		for name := range family {
-			if seen[name] {
-				t.Errorf("%s stands in two families", name)
+func TestNoNameStandsTwiceInTheTable(t *testing.T) {
+	files, err := tableFiles.ReadDir("table")
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[string]string{}
+	for _, file := range files {
+		text, err := tableFiles.ReadFile("table/" + file.Name())
+		if err != nil {
+			t.Fatal(err)
+		}
+		for i, line := range strings.Split(string(text), "\n") {
+			if line == "" || line[0] == ' ' || line[0] == '#' {
+				continue
 			}
-			seen[name] = true
+			names, _, _ := strings.Cut(line, " : ")
+			for name := range strings.SplitSeq(names, ", ") {
+				if at, ok := seen[name]; ok {
+					t.Errorf("%s stands in %s and %s:%d", name, at, file.Name(), i+1)
+				}
+				seen[name] = fmt.Sprintf("%s:%d", file.Name(), i+1)
+			}
 		}
 	}
-	for name, of := range aliases() {
-		if seen[name] || !seen[of] {
-			t.Errorf("%s is not a second name of %s", name, of)
+}
+
+// TestABadRowIsReportedWithItsLine holds the test of the table against rows that are wrong.
+func TestABadRowIsReportedWithItsLine(t *testing.T) {
+	for text, want := range map[string]string{
+		"a : readish\n": "x:2:", "a : read SIDE\n": "x:2:", "a : read nojudge\n": "x:2:", "a :\n": "x:2:",
+		"a : read\n    allow -a\n    may -b\n": "x:4:", "a : read\n    allow b\n": "x:3:", "a : read\n    like nobody\n": "x:3:",
+		"a : read\n    destroys b\n": "x:3:", "a : read\n    ask=SIDE -b\n": "x:3:",
+	} {
+		places := map[string]place{}
+		index(places, &file{"x", "# x\n" + text})
+		for _, p := range places {
+			if r := readRow(p); len(r.bad) != 1 || !strings.HasPrefix(r.bad[0], want) {
+				t.Errorf("%q: %q, want one message of %s", text, r.bad, want)
+			}
 		}
 	}
 }
@@ -165,7 +154,7 @@ func drawWord(t *rapid.T, label string) Word {
 }
 
 func drawUse(t *rapid.T) (row string, line []Word) {
-	names := slices.Sorted(maps.Keys(rows()))
+	names := slices.Sorted(maps.Keys(table()))
 	row = rapid.SampledFrom(names).Draw(t, "row")
 	line = words(row)
 	for range rapid.IntRange(0, 4).Draw(t, "words") {
@@ -192,7 +181,7 @@ func TestAnUnknownFlagNeverMakesAUseMilder(t *testing.T) {
 func TestAnUnknownWordNeverMakesAUseMilder(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		row, line := drawUse(t)
-		if rows()[row].tame {
+		if find(row).has("tame") {
 			return // the program can do no harm with any word
 		}
 		i := rapid.IntRange(0, len(line)-1).Draw(t, "at")
@@ -214,7 +203,7 @@ func TestAnUnknownWordNeverMakesAUseMilder(t *testing.T) {
 }
 
 func TestANameThatIsNotOfTheSystemIsNeverReadOnly(t *testing.T) {
-	for name := range rows() {
+	for name := range table() {
 		first, rest, _ := strings.Cut(name, " ")
 		line := append([]Word{{Text: "/tmp/x/" + first}}, words(rest)...)
 		if u := Analyze(line, env); u.Class.ReadOnly() {
@@ -259,19 +248,12 @@ func BenchmarkLook(b *testing.B) {
 
 func BenchmarkTable(b *testing.B) {
 	for b.Loop() {
-		for _, family := range families() {
-			_ = family
-		}
-	}
-}
-
-func TestAKeyThatIsNoSecretMayBeShown(t *testing.T) {
-	for _, line := range []string{
-		"git config user.name", "git config --get user.email", "git config --list --name-only",
-		"git remote", "git var GIT_EDITOR", "git config get user.name", "git config --get core.autocrlf", "git status",
-	} {
-		if u := Analyze(words(line), env); u.GitValues || !u.Class.ReadOnly() {
-			t.Errorf("%s: class %s, shows values: %v", line, u.Class, u.GitValues)
+		for _, name := range []string{"files.txt", "git.txt", "languages.txt"} {
+			text, err := tableFiles.ReadFile("table/" + name)
+			if err != nil {
+				b.Fatal(err)
+			}
+			index(map[string]place{}, &file{name, string(text)})
 		}
 	}
 }

@@ -1,6 +1,7 @@
 package program
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -9,7 +10,18 @@ import (
 // The words that make a program that lists files leave out those of these names, in any folder.
 
 // PathspecsWithout are words for git, after all others.
-func PathspecsWithout(files, folders []string) []string { return exceptPathspecs(files, folders) }
+func PathspecsWithout(files, folders []string) []string {
+	var out []string
+	for _, name := range files {
+		out = append(out, ":(top,exclude,glob)**/"+globEscape.Replace(name))
+	}
+	for _, name := range folders {
+		out = append(out, ":(top,exclude,glob)**/"+globEscape.Replace(name)+"/**")
+	}
+	return out
+}
+
+var globEscape = strings.NewReplacer(`\`, `\\`, `*`, `\*`, `?`, `\?`, `[`, `\[`, `]`, `\]`, `{`, `\{`, `}`, `\}`)
 
 // PathspecsPast are words for git that leave out files and folders of these names, patterns with * and ?, in any case.
 func PathspecsPast(names []string) []string {
@@ -22,7 +34,11 @@ func PathspecsPast(names []string) []string {
 
 // GlobsWithout are flags for ripgrep, after its other globs.
 func GlobsWithout(files, folders []string) []string {
-	return exceptBy("--glob=!", "--glob=!")(files, folders)
+	var out []string
+	for _, name := range slices.Concat(files, folders) {
+		out = append(out, "--glob=!"+globEscape.Replace(name))
+	}
+	return out
 }
 
 // TestsWithout are tests for find, before its expression in brackets.

@@ -1,338 +1,359 @@
 package program
 
 import (
+	"slices"
+	"strconv"
 	"strings"
 )
 
-// wrapperRows are the programs that run another one which their words name.
-func wrapperRows() map[string]spec {
-	rows := map[string]spec{
-		"timeout":  {class: neutral, plain: true, ops: "TEXT...", judge: command(1, true), flags: timeoutFlags},
-		"gtimeout": {class: neutral, plain: true, ops: "TEXT...", judge: command(1, true), flags: gtimeoutFlags},
-		"time":     {class: neutral, plain: true, ops: "TEXT...", judge: command(0, true), flags: timeFlags},
-		"nice":     {class: neutral, plain: true, ops: "TEXT...", flags: niceFlags, judge: judgeNice},
-		"nohup": {
-			class: neutral, plain: true, ops: "TEXT...", flags: &flagSet{alone: "--version --help"},
-			judge: command(0, true),
-		},
-		"stdbuf": {class: neutral, plain: true, ops: "TEXT...", judge: command(0, true), flags: stdbufFlags},
-		"xargs":  {class: neutral, plain: true, ops: "TEXT...", flags: xargsFlags, judge: judgeXargs},
-		"env": {
-			class: write, does: "shows or changes the environment", plain: true, ops: "TEXT...",
-			flags: envFlags, judge: judgeEnv,
-		},
-		"sudo": {
-			class: destructive, does: "runs with the rights of another user", plain: true,
-			ops: "TEXT...", flags: sudoFlags, judge: judgeSudo,
-		},
-		"doas": {
-			class: destructive, does: "runs with the rights of another user", plain: true,
-			ops: "TEXT...", flags: doasFlags, judge: judgeSudo,
-		},
-		"su": {
-			class: destructive, does: "runs with the rights of another user", ops: "TEXT...",
-			flags: suFlags,
-		},
-		"runuser": {
-			class: destructive, does: "runs with the rights of another user", plain: true,
-			ops: "TEXT...", flags: runuserFlags, judge: judgeRunuser,
-		},
-		"pkexec": {
-			class: destructive, does: "runs with the rights of another user", plain: true,
-			ops: "TEXT...", judge: command(0, false), flags: pkexecFlags,
-		},
-		"setsid":  wrapper("runs a program outside of the session", setsidFlags, 0),
-		"ionice":  wrapper("runs a program, or changes how one runs", ioniceFlags, 0),
-		"chrt":    wrapper("runs a program, or changes how one runs", chrtFlags, 1),
-		"taskset": wrapper("runs a program, or changes how one runs", tasksetFlags, 1),
-		"numactl": wrapper("runs a program", numactlFlags, 0),
-		"unshare": wrapper("runs a program in other namespaces", unshareFlags, 0),
-		"nsenter": wrapper("runs a program in other namespaces", nsenterFlags, 0),
-		"chroot": wrapper("runs a program with another root", &flagSet{
-			alone: "--skip-chdir",
-			value: "--groups --userspec",
-		}, 1),
-		"setpriv":           wrapper("runs a program with other rights", setprivFlags, 0),
-		"capsh":             {class: write, does: "runs a shell with other rights", ops: "TEXT..."},
-		"bwrap":             {class: write, does: "runs a program in a sandbox of its own", raw: true, judge: behindFlags},
-		"firejail":          {class: write, does: "runs a program in a sandbox of its own", raw: true, judge: behindFlags},
-		"systemd-run":       {class: write, does: "runs a program outside of the session", raw: true, judge: behindFlags},
-		"systemd-inhibit":   {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"start-stop-daemon": {class: write, does: "starts or stops programs", ops: "TEXT...", flags: startStopDaemonFlags},
-		"strace":            {class: write, does: "runs a program under observation", raw: true, judge: behindFlags},
-		"ltrace":            {class: write, does: "runs a program under observation", raw: true, judge: behindFlags},
-		"dtruss":            {class: write, does: "runs a program under observation", raw: true, judge: behindFlags},
-		"perf": {
-			class: write, does: "runs a program under observation", raw: true,
-			judge: execAfter("record|stat|trace|top|sched|mem|c2c|lock|kvm|bench"),
-		},
-		"valgrind": {class: write, does: "runs a program under observation", raw: true, judge: behindFlags},
-		"rr":       {class: write, does: "runs a program under observation", raw: true, judge: behindFlags},
-		"hyperfine": {
-			class: write, does: "runs programs", raw: true,
-			judge: scripts("-p --prepare -s --setup -c --cleanup --conclude", "-w --warmup -m --min-runs -M --max-runs -r "+
-				"--runs -S --shell -P -D -L --style --export-json --export-markdown --export-csv -n -N -i -u -x"),
-		},
-		"proot":            {class: write, does: "runs a program with another root", raw: true, judge: behindFlags},
-		"fakeroot":         {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"torsocks":         {class: write, does: "runs a program over another network", raw: true, judge: behindFlags},
-		"proxychains4":     {class: write, does: "runs a program over another network", raw: true, judge: behindFlags},
-		"catchsegv":        {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"caffeinate":       {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"chronic":          {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"unbuffer":         {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"faketime":         {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"dbus-run-session": {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"xvfb-run":         {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"ssh-agent": {
-			class: write, does: "runs a program, or stays in the background", raw: true,
-			judge: behindFlags,
-		},
-		"dotenv":    {class: write, does: "runs a program", raw: true, judge: behindFlags},
-		"op":        {class: write, does: "handles secrets", raw: true, judge: execAfter("run")},
-		"aws-vault": {class: write, does: "handles secrets", raw: true, judge: execAfter("exec")},
-		"doppler":   {class: write, does: "handles secrets", raw: true, judge: execAfter("run")},
-		"cross-env": {
-			class: write, does: "runs a program with other variables", plain: true, ops: "TEXT...",
-			judge: judgeEnv,
-		},
-		"concurrently": {
-			class: write, does: "runs programs", raw: true,
-			judge: scripts("", "-n --names -c --prefix-colors -p --prefix -s --success -m --max-processes"),
-		},
-		"nodemon":   {class: write, does: "runs a program again and again", ops: "TEXT...", flags: nodemonFlags},
-		"watchexec": {class: write, does: "runs a program again and again", raw: true, judge: behindFlags},
-		"entr": {
-			class: write, does: "runs a program again and again", plain: true, ops: "TEXT...",
-			flags: entrFlags, judge: judgeEntr,
-		},
-		"watch": {
-			class: write, does: "runs a program again and again", plain: true, ops: "TEXT...",
-			flags: watchFlags, judge: judgeWatch,
-		},
-		"parallel": {class: write, does: "runs programs", raw: true, judge: behindFlags},
-		"flock": {
-			class: write, does: "runs a program while it holds a lock", plain: true, ops: "TEXT...",
-			flags: flockFlags, judge: judgeFlock,
-		},
-		"script":    {class: write, does: "runs a shell and records it", ops: "OUT TEXT...", flags: scriptFlags},
-		"busybox":   {class: write, does: "has other programs in it", raw: true, judge: judgeApplet},
-		"toybox":    {class: write, does: "has other programs in it", raw: true, judge: judgeApplet},
-		"coreutils": {class: write, does: "has other programs in it", raw: true, judge: judgeCoreutils},
-		"at":        {class: write, does: "runs text later", ops: "TEXT...", flags: atFlags, judge: judgeLater},
-		"batch":     {class: write, does: "runs text later", ops: "TEXT...", judge: judgeLater},
-		"crontab": {
-			class: write, does: "runs commands again and again from now on", ops: "FILE",
-			flags: crontabFlags, judge: judgeCrontab,
-		},
-		"tmux":   {class: write, does: "runs commands outside of this session", raw: true, judge: judgeTmux},
-		"screen": {class: write, does: "runs commands outside of this session", raw: true, judge: judgeScreen},
-		"zellij": {
-			class: write, does: "runs commands outside of this session", raw: true,
-			judge: execAfter("run"),
-		},
-		"nix-collect-garbage": {class: destructive, does: "removes old generations", ops: "TEXT..."},
-		"cmd":                 {class: write, does: "runs a command", raw: true, judge: judgeCmd},
-		"powershell":          {class: write, does: "runs code", raw: true, judge: judgePowershell},
-		"pwsh":                {class: write, does: "runs code", raw: true, judge: judgePowershell},
-		"wsl":                 {class: write, does: "runs a command in another system", raw: true, judge: behindFlags},
-		"open":                {class: write, does: "starts another program", ops: "TEXT..."},
-		"xdg-open":            {class: write, does: "starts another program", ops: "TEXT..."},
-		"start":               {class: write, does: "starts another program", ops: "TEXT..."},
-		"explorer":            {class: write, does: "starts another program", ops: "TEXT..."},
+// judgeRuns: after as many operands as skip says comes a command.
+func judgeRuns(c *call, skip string) {
+	n, _ := strconv.Atoi(skip)
+	transparent := c.row.has("transparent")
+	c.Literal = c.Literal || !transparent
+	if len(c.ops) <= n {
+		return
 	}
-	for _, name := range strings.Fields(otherWrappers) {
-		rows[name] = spec{class: write, does: "runs a program", raw: true, judge: behindWords}
+	c.inner(c.ops[n:])
+	c.Transparent = transparent && c.Class.ReadOnly()
+}
+
+// judgeBehind is for wrappers whose flags are not worth listing.
+func judgeBehind(c *call, _ string) { c.commandAfter(c.args) }
+
+// commandAfter finds the command in words that may begin with flags: after --, else the first word that is
+// not a flag. After a flag, that word may be the flag's value, and the next one begins the command.
+func (c *call) commandAfter(words []Word) {
+	c.Literal = true
+	for i, w := range words {
+		if w.Text == "--" && !w.Unknown && i+1 < len(words) {
+			c.Inner = append(c.Inner, words[i+1:])
+			return
+		}
+		if v, ok := strings.CutPrefix(w.Text, "--run="); ok {
+			c.Script = append(c.Script, v)
+		}
 	}
-	return rows
+	for i, w := range words {
+		if strings.HasPrefix(w.Text, "-") && !w.Unknown {
+			if (w.Text == "-c" || w.Text == "--command" || w.Text == "--run") && i+1 < len(words) {
+				c.script(words[i+1])
+			}
+			continue
+		}
+		if strings.Contains(w.Text, " ") {
+			c.script(w)
+		}
+		c.Inner = append(c.Inner, words[i:])
+		if i > 0 && i+1 < len(words) {
+			c.Inner = append(c.Inner, words[i+1:])
+		}
+		return
+	}
 }
 
-var timeoutFlags = &flagSet{
-	letters: "vfp",
-	alone:   "--foreground --preserve-status --verbose --version --help",
-	value:   "-k -s --kill-after --signal",
+// judgeSomewhere is for wrappers of which only the name is known: any of the first words may begin the command, and
+// any may be a whole command in one word. Only deny and ask rules use these commands.
+func judgeSomewhere(c *call, _ string) {
+	c.Literal = true
+	for i, w := range c.args[:min(len(c.args), 6)] {
+		if strings.HasPrefix(w.Text, "-") {
+			continue
+		}
+		c.Inner = append(c.Inner, slices.Clone(c.args[i:]))
+		if strings.ContainsAny(w.Text, " \t") {
+			c.script(w)
+		}
+	}
 }
 
-var gtimeoutFlags = &flagSet{
-	letters: "vfp",
-	alone:   "--foreground --preserve-status --verbose",
-	value:   "-k -s --kill-after --signal",
+// judgeXargs: the command gets words that are known only at run time.
+func judgeXargs(c *call, _ string) {
+	if len(c.ops) == 0 {
+		return
+	}
+	inner, mark := slices.Clone(c.ops), ""
+	if f, ok := c.get("-I", "-J"); ok {
+		mark = f.value.Text
+	} else if f, ok := c.get("-i", "--replace"); ok {
+		mark = f.value.Text
+		if !f.filled {
+			mark = "{}"
+		}
+	}
+	if mark == "" {
+		inner = append(inner, Word{Unknown: true})
+	}
+	for i, w := range inner {
+		if mark != "" && strings.Contains(w.Text, mark) {
+			inner[i] = Word{Text: strings.ReplaceAll(w.Text, mark, ""), Unknown: true, Quoted: true}
+		}
+	}
+	c.inner(inner)
+	c.Transparent = len(c.flags)+len(c.strange)+len(c.unsure) == 0 && c.Class.ReadOnly()
 }
 
-var timeFlags = &flagSet{
-	letters: "pvqlh",
-	alone:   "--portability --verbose --quiet --version --help",
-	text:    "-f --format",
-	unsafe:  "-a --append",
-	writes:  "-o --output",
+// judgeEnv: after the variables comes a command; -S holds one in one word.
+func judgeEnv(c *call, _ string) {
+	c.Literal = true
+	var inner []Word
+	for _, w := range c.values("-S", "--split-string") {
+		inner = append(inner, split(w)...)
+	}
+	if len(inner) > 0 {
+		c.inner(append(withoutVariables(inner), c.ops...))
+	} else {
+		c.inner(withoutVariables(c.ops))
+	}
 }
 
-var niceFlags = &flagSet{
-	number: true,
-	alone:  "--version --help",
-	value:  "-n --adjustment",
+// withoutVariables are the words behind those of the form NAME=value.
+func withoutVariables(words []Word) []Word {
+	for len(words) > 0 {
+		n, _, ok := strings.Cut(words[0].Text, "=")
+		if !ok || n == "" || strings.ContainsAny(n, "/ ") {
+			break
+		}
+		words = words[1:]
+	}
+	return words
 }
 
-var stdbufFlags = &flagSet{
-	alone: "--version --help",
-	value: "-i -o -e --input --output --error",
+// judgeSudo: variables, then a command; sudo -e edits files.
+func judgeSudo(c *call, _ string) {
+	shell := c.has("-s", "-i", "--shell", "--login")
+	rest := withoutVariables(c.ops)
+	switch {
+	case c.has("-e", "--edit"):
+		for _, w := range c.ops {
+			c.Writes = append(c.Writes, w.Text)
+		}
+	case len(rest) == 0:
+		c.Stdin = shell
+	default:
+		if c.inner(rest); shell {
+			c.Script = append(c.Script, texts(rest))
+		}
+	}
 }
 
-var xargsFlags = &flagSet{
-	letters: "0rtx",
-	alone:   "--null --no-run-if-empty --show-limits --exit --verbose --version --help",
-	value:   "-L -l? -n -P -R -S -s --max-lines? --max-args --max-procs --max-chars --process-slot-var",
-	text:    "-d -E -e? -I -i? -J --delimiter --eof? --replace?",
-	reads:   "-a --arg-file",
-	unsafe:  "-p -o --interactive --open-tty",
+// judgeScripts: the operands, and the values of flags with that role, are shell text.
+func judgeScripts(c *call, _ string) {
+	c.Literal = true
+	for i := 0; i < len(c.args); i++ {
+		w := c.args[i]
+		name, value, attached := strings.Cut(w.Text, "=")
+		switch o := c.row.options[name]; {
+		case o.role == "SCRIPT" && attached:
+			c.script(Word{Text: value, Unknown: w.Unknown})
+		case o.role == "SCRIPT": // the next word is one
+		case o.role != "" && !attached:
+			i++
+		case !strings.HasPrefix(w.Text, "-"):
+			c.script(w)
+		}
+	}
 }
 
-var envFlags = &flagSet{
-	letters: "i0v",
-	alone:   "--ignore-environment --null --debug",
-	value:   "-u -a --unset --block-signal? --default-signal? --ignore-signal? --argv0",
-	text:    "-S -P --split-string",
-	reads:   "-C --chdir",
+// judgeJoined: the words, joined, are shell text.
+func judgeJoined(c *call, _ string) {
+	ops := c.ops
+	for len(ops) > 0 && slices.Contains([]string{"--recursive", "--quiet", "-q"}, ops[0].Text) && c.name != "eval" {
+		ops = ops[1:]
+	}
+	for _, w := range ops {
+		c.ScriptHides = c.ScriptHides || w.Unknown || w.Glob
+	}
+	if len(ops) > 0 {
+		c.Script = append(c.Script, texts(ops))
+	}
 }
 
-var sudoFlags = &flagSet{
-	letters: "AbEeHiKklnPSsvVB",
-	alone: `--non-interactive --login --shell --stdin --set-home --background --validate --list --edit --reset-timestamp
-		--remove-timestamp --askpass`,
-	value: "-C -g -h -r -t -T -U -u --user --group --host --preserve-env? --close-from --role --type --other-user " +
-		"--command-timeout",
-	text:  "-p --prompt",
-	reads: "-D -R --chdir --chroot",
+// texts joins the text of words.
+func texts(words []Word) string {
+	out := make([]string, len(words))
+	for i, w := range words {
+		out[i] = w.Text
+	}
+	return strings.Join(out, " ")
 }
 
-var doasFlags = &flagSet{
-	letters: "Lns",
-	value:   "-a -u",
-	reads:   "-C",
+// judgeWatch: watch joins its words to a shell command, but with -x.
+func judgeWatch(c *call, _ string) {
+	c.Literal = true
+	if c.has("-x", "--exec") {
+		judgeRuns(c, "")
+	} else {
+		judgeJoined(c, "")
+	}
 }
 
-var suFlags = &flagSet{
-	letters: "lmpPfh",
-	alone:   "--login --preserve-environment --pty",
-	value:   "-g -G -w",
-	script:  "-c --command --session-command",
-	program: "-s --shell",
+// judgeFlock: flock FILE cmd, flock FILE -c 'text'.
+func judgeFlock(c *call, _ string) {
+	c.Literal = true
+	if len(c.ops) < 2 {
+		return
+	}
+	c.Writes = append(c.Writes, c.ops[0].Text)
+	if c.ops[1].Text == "-c" || c.ops[1].Text == "--command" {
+		for _, w := range c.ops[2:] {
+			c.script(w)
+		}
+		return
+	}
+	judgeRuns(c, "1")
 }
 
-var runuserFlags = &flagSet{
-	letters: "lmpPf",
-	alone:   "--login",
-	value:   "-g -G -u --user",
-	script:  "-c --command --session-command",
-	program: "-s --shell",
+// judgeCoreutils: coreutils --coreutils-prog=rm x.
+func judgeCoreutils(c *call, _ string) {
+	for i, w := range c.args {
+		if p, ok := strings.CutPrefix(w.Text, "--coreutils-prog="); ok {
+			c.Inner = append(c.Inner, append([]Word{{Text: p, Unknown: w.Unknown}}, c.args[i+1:]...))
+			return
+		}
+	}
+	judgeRuns(c, "")
 }
 
-var pkexecFlags = &flagSet{
-	alone: "--disable-internal-agent --keep-cwd",
-	value: "--user",
+func judgeLater(c *call, _ string) {
+	c.ScriptHides, c.Literal = true, true
+	c.Stdin = !c.has("-f")
 }
 
-var setsidFlags = &flagSet{
-	letters: "cfw",
-	alone:   "--ctty --fork --wait --version --help",
+// judgeCrontab: -l lists, -r removes all.
+func judgeCrontab(c *call, _ string) {
+	if !c.has("-r") && !(c.has("-l") && len(c.flags) == 1 && len(c.ops)+len(c.strange)+len(c.unsure) == 0) {
+		c.Literal, c.ScriptHides = true, true
+	}
 }
 
-var ioniceFlags = &flagSet{
-	letters: "t",
-	alone:   "--ignore --version --help",
-	value:   "-c -n -p -P -u --class --classdata",
+// judgeTmux: some subcommands type into a terminal or run shell text.
+func judgeTmux(c *call, _ string) {
+	c.Literal = true
+	for i, w := range c.args {
+		if i == 0 {
+			continue
+		}
+		if strings.Contains(w.Text, " ") || w.Unknown || i == len(c.args)-1 {
+			c.script(w)
+		}
+		before := c.args[i-1].Text
+		if (before == "-d" || before == "run-shell" || before == "--") && !strings.HasPrefix(w.Text, "-") {
+			c.Inner = append(c.Inner, c.args[i:])
+		}
+		if strings.HasPrefix(before, "send") {
+			c.Script = append(c.Script, texts(c.args[i:]))
+		}
+	}
 }
 
-var chrtFlags = &flagSet{
-	letters: "abdfimoprRv",
-	alone:   "--batch --idle --fifo --rr --other --max --version --help",
-	value:   "-T -P -D",
+func judgeScreen(c *call, _ string) {
+	c.Literal = true
+	for i, w := range c.args {
+		if strings.Contains(w.Text, " ") || w.Unknown {
+			c.script(w)
+		}
+		if i > 0 && strings.HasPrefix(c.args[i-1].Text, "-") && !strings.HasPrefix(w.Text, "-") || i > 1 &&
+			strings.HasPrefix(c.args[i-2].Text, "-") {
+			c.Inner = append(c.Inner, c.args[i:])
+		}
+	}
 }
 
-var tasksetFlags = &flagSet{
-	letters: "acp",
-	alone:   "--all-tasks --cpu-list --pid --version --help",
+// judgeCmd: cmd /c del x.
+func judgeCmd(c *call, _ string) {
+	for i, w := range c.args {
+		if t := strings.ToLower(w.Text); t == "/c" || t == "/k" || t == "//c" {
+			c.Inner = append(c.Inner, c.args[i+1:])
+			return
+		}
+	}
+	c.Stdin = true
 }
 
-var numactlFlags = &flagSet{
-	letters: "ahHls",
-	alone:   "--localalloc --hardware --show",
-	value:   "-C -N -m -i -p --cpunodebind --membind --physcpubind --interleave",
+// judgeHides is for shells whose commands are not text that could be parsed.
+func judgeHides(c *call, _ string) {
+	c.ScriptHides, c.Stdin = true, len(c.args) == 0
 }
 
-var unshareFlags = &flagSet{
-	letters: "rfmunipUCTc",
-	alone:   "--map-root-user --fork",
-	value:   "-S -G --map-user --map-group --kill-child?",
-	reads:   "-R -w --mount? --pid? --net? --ipc? --uts? --user? --cgroup? --mount-proc? --root --wd",
+// judgeHub: hub passes its words to git, except for its own subcommands.
+func judgeHub(c *call, _ string) {
+	c.Inner = append(c.Inner, slices.Concat([]Word{{Text: "git"}}, c.args))
 }
 
-var nsenterFlags = &flagSet{
-	letters: "aFZe",
-	alone:   "--all --no-fork",
-	value:   "-t -S -G --target",
-	reads:   "-m? -u? -i? -n? -p? -U? -C? -T? -r? -w? --mount? --net? --pid? --user?",
+// judgeInterpreter: it runs code, from its words, a file or its input.
+func judgeInterpreter(c *call, _ string) {
+	for i := 0; i < len(c.args); i++ {
+		w := c.args[i]
+		switch {
+		case w.Unknown || w.Glob:
+			return
+		case c.row.options[w.Text].role != "":
+			i++
+		case w.Text == "-":
+			c.Stdin = true
+			return
+		case !strings.HasPrefix(w.Text, "-"):
+			c.Reads = append(c.Reads, w.Text)
+			return
+		case w.Text == "-p" || w.Text == "--eval" || w.Text == "--print", w.Text[min(1, len(w.Text)-1)] != '-' &&
+			strings.ContainsAny(w.Text, "ceEm"):
+			return
+		}
+	}
+	c.Stdin = true
 }
 
-var setprivFlags = &flagSet{
-	letters: "d",
-	alone:   "--clear-groups --keep-groups --init-groups --no-new-privs",
-	value:   "--reuid --regid --groups --bounding-set --inh-caps",
+// judgeShell finds the text: after -c, alone or in a cluster of letters; options may take a word (-o, +o, -O,
+// --rcfile, --init-file).
+func judgeShell(c *call, _ string) {
+	text := false
+	for i := 0; i < len(c.args); i++ {
+		w := c.args[i]
+		t := w.Text
+		switch {
+		case w.Unknown || w.Glob:
+			c.ScriptHides = true
+			if text {
+				c.script(w)
+			}
+			return
+		case t == "--command" && c.name == "fish":
+			text = true
+		case strings.HasPrefix(t, "--command=") && c.name == "fish":
+			c.script(Word{Text: t[len("--command="):]})
+			return
+		case t == "--rcfile" || t == "--init-file" || t == "--emulate":
+			i++
+			c.ScriptHides = true
+		case t == "--" || t == "-":
+			c.shellOperand(c.args[i+1:], text)
+			return
+		case strings.HasPrefix(t, "--"):
+		case len(t) > 1 && (t[0] == '-' || t[0] == '+'):
+			text = text || t[0] == '-' && strings.Contains(t, "c")
+			c.ScriptHides = c.ScriptHides || strings.ContainsAny(t, "il")
+			if strings.HasSuffix(t, "o") || strings.HasSuffix(t, "O") || c.name == "fish" && strings.HasSuffix(t, "C") {
+				i++
+			}
+			c.Stdin = c.Stdin || strings.Contains(t, "s") && !text
+		default:
+			c.shellOperand(c.args[i:], text)
+			return
+		}
+	}
+	c.Stdin = !text
 }
 
-var startStopDaemonFlags = &flagSet{
-	letters: "SKbmtqvC",
-	alone:   "--start --stop --background --oknodo",
-	value:   "-n -u -c --name",
-	reads:   "-p -d --pidfile",
-	program: "-x -a --exec --startas",
+// shellOperand: the first operand is the text, or a file.
+func (c *call) shellOperand(ops []Word, text bool) {
+	switch {
+	case len(ops) == 0:
+		c.Stdin = !text
+	case text:
+		c.script(ops[0])
+	case !c.Stdin:
+		c.ScriptHides = true
+		c.Reads = append(c.Reads, ops[0].Text)
+	}
 }
-
-var nodemonFlags = &flagSet{
-	value:  "-w -e --watch --ext",
-	script: "-x --exec",
-}
-
-var entrFlags = &flagSet{
-	letters: "acdnprsz",
-}
-
-var watchFlags = &flagSet{
-	letters: "bcCdeghprtwx",
-	alone:   "--beep --color --no-color --errexit --chgexit --no-title --exec --precise --no-wrap",
-	value:   "-n -q --differences? --equexit --interval",
-}
-
-var flockFlags = &flagSet{
-	letters: "seonuxF",
-	alone:   "--shared --exclusive --unlock --nonblock --close --no-fork --verbose",
-	value:   "-E -w --timeout --conflict-exit-code",
-	script:  "-c --command",
-}
-
-var scriptFlags = &flagSet{
-	letters: "aefqt",
-	alone:   "--quiet --return --flush --append --force",
-	value:   "-E -m -o",
-	writes:  "-I -O -B -T",
-	script:  "-c --command",
-}
-
-var atFlags = &flagSet{
-	letters: "mMvlbVc",
-	value:   "-q -t",
-	reads:   "-f",
-	unsafe:  "-d -r",
-}
-
-var crontabFlags = &flagSet{
-	letters: "lirse",
-	value:   "-u -x",
-}
-
-// otherWrappers run a program named somewhere after their own flags and words.
-const otherWrappers = `cpulimit prlimit runcon setarch linux32 linux64 i386 x86_64 eatmydata choom uclampset softlimit daemonize ld.so
-	ld-linux-x86-64.so.2 ld-linux-aarch64.so.1 ld-linux.so.2 ld-musl-x86_64.so.1 rlwrap sshpass sem torify dbus-launch i3-msg swaymsg xterm
-	gnome-terminal konsole alacritty kitty foot tini dumb-init gosu su-exec s6-setuidgid s6-env chpst envdir envuidgid setuidgid setlock
-	pidproxy pgrphack lxc lxc-attach incus adb sandbox-exec machinectl with-contenv retry ifne pipexec ccache distcc scl
-	nsjail minijail0 systemd-cat systemd-nspawn toolbox distrobox flatpak-spawn sg newgrp`

@@ -13,56 +13,36 @@ import (
 
 // analysis is the state of one walk.
 type analysis struct {
-	mem   *scratch
 	world permission.World
 	start string // the folder that the line begins in
 	line  string
 
-	parts     []permission.Part
-	levels    []int // of the parts, for the tree that people see
-	calls     []*call
-	redirs    []*redirect
-	active    []*call  // calls that are not read-only, or run others; set by findings
-	assigning []*call  // calls that set or unset variables; set by findings
-	checked   []*call  // calls that the checks look at; set by findings
-	about     []string // the commands that the check now running found, as written
-	repeats   map[string]*repeat
-	accesses  []permission.Access
-	written   map[string]string     // texts that the line writes into files, by path
-	touches   []touch               // accesses that were noted
-	touched   map[touch]bool        // the same, where they are many
-	omitted   []permission.Withheld // files that the safe form of readers of whole folders leaves out
-	past      []permission.Access   // reads of past files, narrowed by the safe form
-	left      []string              // the names of that, where they are news
-	gaps      []*gap                // of commands that list files
-	kept      int                   // variables of the safe form that hold the output of a command
-	odd       map[oddity][]string
-	kinds     map[string]variableKind // of the variables that the line sets
+	parts    []permission.Part
+	calls    []*call
+	redirs   []*redirect
+	about    []string // the commands that the check now running found, as written
+	accesses []permission.Access
+	written  map[string]string // texts that the line writes into files, by path
+	touched  map[touch]bool    // accesses that were noted
+	odd      map[oddity][]string
+	kinds    map[string]variableKind // of the variables that the line sets
 
-	trees    []string            // of permission.Command
-	gitDirs  []string            // of permission.Command
-	landings []landing           // places where the line puts files that may be links
-	repeated []permission.Access // accesses that were noted before, after the first landing
-	through  []string            // folders that a path leaves again by ..
+	trees    []string  // of permission.Command
+	gitDirs  []string  // of permission.Command
+	landings []landing // places where the line puts files that may be links
+	through  []string  // folders that a path leaves again by ..
 
 	copies map[string]string // programs that the line copies or links, by the path of the copy
 	loose  bool              // variables may have other values than the line shows: something assigns them by name
 
-	class  permission.Class
-	exact  bool
-	script string
+	class permission.Class
+	exact bool
 
-	tests testKind // the words that are expanded are those of a test
-
-	supposing bool // what only a safe form makes true may be supposed
-	supposed  bool // and was
-
-	trying bool // a loop is walked to see whether it only reads
-	mute   int  // above 0: words are expanded only to learn the output of a substitution
-	depth  int  // substitutions within substitutions
-	parsed int  // bytes of text that were parsed
-	inline int  // calls of functions and aliases that were followed
-	steps  int  // statements that were looked at again, inside functions
+	mute   int // above 0: words are expanded only to learn the output of a substitution
+	depth  int // substitutions within substitutions
+	parsed int // bytes of text that were parsed
+	inline int // calls of functions and aliases that were followed
+	steps  int // statements that were looked at again, inside functions
 }
 
 // oddity is a construct that a check may want to hear of.
@@ -98,25 +78,15 @@ const (
 	oddBackground   oddity = "background"
 	oddForkBomb     oddity = "fork bomb"
 	oddDecoded      oddity = "decoded text"
-	oddSpelling     oddity = "spelling"
 	oddComment      oddity = "comment"
 	oddPipedShell   oddity = "piped shell"
 )
 
 // saw notes a construct, with the text that shows it.
 func (a *analysis) saw(o oddity, text string) {
-	if a.mute > 0 || len(a.odd[o]) >= 3 {
-		return
+	if a.mute == 0 && len(a.odd[o]) < mostFound && !has(a.odd[o], text) {
+		a.odd[o] = append(a.odd[o], text)
 	}
-	for _, had := range a.odd[o] {
-		if had == text {
-			return
-		}
-	}
-	if a.odd == nil {
-		a.odd = map[oddity][]string{}
-	}
-	a.odd[o] = append(a.odd[o], text)
 }
 
 // raise makes the class of the line at least c.
@@ -151,27 +121,11 @@ func cut(text string, from, to uint) string {
 	return text[from:to]
 }
 
-// supposes reports whether something may be taken for granted that the safe form sees to: a folder that cd goes to
-// whatever happened before. A line that has no safe form is walked again without.
-func (a *analysis) supposes() bool {
-	a.supposed = a.supposed || a.supposing
-	return a.supposing
-}
-
 // analyze walks the whole line.
-func analyze(line, dir string, w permission.World, supposing bool) *analysis {
-	mem := scratches.Get().(*scratch)
-	a := &mem.analysis
-	*a = analysis{
-		mem: mem, world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true, supposing: supposing,
-		calls: mem.noted, active: mem.active, assigning: mem.assigning, checked: mem.checked, accesses: mem.accesses,
-		levels: mem.levels, touches: mem.touches,
-	}
-	n := commands(line)
-	mem.calls.reserve(n)
-	mem.scopes.reserve(n)
-	mem.words.reserve(4 * n)
-	mem.args.reserve(4 * n)
+func analyze(line, dir string, w permission.World) *analysis {
+	a := &analysis{world: w, start: dir, line: line, class: permission.ClassNeutral, exact: true}
+	a.odd, a.touched = map[oddity][]string{}, map[touch]bool{}
+	a.written, a.copies, a.kinds = map[string]string{}, map[string]string{}, map[string]variableKind{}
 	a.characters(line)
 	a.read(line, a.outer())
 	a.lookalikes(line)
@@ -180,25 +134,7 @@ func analyze(line, dir string, w permission.World, supposing bool) *analysis {
 
 // outer is a new scope for the whole line.
 func (a *analysis) outer() *scope {
-	sc := a.mem.scopes.one()
-	*sc = scope{mem: a.mem, src: a.line, dirs: []string{a.start}}
-	return sc
-}
-
-// commands is about how many commands a line has, by the characters between them.
-func commands(line string) int {
-	n, last := 1, byte(0)
-	for i := range min(len(line), maxParse) {
-		c := line[i]
-		switch c {
-		case '|', ';', '\n', '&', '(':
-			if c != last && last != '>' { // && is one operator, and >& belongs to a command
-				n++
-			}
-		}
-		last = c
-	}
-	return n
+	return &scope{src: a.line, dirs: []string{a.start}}
 }
 
 // read walks the line, or scans it where it cannot be walked.
@@ -227,26 +163,29 @@ func (a *analysis) read(line string, sc *scope) {
 	}
 	a.continued(line, sc)
 	a.parsed += len(line)
-	file, err := a.parse(line)
+	file, err := parse(line)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()
 		a.scan(line, sc)
 		return
 	}
-	script, ok := a.list(file.Stmts, sc)
+	ok := a.list(file.Stmts, sc)
 	a.comments(file)
 	if len(a.parts) == 0 {
 		a.exact = false
 	}
-	if !ok && len(a.odd[oddBackground]) == 0 && a.looked(0) && !a.writes() {
-		a.saw(oddOpen, "")
-	}
 	if !ok {
+		if len(a.odd[oddBackground]) == 0 && (a.looked(0) || a.exact && a.edits()) {
+			a.saw(oddOpen, "")
+		}
 		a.raise(permission.ClassWrite)
-		return
 	}
-	a.script = script
+}
+
+// edits reports whether every part is read-only or edits files.
+func (a *analysis) edits() bool {
+	return !slices.ContainsFunc(a.parts, func(p permission.Part) bool { return !p.Class.ReadOnly() && !p.Edits() })
 }
 
 // deep reports whether brackets are nested deeper than anybody writes, which takes a parser long. Quotes are
@@ -303,25 +242,10 @@ func uncommented(text string) string {
 	return strings.Join(lines, "\n")
 }
 
-// writes reports whether a redirection of the line writes a file.
-func (a *analysis) writes() bool {
-	return slices.ContainsFunc(a.redirs, func(r *redirect) bool { return r.write })
-}
-
 // parsers are reused: one has buffers of some kilobytes. Trees do not refer to them.
 var parsers = sync.Pool{New: func() any {
 	return syntax.NewParser(syntax.Variant(syntax.LangBash), syntax.KeepComments(true))
 }}
-
-// parse reads text as bash. The tree lives as long as the analysis.
-func (a *analysis) parse(text string) (*syntax.File, error) {
-	if len(text) <= maxLine {
-		if file, ok := a.mem.trees.quickly(text); ok {
-			return file, nil
-		}
-	}
-	return parse(text)
-}
 
 // parse reads text as bash.
 func parse(text string) (*syntax.File, error) {
@@ -367,7 +291,7 @@ func (a *analysis) script1(text string, inner *scope, args []string) {
 	text = uncommented(text)
 	inner.src = text
 	a.continued(text, inner)
-	file, err := a.parse(text)
+	file, err := parse(text)
 	if err != nil {
 		a.saw(oddSyntax, reason(err))
 		a.opaque()

@@ -1,9 +1,7 @@
 package shell
 
 import (
-	"regexp"
 	"slices"
-	"strconv"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,10 +14,9 @@ import (
 type assigned struct {
 	name, text string
 	known      bool
+	open       bool // see binding
 	show       string
-	code       string    // for a script: the read-only command whose output it is, as $( )
-	list       *nameList // its output
-	array      *array    // its members, where it is an array of plain texts
+	turn       *turn
 }
 
 // assignments expands assignments without making them.
@@ -36,23 +33,25 @@ func (a *analysis) assignments(list []*syntax.Assign, sc *scope) []assigned {
 		}
 		if as.Value != nil {
 			w := a.expandOne(as.Value, sc)
-			got.text, got.known = w.text, !w.unknown
-			if w.unknown && w.printed && onlySubst(as.Value) {
-				got.code = bareCode(w.code)
-				if w.before+w.after == "" && got.code != "" {
-					got.list = w.list
+			got.text, got.known, got.open = w.text, !w.unknown, w.open
+			a.turns(as.Value, sc, func(sc *scope) {
+				a.mute++
+				defer func() { a.mute-- }()
+				if got.turn == nil {
+					got.turn = &turn{listed: w.listed}
 				}
-			}
+				got.turn.items = append(got.turn.items, a.expandOne(as.Value, sc).text)
+			})
 		}
 		if as.Array != nil {
-			got.text, got.known, got.array = a.array(as.Array, sc)
+			got.text, got.known = a.array(as.Array, sc)
 		}
 		if as.Append {
 			had, known := a.variable(got.name, sc)
-			got.text, got.known = had+got.text, known && got.known
+			got.text, got.known, got.open = had+got.text, known && got.known, false
 		}
 		if as.Index != nil {
-			got.known = false
+			got.known, got.open = false, false
 			a.renames(got.name, as.Index, got.text, sc)
 		}
 		if len(got.text) > maxLine {
@@ -75,137 +74,60 @@ func holdsParam(w *syntax.Word) bool {
 	})
 }
 
-// bareCode takes the quotes off a $( ) that is written as a whole word, "" when that is not all there is.
-func bareCode(code string) string {
-	code = strings.TrimSuffix(strings.TrimPrefix(code, "''"), "''")
-	code = strings.TrimSuffix(strings.TrimPrefix(code, `"`), `"`)
-	if !strings.HasPrefix(code, "$( ") || !strings.HasSuffix(code, " )") {
-		return ""
-	}
-	return code
-}
-
-// onlySubst reports whether a word is one $( ), in quotes or not.
-func onlySubst(w *syntax.Word) bool {
-	if len(w.Parts) != 1 {
-		return false
-	}
-	part := w.Parts[0]
-	if q, ok := part.(*syntax.DblQuoted); ok && len(q.Parts) == 1 && !q.Dollar {
-		part = q.Parts[0]
-	}
-	_, ok := part.(*syntax.CmdSubst)
-	return ok
-}
-
-// array is the text of (a b c), words joined by blanks. members are set where each of them is known and plain, patterns
-// as the files that they stand for now.
-func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (text string, known bool, members *array) {
+// array is the text of (a b c), words joined by blanks.
+func (a *analysis) array(x *syntax.ArrayExpr, sc *scope) (text string, known bool) {
 	var texts []string
 	known = true
-	plain := true
 	for _, e := range x.Elems {
 		a.arithmetic(e.Index, sc)
-		plain = plain && e.Index == nil && e.Value != nil
 		if e.Value == nil {
 			continue
 		}
 		for _, w := range a.expand(e.Value, sc) {
-			known = known && !w.unknown
-			plain = plain && w.literal()
-			if names, ok := a.members(w, sc); ok {
-				texts = append(texts, names...)
-				continue
+			if w.glob {
+				a.spreadFolders(w.text, sc)
 			}
-			texts, plain = append(texts, w.text), false
+			known = known && !w.unknown
+			texts = append(texts, w.text)
 		}
 	}
-	if plain && len(texts) > 0 && !slices.ContainsFunc(texts, func(t string) bool { return !oneWord.MatchString(t) }) {
-		members = &array{members: texts}
-	}
-	return strings.Join(texts, " "), known, members
+	return strings.Join(texts, " "), known
 }
 
-// oneWord is a member of an array that is one word, in quotes or not.
-var oneWord = regexp.MustCompile(`^[A-Za-z0-9_./:@%+=,*?-]+$`)
-
-// members are the files that a word of an array stands for, or the word itself.
-func (a *analysis) members(w word, sc *scope) (names []string, ok bool) {
-	if !w.glob {
-		return []string{w.text}, true
-	}
-	if len(sc.dirs) != 1 {
-		return nil, false
-	}
-	names, ok = a.spreadNames(w, sc.dirs[0])
-	a.spreadFolders(w.text, sc)
-	return names, ok
-}
-
-// notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of a
-// read-only command. The safe form has that text wherever the name is used. The output is kept in a variable of its
-// own, so that the command runs once, where and when bash would run it.
-func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) (script string,
-	ok bool,
-) {
+// notes makes assignments that do nothing but give a name to a text that the line shows, or to the output of read-only
+// commands.
+func (a *analysis) notes(list []*syntax.Assign, got []assigned, raw string, place int, sc *scope) (ok bool) {
 	for i, as := range list {
-		if as.Name == nil || as.Array != nil && (got[i].array == nil || len(list) > 1) || as.Index != nil || as.Append ||
-			!got[i].known && got[i].code == "" || !ordinaryName(as.Name.Value) {
-			return "", false
+		if as.Name == nil || as.Array != nil || as.Index != nil || as.Append || !ordinaryName(as.Name.Value) ||
+			!got[i].known && (!got[i].open || len(list) > 1) {
+			return false
 		}
 		if strings.ContainsAny(got[i].text, "$`") || len(list) > 1 && as.Value != nil && holdsParam(as.Value) {
-			return "", false // something may evaluate it again, or it refers to a variable that the same command sets
+			return false // something may evaluate it again, or it refers to a variable that the same command sets
 		}
-	}
-	if len(got) > 1 && got[len(got)-1].code == "" && slices.ContainsFunc(got,
-		func(as assigned) bool { return as.code != "" }) && holdsCommand(list[len(list)-1]) {
-		return "", false // the exit code is that of the last command, which the safe form does not run
-	}
-	var kept []string
-	for _, as := range got {
-		if as.code != "" && !as.known {
-			a.kept++
-			name := "kept_" + strconv.Itoa(a.kept)
-			kept = append(kept, name+"="+as.code)
-			as.code = "${" + name + "}"
-		}
-		sc.assign(as.name, binding{text: as.text, known: as.known, turn: true, code: as.code, list: as.list, array: as.array})
 	}
 	a.noteAssignments(got, raw, place, sc)
-	if len(kept) == 0 {
-		return "builtin ':'", true
-	}
-	return strings.Join(kept, " "), true
+	return true
 }
 
-// holdsCommand reports whether a command runs within the value of an assignment.
-func holdsCommand(as *syntax.Assign) bool {
-	found := false
-	syntax.Walk(as, func(n syntax.Node) bool {
-		_, command := n.(*syntax.CmdSubst)
-		found = found || command
-		return !found
-	})
-	return found
-}
-
-// noteAssignments notes assignments that change nothing but the text of the line's words.
+// noteAssignments makes assignments that change nothing but the text of the line's words.
 func (a *analysis) noteAssignments(got []assigned, raw string, place int, sc *scope) {
-	c := a.mem.calls.one()
-	*c = call{
+	for _, as := range got {
+		sc.assign(as.name, binding{text: as.text, known: as.known, fixed: as.known, open: as.open, turn: as.turn})
+	}
+	a.noteCall(&call{
 		assigns: got, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level,
 		use: program.Use{Class: permission.ClassNeutral},
-	}
-	a.calls = a.noteCall(c)
+	})
 	a.partAt(place, &permission.Part{Text: raw, Raw: raw, Class: permission.ClassNeutral, Within: sc.within, Exact: true},
 		sc)
 }
 
 // ordinaryName reports whether no shell and no program looks at a variable of this name.
 func ordinaryName(name string) bool {
-	return ownName(name) || !among(name, steering...) && !among(name, loaderVariables...) && !among(name,
-		pathVariables...) &&
-		!among(name, programVariables...) && !among(name, shellVariables...)
+	return ownName(name) || !among(name, names("steering")...) && !among(name, names("loader variables")...) && !among(name,
+		names("path variables")...) &&
+		!among(name, names("program variables")...) && !among(name, names("shell variables")...)
 }
 
 // ownName reports whether a name is one that scripts give to their own variables: no program looks at it.
@@ -213,29 +135,13 @@ func ownName(name string) bool {
 	return strings.Trim(name, "abcdefghijklmnopqrstuvwxyz_0123456789") == ""
 }
 
-// steering are variables that programs and the shell look at besides those that checks name.
-var steering = []string{
-	"LANG*", "LC_*", "TZ*", "TERM*", "COLUMNS", "LINES", "*COLOR*", "CI", "DEBUG*", "TIME_STYLE", "BLOCK*",
-	"QUOTING_STYLE", "LS_*", "DF_*", "DU_*", "PS_*", "GREP_*",
-	"JQ_*", "BAT_*", "LESS*", "MAN*", "NODE*", "NPM*", "GO*", "CGO_*", "RUST*", "CARGO*", "MAKE*", "C_*", "CPATH",
-	"CFLAGS", "CXXFLAGS", "LDFLAGS", "PKG_*", "VIRTUAL_ENV",
-	"UV_*", "BUN_*", "DENO_*", "PERL*", "TCL*", "LUA*", "PHP*", "R_*", "GNU*", "GPG*", "TAR*", "GZIP", "XZ_*", "ZSTD_*",
-	"OPENSSL*", "SSL_*", "RES_OPTIONS", "HOSTALIASES", "UID", "EUID", "PPID",
-	"RANDOM", "SRANDOM", "SECONDS", "EPOCH*", "LINENO", "REPLY", "OPT*", "FUNCNAME", "GROUPS", "DIRSTACK", "PIPESTATUS",
-	"SHLVL", "HOST*", "MACHTYPE", "OSTYPE", "BASH*", "COMP_*",
-	"COMPREPLY", "COPROC", "MAPFILE", "READLINE_*", "FCEDIT", "IGNOREEOF", "EXEC*", "CHILD_MAX", "TEXTDOMAIN*", "TMOUT",
-	"MAIL*", "USER*", "LOGNAME", "DISPLAY", "DBUS_*", "WAYLAND_*",
-}
-
 // assign makes assignments that stand alone.
 func (a *analysis) assign(list []assigned, raw string, place int, sc *scope) {
 	for _, as := range list {
-		sc.assign(as.name, binding{text: as.text, known: as.known})
+		sc.assign(as.name, binding{text: as.text, known: as.known, turn: as.turn})
 		a.value(as, sc)
 	}
-	c := a.mem.calls.one()
-	*c = call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level}
-	a.calls = a.noteCall(c)
+	a.noteCall(&call{assigns: list, raw: raw, dirs: sc.dirs, within: sc.within, level: sc.level})
 	a.partAt(place, &permission.Part{
 		Text: raw, Raw: raw, Class: permission.ClassWrite, Within: sc.within, Exact: true, Literal: true,
 		Reason: "it sets variables",
@@ -262,31 +168,22 @@ func plainExport(c *syntax.DeclClause) bool {
 }
 
 // exports is an export that does no more than an assignment, or that only chooses how output looks.
-func (a *analysis) exports(c *syntax.DeclClause, got []assigned, place int, sc *scope) (script string, ok bool) {
-	raw := a.source(c, sc)
+func (a *analysis) exports(c *syntax.DeclClause, got []assigned, place int, sc *scope) (ok bool) {
 	if !onlyLocale(got) {
-		if script, ok = a.notes(c.Args, got, raw, place, sc); ok && script != "builtin ':'" {
-			script = "{ " + script + " || builtin ':'; }" // export succeeds whatever the command does
-		}
-		return script, ok
+		return a.notes(c.Args, got, a.source(c, sc), place, sc)
 	}
-	script = "builtin export"
-	for _, as := range got {
-		script += " " + as.name + "=" + quote(as.text)
-		sc.assign(as.name, binding{text: as.text, known: true, turn: true})
-	}
-	a.noteAssignments(got, raw, place, sc)
-	return script, true
+	a.noteAssignments(got, a.source(c, sc), place, sc)
+	return true
 }
 
 // declare walks export, declare, local, readonly and typeset.
-func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok bool) {
+func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (ok bool) {
 	raw, place := a.source(c, sc), len(a.parts)
 	var list []assigned
 	if plainExport(c) {
 		list = a.assignments(c.Args, sc)
-		if script, ok := a.exports(c, list, place, sc); ok {
-			return script, true
+		if a.exports(c, list, place, sc) {
+			return true
 		}
 	}
 	var plain []*syntax.Assign
@@ -318,7 +215,7 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok b
 	}
 	for i, as := range list {
 		if !plain[i].Naked {
-			sc.assign(as.name, binding{text: as.text, known: as.known})
+			sc.assign(as.name, binding{text: as.text, known: as.known, turn: as.turn})
 			a.value(as, sc)
 		}
 	}
@@ -327,30 +224,19 @@ func (a *analysis) declare(c *syntax.DeclClause, sc *scope) (script string, ok b
 		level: sc.level,
 	}
 	run.use = program.Use{Class: permission.ClassWrite, Reason: "it sets or prints variables"}
-	a.calls = a.noteCall(run)
+	a.noteCall(run)
 	text, deep := a.texts(run)
 	a.part(permission.Part{
 		Text: text, Raw: raw, Deep: deep, Program: run.name, Class: permission.ClassWrite, Within: sc.within,
 		Reason: run.use.Reason,
 	}, sc)
 	a.opaque()
-	return "", false
-}
-
-// safeVariables may stand before a command without changing the programs it runs. So may LC_*.
-var safeVariables = set{
-	"NODE_ENV", "RAILS_ENV", "RACK_ENV", "APP_ENV", "FLASK_ENV", "DJANGO_ENV", "LANG", "LANGUAGE", "TZ", "TERM",
-	"COLORTERM",
-	"NO_COLOR", "FORCE_COLOR", "CLICOLOR", "CLICOLOR_FORCE", "COLUMNS", "LINES", "CI", "DEBUG", "VERBOSE",
-	"RUST_BACKTRACE",
-	"RUST_LOG", "PYTHONUNBUFFERED", "PYTHONDONTWRITEBYTECODE", "CARGO_TERM_COLOR", "GOOS", "GOARCH", "CGO_ENABLED",
-	"GO111MODULE",
-	"PORT",
+	return false
 }
 
 // safeVariable reports whether a variable is one of those that allow rules look through.
 func safeVariable(name string) bool {
-	return safeVariables.has(name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
+	return inList("safe variables", name) || (strings.HasPrefix(name, "LC_") && syntax.ValidName(name))
 }
 
 // onlyLocale reports whether assignments only choose how output looks, see cosmetic.

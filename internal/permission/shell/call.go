@@ -13,30 +13,20 @@ import (
 
 // call is one simple command as it would run.
 type call struct {
-	words    []word
-	assigns  []assigned
-	name     string // base name of the program, "" when unknown
-	raw      string
-	use      program.Use
-	dirs     []string
-	in       input
-	within   string
-	level    int
-	guess    bool
-	place    int            // where its part stands among the parts, before the commands in its words
-	placed   bool           // place is set
-	sub      bool           // run by another command of the line: sudo, xargs, find -exec
-	wrapper  string         // the name of that command
-	except   []string       // words that are added, so that it leaves out files that may not be read
-	spares   func() string  // more such words, quoted; nil for none
-	listed   []int          // the words that hold names out of a list
-	ender    int            // the word before which the flags of git end, 0 for none
-	compares bool           // it is a test that only compares texts
-	filled   []program.Word // the words of Inner with names in the place of those that xargs or find puts there
-	gap      *gap           // where its list may be narrowed
-	carried  bool           // its script has its input
-	back     string         // the folder that cd - or popd goes back to
-	again    bool           // the checks see others that are the same
+	words   []word
+	assigns []assigned
+	name    string // base name of the program, "" when unknown
+	raw     string
+	use     program.Use
+	dirs    []string
+	in      input
+	within  string
+	level   int
+	guess   bool
+	place   int    // where its part stands among the parts, before the commands in its words
+	placed  bool   // place is set
+	sub     bool   // run by another command of the line: sudo, xargs, find -exec
+	wrapper string // the name of that command
 }
 
 // arg returns the text of a word, "" where there is none.
@@ -47,43 +37,46 @@ func (c *call) arg(i int) string {
 	return ""
 }
 
-// call walks a simple command.
-func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, rd redirected) (script string, ok bool) {
+// call walks a simple command. writes: a redirection writes what it prints into a file.
+func (a *analysis) call(c *syntax.CallExpr, sc *scope, in input, writes bool) (ok bool) {
 	raw, place := a.source(c, sc), len(a.parts)
 	assigns := a.assignments(c.Assigns, sc)
 	if len(c.Args) == 0 {
-		if script, ok := a.notes(c.Assigns, assigns, raw, place, sc); ok {
-			return script + rd.script, true
+		if a.notes(c.Assigns, assigns, raw, place, sc) {
+			return true
 		}
 		a.assign(assigns, raw, place, sc)
-		return "", false
+		return false
 	}
 	a.reserved(c, sc)
-	was := a.tests
-	a.tests = testOf(c)
 	words := a.words(c.Args, sc)
-	a.tests = was
 	if len(words) > 0 && holdsParam(c.Args[0]) {
 		words[0].worked = true // a program is to be named by its name
 	}
-	run := a.mem.calls.one()
-	run.words, run.assigns, run.raw, run.in, run.place, run.placed = words, assigns, raw, in, place, true
-	script, ok = a.run(run, sc)
-	if rd.write {
-		a.wrote(c, run, sc)
+	args, before := &syntax.CallExpr{Args: c.Args}, sc
+	if sc.turning(args) != "" {
+		before = sc.child()
 	}
-	if run.carried {
-		return script + rd.others, ok
+	run := &call{words: words, assigns: assigns, raw: raw, in: in, place: place, placed: true}
+	ok = a.run(run, sc)
+	if writes {
+		a.wrote(run, sc)
 	}
-	return script + rd.script, ok
+	a.turns(args, before, func(sc *scope) {
+		a.mute++
+		words := a.words(c.Args, sc)
+		a.mute--
+		a.run(&call{words: words, assigns: assigns, raw: raw, in: in, sub: true, wrapper: "?"}, sc)
+	})
+	sc.perhapsIn(before.perhaps)
+	return ok
 }
 
 // noteCall keeps a call for the checks.
-func (a *analysis) noteCall(c *call) []*call {
-	if a.mute > 0 {
-		return a.calls
+func (a *analysis) noteCall(c *call) {
+	if a.mute == 0 {
+		a.calls = append(a.calls, c)
 	}
-	return append(a.calls, c)
 }
 
 // part notes a part behind the others.
@@ -98,61 +91,34 @@ func (a *analysis) partAt(place int, p *permission.Part, sc *scope) int {
 		a.exact = false
 	}
 	a.raise(p.Class)
-	if a.parts == nil {
-		a.parts = make([]permission.Part, 0, commands(a.line))
-	}
 	if place == len(a.parts) {
-		a.parts, a.levels = append(a.parts, *p), append(a.levels, sc.level)
+		a.parts = append(a.parts, *p)
 		return place
 	}
 	a.parts = slices.Insert(a.parts, place, *p)
-	a.levels = slices.Insert(a.levels, place, sc.level)
 	return place
 }
 
-// run analyses a command whose words are known as far as they can be.
-func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
+// run analyses a command whose words are known as far as they can be. ok: it is read-only or edits files, and its words
+// are what they seem.
+func (a *analysis) run(c *call, sc *scope) (ok bool) {
 	if len(c.words) == 0 {
 		a.part(permission.Part{
 			Text: c.raw, Raw: c.raw, Class: permission.ClassWrite, Within: sc.within,
 			Reason: "its words only running tells",
 		}, sc)
-		a.calls = a.noteCall(c)
-		return "", false
+		a.noteCall(c)
+		return false
 	}
 	c.dirs, c.within, c.level, c.guess = sc.dirs, sc.within, sc.level, sc.guess
 	c.name = baseName(c.words[0])
 	for _, as := range c.assigns {
 		a.value(as, sc)
 	}
-	same := a.repeatOf(c, sc)
-	switch {
-	case same == nil:
-		c.use = a.lookUp(c, sc)
-	case same.first == nil:
-		c.use = a.lookUp(c, sc)
-		same.use = c.use
-		same.text, same.deep = a.texts(c)
-	default:
-		c.use = same.use
-	}
-	c.gap = a.newGap(c)
-	if c.name == "xargs" || c.name == "find" && len(c.use.Inner) == 1 {
-		if script, ok := a.knownList(c, sc); ok {
-			return script, true
-		}
-		if script, ok := a.runListed(c, sc); ok {
-			return script, true
-		}
-	}
-	a.goesBack(c, sc)
-	a.comparesTexts(c, sc)
-	a.takesNames(c, sc)
-	a.takesTexts(c, sc)
+	c.use = a.lookUp(c, sc)
 	setsOptions(c)
-	at := a.addPart(c, same, sc)
-	a.calls = a.noteCall(c)
-	c.again = same != nil && same.again(c)
+	at := a.addPart(c, sc)
+	a.noteCall(c)
 	inner := a.follow(c, sc)
 	if why := a.reach(c, sc); why != "" && at >= 0 {
 		a.soften(&a.parts[at], why)
@@ -161,9 +127,29 @@ func (a *analysis) run(c *call, sc *scope) (script string, ok bool) {
 	a.change(c, sc)
 	a.sets(c, sc)
 	if at < 0 || !a.parts[at].Class.ReadOnly() && !a.parts[at].Edits() {
-		return "", false
+		return false
 	}
-	return a.rewrite(c, &a.parts[at], inner)
+	return a.plain(c, inner)
+}
+
+// plain reports whether the shell leaves the words of a command as they are, so that it is what it was judged for.
+// inner: the command that it runs is plain.
+func (a *analysis) plain(c *call, inner bool) bool {
+	words := c.words
+	if len(c.use.Inner) > 0 {
+		own := len(c.words) - len(c.use.Inner[0])
+		if !c.use.Transparent || len(c.use.Inner) != 1 || !inner || own < 1 ||
+			!inList("same shell", c.name) && inList("builtins", c.use.Inner[0][0].Text) { // it can only start a program
+			return false
+		}
+		words = c.words[:own]
+	}
+	for i, w := range words {
+		if w.unknown && !w.stays(c, i) || w.glob && (len(c.dirs) != 1 || len(c.assigns)+len(c.use.Inner) > 0) {
+			return false
+		}
+	}
+	return onlyLocale(c.assigns)
 }
 
 // setsOptions makes a set neutral that only stops the shell at a failure or changes its output.
@@ -201,27 +187,35 @@ func baseName(w word) string {
 // lookUp asks the program table. Words of which only a part is known are looked up by that part,
 // because a guess serves deny rules; that they count as harmless is ruled out elsewhere.
 func (a *analysis) lookUp(c *call, sc *scope) program.Use {
-	words := a.mem.args.take(len(c.words))
-	for i := range c.words {
-		words[i] = c.words[i].program()
-	}
+	words := programWords(c.words)
 	words[0].Unknown = words[0].Unknown && words[0].Text == ""
 	return program.Analyze(words, program.Env{Dir: sc.dir(), World: a.world})
 }
 
-// addPart notes the part for a call, with its texts for rules. The entry of a repeated command has them; it may be nil.
-func (a *analysis) addPart(c *call, same *repeat, sc *scope) int {
+// readsKnown reports whether a command is read-only by those of its words that are known.
+func (a *analysis) readsKnown(words []program.Word) bool {
+	var known, filled []program.Word
+	for _, w := range words {
+		if w.Unknown {
+			filled = append(filled, program.Word{Text: "x", Quoted: true})
+			continue
+		}
+		known, filled = append(known, w), append(filled, w)
+	}
+	env := program.Env{World: a.world}
+	return program.Analyze(known, env).Class.ReadOnly() || program.Analyze(filled, env).Class.ReadOnly()
+}
+
+// addPart notes the part for a call, with its texts for rules.
+func (a *analysis) addPart(c *call, sc *scope) int {
 	p := permission.Part{
 		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
 		Literal: c.use.Literal, InPlace: c.use.InPlace, Exact: !sc.guess,
+		Changes: c.use.Changes,
 	}
-	if same != nil {
-		p.Text, p.Deep = same.text, slices.Clip(same.deep)
-	} else {
-		p.Text, p.Deep = a.texts(c)
-	}
+	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
-		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || risky(c, w))) ||
+		if !w.literal() && !w.stays(c, i) || (w.glob && (i == 0 || a.risky(c, w))) ||
 			(w.braced && (i == 0 || strings.HasPrefix(w.text, "-"))) {
 			p.Exact = false
 		}
@@ -263,7 +257,7 @@ func (a *analysis) transparent(c *call) bool { return c.wrapper == "" }
 // harden takes the harmless class from a command that is harmless by its words alone.
 func (a *analysis) harden(c *call, p *permission.Part, sc *scope) {
 	first := c.words[0]
-	if !builtins.has(first.text) && !first.unknown && a.mute == 0 {
+	if !inList("builtins", first.text) && !first.unknown && a.mute == 0 {
 		p.Path = a.world.Program(first.text, sc.dir())
 	}
 	if !p.Class.ReadOnly() {
@@ -321,15 +315,6 @@ func (a *analysis) git(c *call, p *permission.Part, sc *scope) {
 		a.soften(p, "another folder's repository may name programs that git runs")
 		return
 	}
-	if c.use.GitValues {
-		keys, err := a.world.GitKeys(dirs[0], permission.SecretKeys)
-		switch {
-		case err != nil:
-			a.soften(p, "whether git's configuration holds secrets cannot be told: "+err.Error())
-		case len(keys) > 0:
-			a.soften(p, "it would show a secret of git's configuration: "+strings.Join(keys, ", "))
-		}
-	}
 	keys, err := a.world.GitKeys(dirs[0], permission.ProgramKeys)
 	switch {
 	case err != nil:
@@ -382,7 +367,7 @@ func (a *analysis) sameRepository(dirs []string) bool {
 
 // locate finds the program: it must be where programs of the system are, not in a folder that is worked in.
 func (a *analysis) locate(c *call, p *permission.Part, sc *scope) {
-	if builtins.has(c.words[0].text) {
+	if inList("builtins", c.words[0].text) {
 		return
 	}
 	switch {
@@ -404,22 +389,20 @@ func trusted(path string) bool {
 	return false
 }
 
-// builtins are the commands that bash runs itself and that may count as harmless.
-var builtins = set{
-	"echo", "printf", "pwd", "true", "false", ":", "test", "[", "cd", "type", "command", "help", "times", "jobs", "wait",
-	"dirs",
-	"umask", "exit", "return", "pushd", "popd", "compgen", "set",
-}
-
-// risky reports whether a pattern could stand for a file whose name is a flag of a program that has
-// dangerous ones.
-func risky(c *call, w word) bool {
+// risky reports whether a pattern could stand for a file whose name is a flag: one is there, or the program has
+// dangerous flags.
+func (a *analysis) risky(c *call, w word) bool {
 	if w.text != "" && !strings.ContainsRune(`*?[-`, rune(w.text[0])) {
 		return false
 	}
-	switch c.name {
-	case "find", "sort", "sed", "git", "tar", "rsync", "xargs", "rg", "fd", "env", "zip", "ssh", "scp":
+	if among(c.name, "find", "sort", "sed", "git", "tar", "rsync", "xargs", "rg", "fd", "env", "zip", "ssh", "scp", "tree") {
 		return true
+	}
+	for _, dir := range c.dirs {
+		found, more := a.world.Glob(w.text, dir, maxGlob)
+		if more || slices.ContainsFunc(found, func(f string) bool { return strings.IndexByte("-@", filepath.Base(f)[0]) >= 0 }) {
+			return true
+		}
 	}
 	return false
 }

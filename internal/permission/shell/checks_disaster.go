@@ -10,107 +10,62 @@ import (
 
 func disasterChecks() []check {
 	return []check{
-		{
-			Name: "catastrophic-removal", Effect: permission.Deny,
-			Sentence: "Removes, moves or takes over the root, a folder of the system, the home folder, the folder that is " +
-				"worked in or one above it.",
-			Fires: "rm -rf ~", Spares: "rm -rf build",
-			find: each(disaster),
-		},
-		{
-			Name: "agent-state", Effect: permission.Deny,
-			Sentence: "Changes or removes lathe's own settings, sessions or keys.",
-			Fires:    "rm -rf ~/.config/lathe", Spares: "rm -rf build/lathe",
-			find: reaching("it changes lathe's own state", permission.Write, agentState),
-		},
-		{
-			Name: "disk", Effect: permission.Deny,
-			Sentence: "Formats, partitions or wipes a disk.",
-			Fires:    "mkfs.ext4 /dev/sda1", Spares: "echo mkfs",
-			find: each(func(_ *analysis, c *call) string {
-				if wipesDisk(c.name) {
-					return "it formats, partitions or wipes a disk: " + c.raw
-				}
-				return ""
-			}),
-		},
-		{
-			Name: "power", Effect: permission.Deny,
-			Sentence: "Turns the machine off or restarts it.",
-			Fires:    "shutdown -h now", Spares: "echo shutdown",
-			find: each(func(_ *analysis, c *call) string {
-				switch c.name {
-				case "shutdown", "reboot", "halt", "poweroff":
-					return "it turns the machine off: " + c.raw
-				case "systemctl", "loginctl":
-					args := texts(c.words[min(1, len(c.words)):])
-					for _, verb := range []string{
-						"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue",
-						"emergency", "isolate",
-					} {
-						if has(args, verb) {
-							return "it turns the machine off: " + c.raw
-						}
-					}
-				case "init", "telinit":
-					args := texts(c.words[min(1, len(c.words)):])
-					if has(args, "0") || has(args, "6") {
+		{"catastrophic-removal", deny, false, each(disaster)},
+		{"agent-state", deny, false, reaching("it changes lathe's own state", permission.Write, agentState)},
+		{"disk", deny, false, each(func(_ *analysis, c *call) string {
+			if wipesDisk(c.name) {
+				return "it formats, partitions or wipes a disk: " + c.raw
+			}
+			return ""
+		})},
+		{"power", deny, false, each(func(_ *analysis, c *call) string {
+			switch c.name {
+			case "shutdown", "reboot", "halt", "poweroff":
+				return "it turns the machine off: " + c.raw
+			case "systemctl", "loginctl":
+				args := texts(c.words[min(1, len(c.words)):])
+				for _, verb := range []string{
+					"reboot", "poweroff", "halt", "kexec", "suspend", "hibernate", "rescue",
+					"emergency", "isolate",
+				} {
+					if has(args, verb) {
 						return "it turns the machine off: " + c.raw
 					}
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "kill-all", Effect: permission.Deny,
-			Sentence: "Ends every process, or the first one.",
-			Fires:    "kill -9 -1", Spares: "kill -9 1234",
-			find: each(func(_ *analysis, c *call) string {
-				switch c.name {
-				case "killall5":
-					return "it ends every process: " + c.raw
-				case "kill":
-					args := texts(c.words[1:])
-					for i, arg := range args {
-						if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 &&
-							!(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
-							return "it ends every process, or the first one: " + c.raw
-						}
-					}
-				case "pkill":
-					if has(texts(c.words), ".") || has(texts(c.words), ".*") {
-						return "it ends every process: " + c.raw
+			case "init", "telinit":
+				args := texts(c.words[min(1, len(c.words)):])
+				if has(args, "0") || has(args, "6") {
+					return "it turns the machine off: " + c.raw
+				}
+			}
+			return ""
+		})},
+		{"kill-all", deny, false, each(func(_ *analysis, c *call) string {
+			switch c.name {
+			case "killall5":
+				return "it ends every process: " + c.raw
+			case "kill":
+				args := texts(c.words[1:])
+				for i, arg := range args {
+					if (arg == "-1" && i > 0) || (arg == "1" && i == len(args)-1 &&
+						!(i > 0 && (args[i-1] == "-s" || args[i-1] == "-n"))) {
+						return "it ends every process, or the first one: " + c.raw
 					}
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "fork-bomb", Effect: permission.Deny,
-			Sentence: "A function starts itself more than once, until the machine stands still.",
-			Fires:    ":(){ :|:& };:", Spares: "f() { ls; }; f",
-			find: sees("it multiplies without end", oddForkBomb),
-		},
+			case "pkill":
+				if has(texts(c.words), ".") || has(texts(c.words), ".*") {
+					return "it ends every process: " + c.raw
+				}
+			}
+			return ""
+		})},
+		{"fork-bomb", deny, false, sees("it multiplies without end", oddForkBomb)},
 	}
 }
 
 // wipesDisk reports whether a program formats, partitions or wipes disks.
 func wipesDisk(name string) bool {
-	switch name {
-	case "mkfs", "wipefs", "blkdiscard", "mkswap", "fdisk", "sfdisk", "cfdisk", "gdisk", "sgdisk", "parted", "mke2fs",
-		"cryptsetup", "diskutil", "format", "hdparm", "nvme", "lvremove", "vgremove", "pvremove", "mdadm", "zpool":
-		return true
-	}
-	return strings.HasPrefix(name, "mkfs.") || strings.HasPrefix(name, "newfs")
-}
-
-// systemFolders are the folders at the top of the usual systems, and those below them that a system needs.
-var systemFolders = []string{
-	"/bin", "/boot", "/dev", "/etc", "/home", "/lib", "/lib32", "/lib64", "/media", "/mnt", "/opt", "/proc", "/root",
-	"/run", "/sbin", "/srv", "/sys", "/usr", "/var",
-	"/Applications", "/Library", "/System", "/Users", "/Volumes", "/private", "/cores", "/nix", "/snap",
-	"/usr/bin", "/usr/lib", "/usr/local", "/usr/sbin", "/usr/share", "/usr/include", "/var/lib", "/var/log", "/usr/lib64",
-	"/private/etc", "/private/var", "/mnt/c", "/c",
+	return among(name, names("disk programs")...)
 }
 
 // disaster reports a protected thing that a command would destroy.
@@ -252,11 +207,6 @@ func found(c *call) []word {
 	return great
 }
 
-// wholeFolder are last parts of patterns that stand for all that is in a folder.
-var wholeFolder = set{
-	"*", ".*", "**", "?*", "*.*", ".[!.]*", "..?*", ".??*", ".[^.]*", "*?", "[!.]*", "*/",
-}
-
 // fatal is the protected thing that a word names from dir, "" for none.
 func fatal(a *analysis, c *call, w word, dir string) string {
 	text := w.text
@@ -268,7 +218,7 @@ func fatal(a *analysis, c *call, w word, dir string) string {
 		if text == "" || !filepath.IsAbs(text) {
 			return ""
 		}
-		if has(systemFolders, filepath.Clean(text)) {
+		if inList("system folders", filepath.Clean(text)) {
 			return filepath.Clean(text) + " if the variable is empty"
 		}
 		return ""
@@ -280,7 +230,7 @@ func fatal(a *analysis, c *call, w word, dir string) string {
 	if w.glob {
 		trimmed := strings.TrimRight(text, "/")
 		parent, last := path.Split(trimmed)
-		if !wholeFolder.has(last) {
+		if !inList("whole folder", last) {
 			return fatalPattern(text)
 		}
 		contents, text = true, unescape(parent)
@@ -314,7 +264,7 @@ func from2(name, dir string) string {
 // fatalPattern tries a pattern against the folders at the top.
 func fatalPattern(pattern string) string {
 	pattern = strings.TrimRight(pattern, "/")
-	for _, folder := range systemFolders {
+	for _, folder := range names("system folders") {
 		if ok, err := path.Match(pattern, folder); err == nil && ok {
 			return "what matches " + pattern
 		}
@@ -335,7 +285,7 @@ func great(a *analysis, p string, contents bool, c *call) string {
 		return "the home folder"
 	case !contents && path.Dir(p) == "/" && p != "/tmp":
 		return "a folder at the top: " + p
-	case has(systemFolders, p):
+	case inList("system folders", p):
 		return "a folder of the system: " + p
 	case below(folded, strings.ToLower(home+"/.ssh")), !contents && (folded == strings.ToLower(home)+"/.config" ||
 		folded == strings.ToLower(home)+"/.local"):

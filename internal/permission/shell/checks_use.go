@@ -3,8 +3,6 @@ package shell
 import (
 	"path/filepath"
 	"strings"
-
-	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // variableKind is a set of reasons why a variable matters to programs or the shell.
@@ -15,14 +13,14 @@ const (
 	choosesPaths
 	choosesPrograms
 	steersShell
-	choosesOutput // see destinations
-	holdsOptions  // see optionTexts
+	choosesOutput
+	holdsOptions
 )
 
 // variableKinds are the lists of names for each kind.
-var variableKinds = map[variableKind][]string{
-	loadsCode: loaderVariables, choosesPaths: pathVariables, choosesPrograms: programVariables,
-	steersShell: shellVariables, choosesOutput: destinations, holdsOptions: optionTexts,
+var variableKinds = map[variableKind]string{
+	loadsCode: "loader variables", choosesPaths: "path variables", choosesPrograms: "program variables",
+	steersShell: "shell variables", choosesOutput: "destinations", holdsOptions: "option texts",
 }
 
 // kindOf is the kind of a variable. A line may set the same one many times.
@@ -32,13 +30,10 @@ func (a *analysis) kindOf(name string) variableKind {
 		return kind
 	}
 	upper := strings.ToUpper(name)
-	for k, names := range variableKinds {
-		if among(upper, names...) {
+	for k, list := range variableKinds {
+		if among(upper, names(list)...) {
 			kind |= k
 		}
-	}
-	if a.kinds == nil {
-		a.kinds = map[string]variableKind{}
 	}
 	a.kinds[name] = kind
 	return kind
@@ -46,8 +41,7 @@ func (a *analysis) kindOf(name string) variableKind {
 
 // variables makes a check of assignments, before a command, alone, by export or by env.
 func variables(text string, kind variableKind) func(*analysis) []string {
-	assigning := func(a *analysis) []*call { return a.assigning }
-	return eachOf(assigning, func(a *analysis, c *call) string {
+	return each(func(a *analysis, c *call) string {
 		for _, as := range c.assigns {
 			if a.kindOf(as.name)&kind != 0 && !cosmetic(as) {
 				return text + ": " + as.show
@@ -64,95 +58,42 @@ func variables(text string, kind variableKind) func(*analysis) []string {
 	})
 }
 
-// among reports whether a name is in a list; a trailing * stands for any ending, a leading one for any beginning.
-func among(name string, list ...string) bool {
-	for _, l := range list {
-		if l == name {
-			return true
-		}
-		if l == "" {
-			continue
-		}
-		if last := len(l) - 1; l[last] == '*' && strings.HasPrefix(name, l[:last]) || l[0] == '*' && strings.HasSuffix(name,
-			l[1:]) {
-			return true
-		}
-	}
-	return false
-}
-
 func environmentChecks() []check {
 	return []check{
-		{
-			Name: "loader-variable", Effect: permission.Ask,
-			Sentence: "LD_PRELOAD and its kin put foreign code into every program that starts.",
-			Fires:    "LD_PRELOAD=./x.so ls", Spares: "LANG=C ls",
-			find: variables("it loads code into programs", loadsCode),
-		},
-		{
-			Name: "path-variable", Effect: permission.Ask,
-			Sentence: "PATH, HOME and their kin decide which programs and settings are found.",
-			Fires:    "PATH=.:$PATH ls", Spares: "echo $PATH",
-			find: variables("it changes where programs and settings are found", choosesPaths),
-		},
-		{
-			Name: "program-variable", Effect: permission.Ask,
-			Sentence: "Variables that name a program or its options: PAGER, GIT_*, NODE_OPTIONS, PYTHONPATH, GOFLAGS and the " +
-				"like.",
-			Fires: "GIT_EXTERNAL_DIFF=./x git diff", Spares: "NODE_ENV=test npm test",
-			find: variables("it names a program or options", choosesPrograms),
-		},
-		{
-			Name: "shell-variable", Effect: permission.Ask,
-			Sentence: "Variables that the shell itself runs or obeys: BASH_ENV, ENV, PS4, PROMPT_COMMAND, SHELLOPTS, HISTFILE.",
-			Fires:    "BASH_ENV=./x bash -c true", Spares: "FOO=1 bash -c true",
-			find: variables("the shell runs or obeys it", steersShell),
-		},
-		{
-			Name: "assignment", Effect: permission.Ask,
-			Sentence: "A variable is set that later commands of the line may read.",
-			Fires:    "GOOS=js; ls", Spares: "FOO=1; ls",
-			find: each(func(_ *analysis, c *call) string {
-				if len(c.words) == 0 && len(c.assigns) > 0 && !c.use.Class.ReadOnly() {
-					return "it sets " + c.assigns[0].name
-				}
+		{"loader-variable", ask, false, variables("it loads code into programs", loadsCode)},
+		{"path-variable", ask, false, variables("it changes where programs and settings are found", choosesPaths)},
+		{"program-variable", ask, false, variables("it names a program or options", choosesPrograms)},
+		{"shell-variable", ask, false, variables("the shell runs or obeys it", steersShell)},
+		{"assignment", ask, false, each(func(_ *analysis, c *call) string {
+			if len(c.words) == 0 && len(c.assigns) > 0 && !c.use.Class.ReadOnly() {
+				return "it sets " + c.assigns[0].name
+			}
+			return ""
+		})},
+		{"shell-state", ask, false, runs("it changes the shell", "set", "shopt", "enable", "hash", "trap", "export", "declare", "typeset",
+			"readonly", "local", "unset",
+			"unalias", "alias", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "exec", "read", "mapfile",
+			"readarray", "getopts", "disown", "fc", "suspend", "logout", "let")},
+		{"environment-read", ask, false, each(func(_ *analysis, c *call) string {
+			if len(c.words) == 0 {
 				return ""
-			}),
-		},
-		{
-			Name: "shell-state", Effect: permission.Ask,
-			Sentence: "set, shopt, enable, hash, trap and export change how everything after them is read or run.",
-			Fires:    "shopt -s expand_aliases", Spares: "echo shopt",
-			find: runs("it changes the shell", "set", "shopt", "enable", "hash", "trap", "export", "declare", "typeset",
-				"readonly", "local", "unset",
-				"unalias", "alias", "bind", "complete", "compgen", "compopt", "ulimit", "umask", "exec", "read", "mapfile",
-				"readarray", "getopts", "disown", "fc", "suspend", "logout", "let"),
-		},
-		{
-			Name: "environment-read", Effect: permission.Ask,
-			Sentence: "Prints variables of this or another process, which often hold keys.",
-			Fires:    "printenv OPENAI_API_KEY", Spares: "echo printenv",
-			find: each(func(_ *analysis, c *call) string {
-				if len(c.words) == 0 {
-					return ""
-				}
-				switch {
-				case c.name == "printenv" && !plainVariables(c.words[1:]), c.name == "env" && len(c.use.Inner) == 0,
-					c.name == "export" && len(c.words) == 1,
-					c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"),
-					c.name == "compgen" && hasFlag(c.words, "-v"):
-					return "it prints variables: " + c.raw
-				case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"),
-					among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
-					return "it reads variables: " + c.raw
-				case (c.name == "echo" || c.name == "printf") && secretVariable(c.raw):
-					return "it prints a variable that may hold a key: " + c.raw
-				case c.name == "ps" && len(c.words) > 1 && strings.Contains(c.arg(1), "e") && !strings.HasPrefix(c.arg(1), "-"):
-					return "it prints the variables of processes: " + c.raw
-				}
-				return ""
-			}),
-		},
+			}
+			switch {
+			case c.name == "printenv" && !plainVariables(c.words[1:]), c.name == "env" && len(c.use.Inner) == 0,
+				c.name == "export" && len(c.words) == 1,
+				c.name == "set" && len(c.words) == 1, c.name == "declare" && hasFlag(c.words, "-p"),
+				c.name == "compgen" && hasFlag(c.words, "-v"):
+				return "it prints variables: " + c.raw
+			case among(c.name, "jq", "gojq", "jaq", "yq") && strings.Contains(c.raw, "$ENV"),
+				among(c.name, "awk", "gawk", "mawk") && strings.Contains(c.raw, "ENVIRON"):
+				return "it reads variables: " + c.raw
+			case (c.name == "echo" || c.name == "printf") && secretVariable(c.raw):
+				return "it prints a variable that may hold a key: " + c.raw
+			case c.name == "ps" && len(c.words) > 1 && strings.Contains(c.arg(1), "e") && !strings.HasPrefix(c.arg(1), "-"):
+				return "it prints the variables of processes: " + c.raw
+			}
+			return ""
+		})},
 	}
 }
 
@@ -191,184 +132,109 @@ func secretVariable(text string) bool {
 
 func programChecks() []check {
 	return []check{
-		{
-			Name: "remove", Effect: permission.Ask,
-			Sentence: "Removes or overwrites files for good.",
-			Fires:    "rm a.txt", Spares: "grep 'rm -rf' notes.txt",
-			find: runs("it removes files", "rm", "rmdir", "unlink", "shred", "srm", "truncate", "zf_rm", "wipe"),
-		},
-		{
-			Name: "git-discard", Effect: permission.Ask, itself: true,
-			Sentence: "git push, reset, clean, checkout . and their kin publish, discard or rewrite work.",
-			Fires:    "git push --force origin main", Spares: "git log --oneline",
-			find: each(func(_ *analysis, c *call) string {
-				if c.name != "git" || c.use.Class.ReadOnly() {
+		{"remove", ask, false, runs("it removes files", "rm", "rmdir", "unlink", "shred", "srm", "truncate", "zf_rm", "wipe")},
+		{"git-discard", ask, true, each(func(_ *analysis, c *call) string {
+			if c.name != "git" || c.use.Class.ReadOnly() {
+				return ""
+			}
+			sub, rest := gitSubcommand(c)
+			switch sub {
+			case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref",
+				"rm", "stash", "switch", "replace", "reflog":
+				if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") &&
+					!has(rest, "delete") {
 					return ""
 				}
-				sub, rest := gitSubcommand(c)
-				switch sub {
-				case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref",
-					"rm", "stash", "switch", "replace", "reflog":
-					if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") &&
-						!has(rest, "delete") {
-						return ""
-					}
-					return "it publishes, discards or rewrites work: " + c.raw
-				case "checkout", "branch", "tag":
-					if sub == "checkout" || short(rest, 'D') || short(rest, 'd') || has(rest, "--delete") {
-						return "it discards or switches work: " + c.raw
-					}
+				return "it publishes, discards or rewrites work: " + c.raw
+			case "checkout", "branch", "tag":
+				if sub == "checkout" || short(rest, 'D') || short(rest, 'd') || has(rest, "--delete") {
+					return "it discards or switches work: " + c.raw
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "privilege", Effect: permission.Ask,
-			Sentence: "Runs with the rights of another user.",
-			Fires:    "sudo ls", Spares: "echo sudo",
-			find: runs("it runs as another user", "sudo", "su", "doas", "pkexec", "runuser", "run0", "sudoedit", "gosu",
-				"su-exec", "setpriv", "machinectl", "sg", "newgrp"),
-		},
-		{
-			Name: "kill", Effect: permission.Ask,
-			Sentence: "Ends processes.",
-			Fires:    "kill 1234", Spares: "echo kill",
-			find: runs("it ends processes", "kill", "killall", "killall5", "xkill", "fuser", "skill", "taskkill"),
-		},
-		{
-			Name: "pkill", Effect: permission.Ask,
-			Sentence: "Ends processes by name, also those that belong to others.",
-			Fires:    "pkill node", Spares: "pgrep node",
-			find: runs("it ends processes by name", "pkill", "killall", "snice"),
-		},
-		{
-			Name: "disk-copy", Effect: permission.Ask,
-			Sentence: "dd and its kin write blocks to wherever they are told.",
-			Fires:    "dd if=a.img of=b.img", Spares: "echo dd",
-			find: runs("it copies blocks", "dd", "dcfldd", "ddrescue", "dc3dd", "partclone*", "fallocate"),
-		},
-		{
-			Name: "wrapper", Effect: permission.Ask,
-			Sentence: "A program that runs another one with other rights, another root, later or elsewhere.",
-			Fires:    "setsid touch marker", Spares: "echo setsid",
-			find: runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock",
-				"script", "parallel",
-				"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace",
-				"gdb", "expect", "daemonize", "start-stop-daemon", "coproc"),
-		},
-		{
-			Name: "persistence", Effect: permission.Ask,
-			Sentence: "Arranges that something runs later or at every start.",
-			Fires:    "crontab x", Spares: "echo crontab",
-			find: runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl",
-				"update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update"),
-		},
+			}
+			return ""
+		})},
+		{"privilege", ask, false, runs("it runs as another user", "sudo", "su", "doas", "pkexec", "runuser", "run0", "sudoedit", "gosu",
+			"su-exec", "setpriv", "machinectl", "sg", "newgrp")},
+		{"kill", ask, false, runs("it ends processes", "kill", "killall", "killall5", "xkill", "fuser", "skill", "taskkill")},
+		{"pkill", ask, false, runs("it ends processes by name", "pkill", "killall", "snice")},
+		{"disk-copy", ask, false, runs("it copies blocks", "dd", "dcfldd", "ddrescue", "dc3dd", "partclone*", "fallocate")},
+		{"wrapper", ask, false, runs("it runs another program", "setsid", "chroot", "unshare", "nsenter", "chrt", "ionice", "watch", "flock",
+			"script", "parallel",
+			"busybox", "toybox", "env", "xargs", "screen", "tmux", "systemd-run", "firejail", "bwrap", "strace", "ltrace",
+			"gdb", "expect", "daemonize", "start-stop-daemon", "coproc")},
+		{"persistence", ask, false, runs("it arranges for something to run later", "crontab", "at", "batch", "launchctl", "systemctl",
+			"update-rc.d", "chkconfig", "schtasks", "anacron", "service", "rc-update")},
 	}
 }
 
 func placeChecks() []check {
 	return []check{
-		{
-			Name: "network", Effect: permission.Ask, itself: true,
-			Sentence: "Reaches another machine; names that are looked up carry data as well (ping, dig, nslookup).",
-			Fires:    "ping -c1 aGVsbG8.example.test", Spares: "echo ping",
-			find: each(func(_ *analysis, c *call) string {
-				if !c.use.Class.ReadOnly() && networkPrograms.has(c.name) || (len(c.use.Hosts) > 0 && c.name != "") {
-					return "it reaches another machine: " + c.raw
+		{"network", ask, true, each(func(_ *analysis, c *call) string {
+			if !c.use.Class.ReadOnly() && inList("network programs", c.name) || (len(c.use.Hosts) > 0 && c.name != "") {
+				return "it reaches another machine: " + c.raw
+			}
+			return ""
+		})},
+		{"network-device", ask, false, func(a *analysis) []string {
+			for _, r := range a.redirs {
+				if strings.HasPrefix(r.target.text, "/dev/tcp") || strings.HasPrefix(r.target.text, "/dev/udp") {
+					return []string{"it opens a connection: " + r.raw}
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "network-device", Effect: permission.Ask,
-			Sentence: "bash opens a connection when a redirection names /dev/tcp or /dev/udp.",
-			Fires:    "exec 3<>/dev/tcp/example.test/80", Spares: "echo /dev/tcp",
-			find: func(a *analysis) []string {
-				for _, r := range a.redirs {
-					if strings.HasPrefix(r.target.text, "/dev/tcp") || strings.HasPrefix(r.target.text, "/dev/udp") {
-						return []string{"it opens a connection: " + r.raw}
-					}
+			}
+			return nil
+		}},
+		{"network-listener", ask, false, each(func(_ *analysis, c *call) string {
+			switch c.name {
+			case "nc", "ncat", "netcat", "socat":
+				if hasFlag(c.words, "-l") || hasFlag(c.words, "-e") || hasFlag(c.words, "--exec") || strings.Contains(c.raw,
+					"LISTEN") || strings.Contains(c.raw, "EXEC") {
+					return "it opens a port or hands out a shell: " + c.raw
 				}
-				return nil
-			},
-		},
-		{
-			Name: "network-listener", Effect: permission.Ask,
-			Sentence: "Opens a port or hands a shell to whoever connects.",
-			Fires:    "nc -l -p 4444 -e /bin/sh", Spares: "echo nc -l",
-			find: each(func(_ *analysis, c *call) string {
-				switch c.name {
-				case "nc", "ncat", "netcat", "socat":
-					if hasFlag(c.words, "-l") || hasFlag(c.words, "-e") || hasFlag(c.words, "--exec") || strings.Contains(c.raw,
-						"LISTEN") || strings.Contains(c.raw, "EXEC") {
-						return "it opens a port or hands out a shell: " + c.raw
-					}
-				case "python", "python3", "php", "ruby":
-					if has(texts(c.words), "http.server") || has(texts(c.words), "-S") && c.name == "php" {
-						return "it opens a port: " + c.raw
-					}
+			case "python", "python3", "php", "ruby":
+				if has(texts(c.words), "http.server") || has(texts(c.words), "-S") && c.name == "php" {
+					return "it opens a port: " + c.raw
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "cd-then-git", Effect: permission.Ask,
-			Sentence: "git in another folder obeys that folder's configuration, which may name programs.",
-			Fires:    "cd vendor/m && git status", Spares: "git status",
-			find: each(func(a *analysis, c *call) string {
-				if c.name == "git" && c.use.GitDir == "" && !a.sameRepository(c.dirs) && !c.guess {
-					return "git obeys the configuration of another folder: " + c.raw
+			}
+			return ""
+		})},
+		{"cd-then-git", ask, false, each(func(a *analysis, c *call) string {
+			if c.name == "git" && c.use.GitDir == "" && !a.sameRepository(c.dirs) && !c.guess {
+				return "git obeys the configuration of another folder: " + c.raw
+			}
+			return ""
+		})},
+		{"git-folder", ask, false, each(func(a *analysis, c *call) string {
+			if c.name != "git" || c.use.Class.ReadOnly() && a.ownRepository(c, c.dirs) {
+				return "" // its settings only change how output looks, and the folder belongs to the repository
+			}
+			for _, w := range c.words[1:] {
+				if !strings.HasPrefix(w.text, "-") {
+					return ""
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "git-folder", Effect: permission.Ask,
-			Sentence: "git is told to use another repository or other settings (-C, -c, --git-dir).",
-			Fires:    "git -C ../other status", Spares: "git -C src status",
-			find: each(func(a *analysis, c *call) string {
-				if c.name != "git" || c.use.Class.ReadOnly() && a.ownRepository(c, c.dirs) {
-					return "" // its settings only change how output looks, and the folder belongs to the repository
+				if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
+					strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text,
+					"--config-e") {
+					return "git uses other settings: " + c.raw
 				}
-				for _, w := range c.words[1:] {
-					if !strings.HasPrefix(w.text, "-") {
-						return ""
-					}
-					if strings.HasPrefix(w.text, "-c") || strings.HasPrefix(w.text, "-C") || strings.HasPrefix(w.text, "--git-d") ||
-						strings.HasPrefix(w.text, "--work-t") || strings.HasPrefix(w.text, "--exec-p") || strings.HasPrefix(w.text,
-						"--config-e") {
-						return "git uses other settings: " + c.raw
-					}
+			}
+			return ""
+		})},
+		{"cd-then-write", ask, false, func(a *analysis) []string {
+			for _, r := range a.redirs {
+				if r.write && !filepath.IsAbs(r.target.text) && movedFrom(r.dirs, a.start) {
+					return []string{"where it writes depends on the folder: " + r.raw}
 				}
-				return ""
-			}),
-		},
-		{
-			Name: "cd-then-write", Effect: permission.Ask,
-			Sentence: "A file is written by its relative path after the folder was changed.",
-			Fires:    "cd src && echo x > a.txt", Spares: "echo x > src/a.txt",
-			find: func(a *analysis) []string {
-				for _, r := range a.redirs {
-					if r.write && !filepath.IsAbs(r.target.text) && movedFrom(r.dirs, a.start) {
-						return []string{"where it writes depends on the folder: " + r.raw}
-					}
+			}
+			return nil
+		}},
+		{"unclear-target", ask, false, func(a *analysis) []string {
+			for _, r := range a.redirs {
+				if r.write && (r.target.unknown || r.target.worked || r.target.glob || strings.HasPrefix(r.target.show, "~")) {
+					return []string{"it is not plain where it writes: " + r.raw}
 				}
-				return nil
-			},
-		},
-		{
-			Name: "unclear-target", Effect: permission.Ask,
-			Sentence: "A redirection writes to a file that only running tells, or that begins with ~.",
-			Fires:    "echo x > $OUT", Spares: "echo x > out.txt",
-			find: func(a *analysis) []string {
-				for _, r := range a.redirs {
-					if r.write && (r.target.unknown || r.target.worked || r.target.glob || strings.HasPrefix(r.target.show, "~")) {
-						return []string{"it is not plain where it writes: " + r.raw}
-					}
-				}
-				return nil
-			},
-		},
+			}
+			return nil
+		}},
 	}
 }
 
@@ -389,15 +255,4 @@ func gitSubcommand(c *call) (sub string, rest []string) {
 		}
 	}
 	return "", nil
-}
-
-// networkPrograms reach other machines, or look their names up.
-var networkPrograms = set{
-	"curl", "wget", "ping", "ping6", "dig", "nslookup", "host", "nc", "ncat", "netcat", "socat", "telnet", "ssh", "scp",
-	"sftp", "ftp",
-	"tftp", "rsync", "traceroute", "tracepath", "mtr", "whois", "nmap", "drill", "kdig", "aria2c", "http", "https", "xh",
-	"lynx",
-	"w3m", "links", "elinks", "mail", "mailx", "sendmail", "mutt", "gh", "glab", "aws", "gcloud", "az", "rclone", "s3cmd",
-	"arping",
-	"hping3", "resolvectl", "getent", "mosh", "rsh", "rlogin",
 }

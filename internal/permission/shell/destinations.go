@@ -62,11 +62,11 @@ func destinationWord(a *analysis, c *call, words []word, i int) string {
 	if slices.Contains(c.use.Reads, text) && !slices.ContainsFunc(words, editsInPlace) {
 		return ""
 	}
-	if runsScripts.has(c.name) && (!strings.HasPrefix(text, "-") && !namesModule(words[:i]) || strings.ContainsAny(text,
+	if inList("runs scripts", c.name) && (!strings.HasPrefix(text, "-") && !namesModule(words[:i]) || strings.ContainsAny(text,
 		"()\"'`$;")) {
 		return "" // it runs or checks that file, or it is code
 	}
-	return insideGit(a, c, text, renames.has(c.name))
+	return insideGit(a, c, text, inList("renames", c.name))
 }
 
 // editsInPlace reports whether a word is an option of programs that change the files they read.
@@ -78,16 +78,6 @@ func editsInPlace(w word) bool {
 func namesModule(words []word) bool {
 	return slices.ContainsFunc(words, func(w word) bool { return w.text == "-m" })
 }
-
-// runsScripts are programs whose operands are scripts to run or to check, or code.
-var runsScripts = set{
-	"bash", "sh", "zsh", "dash", "ksh", "fish", "python", "python3", "node", "nodejs", "ruby", "perl", "php", "lua",
-	"sed", "gsed", "awk", "gawk", "mawk",
-	"source", ".", "eval", "shellcheck", "checkbashisms", "shfmt",
-}
-
-// renames are programs with options that rewrite the names of the files they write.
-var renames = set{"tar", "gtar", "bsdtar", "pax", "rename", "prename", "file-rename", "mmv", "zmv", "bsdcpio"}
 
 // leavesOut reports whether an option names files to leave out.
 func leavesOut(option string) bool {
@@ -190,31 +180,6 @@ func protectedFrom(a *analysis, c *call, name string) bool {
 
 func (a *analysis) isRoot(path string) bool { return slices.Contains(a.world.Roots(), path) }
 
-// destinations are variables that name a file or folder which some program writes. Of those of
-// optionTexts, which hold options or are set for other reasons, only what lies inside .git counts.
-var (
-	destinations = []string{
-		"GIT_WORK_TREE", "GIT_DIR", "GIT_COMMON_DIR", "GIT_INDEX_FILE", "GIT_OBJECT_DIRECTORY", "GIT_TRACE*",
-		"GIT_REDIRECT_*", "DESTDIR", "PREFIX", "*_PREFIX", "OBJDIR",
-		"OUT_DIR", "OUTPUT_DIR", "GOBIN", "GOPATH", "GOCACHE", "GOMODCACHE", "GOTMPDIR", "GOCOVERDIR", "CARGO_HOME",
-		"CARGO_TARGET_DIR", "CARGO_INSTALL_ROOT", "RUSTUP_HOME",
-		"NPM_CONFIG_PREFIX", "NPM_CONFIG_CACHE", "NPM_CONFIG_LOGS_DIR", "YARN_CACHE_FOLDER", "PIP_TARGET", "PIP_PREFIX",
-		"PIP_ROOT", "PIP_CACHE_DIR", "PIP_LOG",
-		"PYTHONPYCACHEPREFIX", "PYTHONUSERBASE", "PYTHON_HISTORY", "COVERAGE_FILE", "NODE_V8_COVERAGE", "LLVM_PROFILE_FILE",
-		"GCOV_PREFIX", "GMON_OUT_PREFIX",
-		"DEPENDENCIES_OUTPUT", "SUNPRO_DEPENDENCIES", "CCACHE_DIR", "CCACHE_LOGFILE", "CCACHE_TEMPDIR", "TEXMFOUTPUT",
-		"SSLKEYLOGFILE", "LD_DEBUG_OUTPUT", "LD_PROFILE_OUTPUT",
-		"MALLOC_TRACE", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "*HISTFILE", "*_HISTORY",
-		"RSYNC_PARTIAL_DIR", "UV_CACHE_DIR", "UV_TOOL_BIN_DIR", "PIPX_BIN_DIR", "PIPX_HOME", "GEM_HOME", "BUNDLE_PATH",
-		"BUNDLE_BIN", "COMPOSER_HOME",
-		"COMPOSER_BIN_DIR", "COMPOSER_VENDOR_DIR", "DENO_INSTALL_ROOT", "BUN_INSTALL", "BUN_INSTALL_BIN",
-	}
-	optionTexts = []string{
-		"*_OPTIONS", "*OPTIONS", "*_OPTS", "*FLAGS", "UNZIP", "ZIPOPT", "LESS", "GIT_CONFIG_*",
-		"SIMPLE_BACKUP_SUFFIX", "HOME", "TMPDIR", "TEMP", "TMP",
-	}
-)
-
 // destinationVariable finds a protected path in a variable that chooses where some program writes.
 func destinationVariable(a *analysis, c *call, as assigned) string {
 	kind := a.kindOf(as.name)
@@ -257,7 +222,7 @@ func gitDestination(a *analysis, c *call) string {
 		return ""
 	}
 	sub, rest := gitSubcommand(c)
-	if !fillsFolders.has(sub) {
+	if !inList("fills folders", sub) {
 		return ""
 	}
 	for _, dir := range gitDirs(c, c.dirs) {
@@ -286,13 +251,6 @@ func writesAnyPath(c *call) bool {
 	return sub == "apply" && slices.ContainsFunc(rest, func(text string) bool { return strings.HasPrefix(text, "--uns") })
 }
 
-// fillsFolders are the subcommands of git that write files into a folder.
-var fillsFolders = set{
-	"init", "clone", "worktree", "submodule", "subtree", "checkout", "checkout-index", "switch", "restore", "reset",
-	"read-tree", "merge", "pull", "rebase",
-	"cherry-pick", "revert", "stash", "am", "apply",
-}
-
 // inGitFolder reports whether a path goes through a folder of this name inside .git.
 func inGitFolder(path, name string) bool {
 	return strings.Contains(strings.ToLower(filepath.ToSlash(path))+"/", "/.git/"+name+"/")
@@ -313,8 +271,8 @@ func gitPrefix(a *analysis, c *call, sub string, rest []string) string {
 		}
 		last := strings.ToLower(value[strings.LastIndexByte(value, '/')+1:])
 		begins := func(name string) bool { return strings.HasPrefix(name, last) }
-		if sub == "checkout-index" && strings.HasPrefix(last, ".") && (slices.ContainsFunc(protectedFolders, begins) ||
-			slices.ContainsFunc(protectedFiles, begins)) {
+		if sub == "checkout-index" && strings.HasPrefix(last, ".") && slices.ContainsFunc(
+			slices.Concat(names("protected folders"), names("protected files")), begins) {
 			return value
 		}
 	}

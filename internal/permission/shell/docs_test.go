@@ -5,15 +5,18 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/permission/permissiontest"
 )
 
 var update = flag.Bool("update", false, "write the golden files")
 
 func TestThePageOnChecksIsUpToDate(t *testing.T) {
 	name := filepath.Join("..", "..", "..", "docs", "shell-checks.md")
-	want := page()
+	want := page(t)
 	if *update {
 		if err := os.WriteFile(name, []byte(want), 0o644); err != nil {
 			t.Fatal(err)
@@ -29,7 +32,7 @@ func TestThePageOnChecksIsUpToDate(t *testing.T) {
 }
 
 // page is docs/shell-checks.md.
-func page() string {
+func page(t testing.TB) string {
 	var b strings.Builder
 	b.WriteString(`# Shell checks
 
@@ -43,36 +46,37 @@ stands in the reason of a decision and in ` + "`lathe permission explain`" + `.
 The checks look everywhere: in lists, pipes, substitutions, here-documents, nested shells, behind wrappers such as sudo
 and xargs, in variables that the line sets, and in text that it decodes. This page is generated from the table of checks.
 
-A line in which no check fires and that is read-only runs in a form of lathe's own, with every word in quotes. Where the
-text alone gives the values of loops, sums and conditions, they are computed beforehand: ` + "`i=0; while [ $i -lt 3 ]; do echo $i; i=$((i+1)); done`" + `,
-` + "`for ((i=0; i<3; i++))`" + `, ` + "`a=(x y); echo ${a[1]}`" + `, ` + "`${x,,}`" + `, ` +
-		"`[[ -f x && $f == *.go ]]`" + `, ` + "`echo a.txt | xargs wc`" + `. That form has the
-results, at most 50 turns of a loop, and evaluates nothing. The output of a command in a variable is kept, so that ` + "`t=$(date +%s%N); echo $t $t`" + ` runs it once.
-A variable that comes from elsewhere, or that may have been set or
-not, is not known, and the checks below ask; a test may look at one: ` + "`[ -z \"$CI\" ]`, `[[ $x == 1 ]]`" +
-		`. A list of names in a file
-(` + "`xargs -a list wc`, `cat list | xargs wc`" +
-		`) is read before the decision, up to 16,000 bytes: each name is judged as if it were typed, and the form has these
-names, whatever happens to the file. Names out of commits (` + "`git log --name-only --format= | xargs wc`" +
-		`) lose those that are absolute, have .. in them, are quoted,
-patterns or flags, or may not be read. After ` + "`set -x`" +
-		` the shell prints that form. What reaches another machine asks, also to read from it: ` + "`kubectl get`" + `, ` +
-		"`gh pr view`" + `,
-` + "`helm list`" + `, ` + "`npm view`" + `; an allow rule such as ` + "`Bash(kubectl get *)`" +
-		` is the answer to that.
+A line in which no check fires and that is read-only needs no answer. Loops, sums, conditions and the outputs of other
+commands are not computed: a line with them is walked once, each value that the line itself names is looked at for
+deny rules and guards, and everything else counts as unknown.
 `)
-	titles := []string{
-		"The text itself", "Hidden commands", "Expansions", "Forms of zsh",
-		"Variables and the state of the shell", "Programs", "Other machines and folders", "Secrets", "Writing", "Disasters",
-	}
-	for i, group := range groups() {
-		fmt.Fprintf(&b, "\n## %s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n",
-			titles[i])
+	lines := permissiontest.Lines(t, "checks.txt")
+	for _, group := range groups() {
+		fmt.Fprintf(&b, "\n%s\n\n| check | effect | what it looks for | for example | but not |\n|---|---|---|---|---|\n",
+			lines[0])
+		lines = lines[1:]
 		for _, c := range group {
-			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.Name, c.Effect, cell(c.Sentence), code(c.Fires), code(c.Spares))
+			if lines[0] != c.name+":" {
+				t.Fatalf("testdata/checks.txt has %s in the place of %s", lines[0], c.name)
+			}
+			fmt.Fprintf(&b, "| `%s` | %s | %s | %s | %s |\n", c.name, c.effect, cell(strings.TrimSpace(lines[1])),
+				code(example(lines[2])), code(example(lines[3])))
+			lines = lines[4:]
 		}
 	}
 	return b.String()
+}
+
+// example is the command of a line of testdata/checks.txt.
+func example(line string) string {
+	_, text, _ := strings.Cut(line, ": ")
+	if text == "LONG" {
+		return "echo " + strings.Repeat("a", maxLine)
+	}
+	if plain, err := strconv.Unquote(text); err == nil && text[0] == '"' {
+		return plain
+	}
+	return text
 }
 
 // code writes a command into a table.
@@ -90,3 +94,22 @@ func code(line string) string {
 }
 
 func cell(text string) string { return strings.ReplaceAll(text, "|", `\|`) }
+
+// visible writes text so that every character shows: blanks of other alphabets, control and invisible
+// characters as U+XXXX, line breaks as \n.
+func visible(text string) string {
+	var b strings.Builder
+	for _, r := range text {
+		switch {
+		case r == '\n':
+			b.WriteString(`\n`)
+		case r == '\t':
+			b.WriteString(`\t`)
+		case r != ' ' && blank(r), r >= 0x7f && r < 0xa0, r == 0xfffd:
+			fmt.Fprintf(&b, "<U+%04X>", r)
+		default:
+			b.WriteRune(r)
+		}
+	}
+	return b.String()
+}

@@ -3,8 +3,6 @@ package shell
 import (
 	"strings"
 
-	"mvdan.cc/sh/v3/syntax"
-
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
@@ -41,7 +39,7 @@ func (a *analysis) fed(c *call, words []program.Word) []program.Word {
 }
 
 // wrote remembers the text that a command writes into a file, so that it is known when the line runs it later.
-func (a *analysis) wrote(n *syntax.CallExpr, c *call, sc *scope) {
+func (a *analysis) wrote(c *call, sc *scope) {
 	if a.mute > 0 || len(a.redirs) == 0 {
 		return
 	}
@@ -52,9 +50,6 @@ func (a *analysis) wrote(n *syntax.CallExpr, c *call, sc *scope) {
 	if text == "" || target == "" || len(sc.dirs) == 0 {
 		return
 	}
-	if a.written == nil {
-		a.written = map[string]string{}
-	}
 	a.written[from(target, sc.dirs[0])] += text
 }
 
@@ -64,7 +59,7 @@ func (a *analysis) rerun(c *call, sc *scope) {
 		return
 	}
 	for i, w := range c.words {
-		if i > 0 && !shells.has(c.name) && c.name != "source" && c.name != "." {
+		if i > 0 && !inList("shells", c.name) && c.name != "source" && c.name != "." {
 			return
 		}
 		path := from(w.text, sc.dirs[0])

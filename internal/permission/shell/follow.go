@@ -11,10 +11,10 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/program"
 )
 
-// follow analyses the commands that a command runs.
-func (a *analysis) follow(c *call, sc *scope) (inner string) {
+// follow analyses the commands that a command runs. inner: the last one of its words is plain.
+func (a *analysis) follow(c *call, sc *scope) (inner bool) {
 	if a.mute > 0 {
-		return ""
+		return false
 	}
 	a.guesses(c, sc)
 	a.called(c, sc)
@@ -47,7 +47,7 @@ func (a *analysis) guesses(c *call, sc *scope) {
 		guess.guess = true
 		a.run(&call{words: rest, assigns: c.assigns, raw: c.raw, in: c.in, sub: true, wrapper: "?"}, guess)
 		if !sameDirs(guess.dirs, sc.dirs) {
-			sc.perhaps = append(sc.perhaps[:len(sc.perhaps):len(sc.perhaps)], guess.dirs...)
+			sc.perhapsIn(guess.dirs)
 		}
 	}
 	if c.name == "repeat" && len(c.words) > 2 {
@@ -56,7 +56,7 @@ func (a *analysis) guesses(c *call, sc *scope) {
 	if !first.glob || c.wrapper == "?" {
 		return
 	}
-	for _, name := range likely {
+	for _, name := range names("likely") {
 		if ok, err := path.Match(path.Base(first.text), name); err != nil || !ok {
 			continue
 		}
@@ -79,7 +79,7 @@ func emptied(words []word) (rest []word, some bool) {
 			w.text, w.glob, w.worked, some = unescape(plain), false, true, true
 		}
 		switch {
-		case !w.unknown || w.code != "":
+		case !w.unknown || w.open || w.listed:
 		case w.text == "":
 			continue
 		default:
@@ -98,13 +98,6 @@ func unbracket(pattern string) string {
 		}
 	}
 	return pattern
-}
-
-// likely are programs that a pattern in the place of the program is tried against.
-var likely = []string{
-	"rm", "rmdir", "dd", "mv", "cp", "ln", "chmod", "chown", "shred", "mkfs", "curl", "wget", "nc", "ssh", "scp",
-	"bash", "sh", "dash", "zsh", "python", "python3", "perl", "ruby", "node", "sudo", "su", "kill", "pkill", "reboot",
-	"shutdown", "halt", "git", "tee", "touch", "cat", "env", "eval", "find", "xargs", "truncate", "wipefs",
 }
 
 // called follows functions and aliases that the line defines.
@@ -150,14 +143,14 @@ func (a *analysis) mayInline() bool {
 }
 
 // inner analyses the commands that a command runs from its own words.
-func (a *analysis) inner(c *call, sc *scope) (script string) {
+func (a *analysis) inner(c *call, sc *scope) (plain bool) {
 	if len(c.use.Inner) == 0 {
-		return ""
+		return false
 	}
 	if c.level > maxLevel {
 		a.saw(oddTooMuch, "wrappers around wrappers")
 		a.opaque()
-		return ""
+		return false
 	}
 	shows := map[string]word{}
 	for _, w := range c.words {
@@ -166,7 +159,7 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 	for _, words := range c.use.Inner {
 		words = a.fed(c, words)
 		next := sc.inside(c.name)
-		if sameShell.has(c.name) {
+		if inList("same shell", c.name) {
 			next = sc.part(c.name)
 		}
 		run := &call{raw: c.raw, in: c.in, sub: true}
@@ -178,8 +171,8 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 			run.words = append(run.words, fromProgram(w, shows))
 		}
 		if len(run.words) > 0 {
-			script, _ = a.run(run, next)
-			if sameShell.has(c.name) {
+			plain = a.run(run, next)
+			if inList("same shell", c.name) {
 				sc.dirs = next.dirs
 			}
 		}
@@ -187,12 +180,7 @@ func (a *analysis) inner(c *call, sc *scope) (script string) {
 	if !c.use.Transparent {
 		a.raise(permission.ClassWrite)
 	}
-	return script
-}
-
-// sameShell are builtins that run something in this very shell: its variables and folder stay.
-var sameShell = set{
-	"eval", "command", "builtin", "noglob", "nocorrect", "-", "source", ".", "trap", "repeat",
+	return plain
 }
 
 // leading takes VAR=value words off the front of the command that env and sudo run.
@@ -223,7 +211,7 @@ func fromProgram(w program.Word, shows map[string]word) word {
 // scripts analyses text that a command runs as a script.
 func (a *analysis) scripts(c *call, sc *scope) {
 	for _, text := range c.use.Script {
-		if !sameShell.has(c.name) {
+		if !inList("same shell", c.name) {
 			a.nestedScript(text, sc, c.name, scriptArgs(c, text))
 			continue
 		}
@@ -295,7 +283,7 @@ func (a *analysis) stdin(c *call, sc *scope) {
 		switch {
 		case c.name == "xargs":
 			a.nestedScript(in.text, sc, c.name, nil)
-		case shells.has(c.name) || c.name == "source" || c.name == ".":
+		case inList("shells", c.name) || c.name == "source" || c.name == ".":
 			a.nestedScript(in.text, sc, "text for "+c.name, nil)
 		default:
 			a.code(in.text, sc, c.name)
@@ -307,13 +295,9 @@ func (a *analysis) stdin(c *call, sc *scope) {
 	a.opaque()
 }
 
-var shells = set{
-	"sh", "bash", "dash", "zsh", "ksh", "ash", "fish", "mksh", "rbash", "busybox",
-}
-
 // produced analyses the output of <( ) where a shell reads it as a script.
 func (a *analysis) produced(c *call, sc *scope) {
-	if !shells.has(c.name) && c.name != "source" && c.name != "." {
+	if !inList("shells", c.name) && c.name != "source" && c.name != "." {
 		return
 	}
 	for _, w := range c.words[1:] {
@@ -332,16 +316,9 @@ func (a *analysis) produced(c *call, sc *scope) {
 	}
 }
 
-// evaluators are builtins that take the name of a variable and evaluate its subscript.
-var evaluators = set{
-	"test", "[", "printf", "read", "unset", "let", "mapfile", "readarray", "getopts", "wait", "export", "declare",
-	"typeset", "local",
-	"readonly", "compgen", "complete", "trap", "bind",
-}
-
 // names looks for substitutions in the names that builtins evaluate: test -v 'a[$(x)]'.
 func (a *analysis) names(c *call, sc *scope) {
-	if !evaluators.has(c.name) {
+	if !inList("evaluators", c.name) {
 		return
 	}
 	for _, w := range c.words[1:] {
@@ -450,8 +427,7 @@ func parameters(words []word) []string {
 	return nil
 }
 
-// change notes how a command changes the shell itself: its folder, its
-// parameters.
+// change notes how a command changes the shell itself: its folder, its parameters.
 func (a *analysis) change(c *call, sc *scope) {
 	if c.name == "set" {
 		sc.args = parameters(c.words)
@@ -460,42 +436,12 @@ func (a *analysis) change(c *call, sc *scope) {
 		return
 	}
 	to := *c.use.Dir
-	was := sc.dirs
-	sc.last = "" // until it is known that this one worked
-	if to.Unknown {
-		sc.dirs, sc.stack = nil, nil
-		return
-	}
-	if to.Text == "" {
-		return
-	}
-	a.path(permission.Read, to.Text, sc.dirs, false)
-	sc.enter(to.Text)
-	if len(was) != 1 || len(sc.dirs) != 1 {
-		sc.stack = nil
-		return
-	}
-	sc.last, sc.sure = was[0], true
+	sc.perhapsIn(sc.dirs)
 	switch {
-	case c.name == "pushd" && c.back == "":
-		sc.stack = append(sc.stack[:len(sc.stack):len(sc.stack)], was[0])
-	case c.name == "popd":
-		sc.stack = sc.stack[:len(sc.stack)-1]
-	}
-}
-
-// goesBack fills in the folder of cd - and popd, where the line itself came from there.
-func (a *analysis) goesBack(c *call, sc *scope) {
-	switch {
-	case c.name == "cd" && len(c.words) == 2 && c.words[1].text == "-" && c.words[1].literal():
-		c.back = sc.last
-	case c.name == "popd" && len(c.words) == 1 && len(sc.stack) > 0:
-		c.back = sc.stack[len(sc.stack)-1]
-	}
-	if c.back != "" && !sc.sure && !a.supposes() {
-		c.back = ""
-	}
-	if c.back != "" && len(c.assigns) == 0 {
-		c.use.Class, c.use.Reason, c.use.Dir = permission.ClassNeutral, "", &program.Word{Text: c.back}
+	case to.Unknown:
+		sc.dirs = nil
+	case to.Text != "":
+		a.path(permission.Read, to.Text, sc.dirs, false)
+		sc.enter(to.Text)
 	}
 }

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"cmp"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -16,7 +17,7 @@ const maxLanding = 5000
 func (a *analysis) lands(c *call, sc *scope) {
 	if c.use.Unpacks != "" {
 		for _, dir := range sc.places() {
-			a.fills(from(c.use.Unpacks, dir))
+			a.within(permission.Write, from(c.use.Unpacks, dir))
 			a.puts(c, landing{dest: from(c.use.Unpacks, dir), elsewhere: true})
 		}
 	}
@@ -111,7 +112,7 @@ func (a *analysis) land(source, target string, inside bool, c *call) {
 	}
 	names, complete := a.world.Names(source, maxLanding)
 	if !complete {
-		a.fills(target)
+		a.within(permission.Write, target)
 		return
 	}
 	for _, name := range names {
@@ -122,12 +123,12 @@ func (a *analysis) land(source, target string, inside bool, c *call) {
 	}
 }
 
-// fills notes that files of unknown names are written into a folder.
-func (a *analysis) fills(dir string) {
+// within notes that files of unknown names are read or written in a folder.
+func (a *analysis) within(kind permission.Kind, dir string) {
 	named, node := a.resolve(dir)
-	x := permission.Access{Kind: permission.Write, Target: node.Real, Node: node.Kind, Below: true}
-	if x.Target == "" {
-		x.Target = named
+	x := permission.Access{Kind: kind, Target: cmp.Or(node.Real, named), Node: node.Kind, Below: true}
+	if kind == permission.Read {
+		x.Links = node.Links
 	}
 	if named != x.Target {
 		x.Named = named

@@ -17,15 +17,12 @@ const (
 // landing is a place where a command of the line puts files that may be links. The world shows nothing of them yet.
 type landing struct {
 	source, dest string // absolute; source is "" where the files come from elsewhere: an archive, git
-	command      int    // tells those of one command from others
 	alias        bool   // dest, and all below it, is the same as source: a link to it
 	elsewhere    bool   // only names that are new may be links
 	unsure       bool   // the source is known only at run time
-	links        bool   // links may lie at dest or below it; set by followLinks
-	asked        bool   // the world was asked for links in source
-	listed       bool   // and has all of them
+	links        bool   // links may lie at dest or below it
 	plain        bool   // an alias of what is there and holds no link
-	since, again int    // the accesses noted before it
+	since        int    // the accesses noted before it
 }
 
 // puts notes where a command puts files, after its own accesses were noted.
@@ -33,11 +30,16 @@ func (a *analysis) puts(c *call, l landing) {
 	if a.mute > 0 {
 		return
 	}
-	l.command, l.since, l.again = len(a.calls), len(a.accesses), len(a.repeated)
+	l.since = len(a.accesses)
 	if c.name == "ln" || c.name == "link" || c.name == "cp" && (hasLetter(c.words, "sl") || hasLong(c.words,
 		"--symbolic-link", "--link")) {
 		l.alias = l.source != ""
 	}
+	missing, holds := a.world.Stat(filepath.Clean(l.source)).Kind == permission.Missing, a.holdsLinks(l.source)
+	l.plain = l.alias && !holds && !missing
+	l.links = l.alias || l.elsewhere || l.unsure || holds || slices.ContainsFunc(a.landings, func(o landing) bool {
+		return o.links && (below(l.source, o.dest) && (missing || !o.elsewhere) || !o.elsewhere && below(o.dest, l.source))
+	})
 	a.landings = append(a.landings, l)
 }
 
@@ -84,153 +86,73 @@ func (a *analysis) bringsFiles(c *call, sc *scope) {
 }
 
 // followLinks notes the accesses that go through links which the line itself copies, moves, makes or unpacks. Where a
-// link leads is unknown unless it was there before, so such an access is one of an unknown file, and of those that the
-// link leads to as far as the world shows.
+// link leads is unknown unless it was there before, so such an access is one of an unknown file, and of the one behind
+// the link as far as the world shows.
 func (a *analysis) followLinks() {
-	if len(a.landings) == 0 {
-		return
-	}
-	a.findLinks()
-	linked := slices.DeleteFunc(slices.Clone(a.landings), func(l landing) bool { return !l.links })
-	if len(linked) > maxLandings {
+	if len(a.landings) > maxLandings {
 		a.unknownFile(permission.Write, a.start)
 		return
 	}
-	if len(linked) == 0 {
-		return
-	}
-	a.overlaps(linked)
-	first := len(a.accesses)
-	for i := range linked {
-		for _, x := range a.repeated[linked[i].again:] {
-			a.followed(&linked[i], x, true)
+	for _, l := range a.landings {
+		for _, dir := range a.through { // left again by .., which leads on from the link's target
+			if l.links && !l.elsewhere && below(dir, l.dest) && (dir != l.dest || l.alias) {
+				a.unknownFile(permission.Write, dir+"/..")
+			}
 		}
 	}
+	first := len(a.accesses)
 	for i := 0; i < len(a.accesses); i++ {
 		if i-first > maxFollowed {
 			a.unknownFile(permission.Write, a.start)
 			return
 		}
-		for j := range linked {
-			a.followed(&linked[j], a.accesses[i], i >= linked[j].since)
-		}
-	}
-}
-
-// overlaps notes paths that leave a folder with links by .., and commands that put files into one: either may go
-// through a link although no access shows it.
-func (a *analysis) overlaps(linked []landing) {
-	for _, o := range linked {
-		if o.elsewhere {
-			continue
-		}
-		for _, dir := range a.through {
-			if below(dir, o.dest) && (dir != o.dest || o.alias) {
-				a.unknownFile(permission.Write, dir+"/..")
-			}
-		}
 		for _, l := range a.landings {
-			if l.command > o.command && (below(l.dest, o.dest) || below(o.dest, l.dest)) {
-				a.unknownFile(permission.Write, l.dest)
+			if l.links {
+				a.followed(l, a.accesses[i], i >= l.since)
 			}
 		}
 	}
 }
 
-// findLinks determines which landings may hold links: a copy of one that does holds them too.
-func (a *analysis) findLinks() {
-	for more := true; more; {
-		more = false
-		for i := range a.landings {
-			l := &a.landings[i]
-			if !l.links && a.mayHoldLinks(l) {
-				l.links, more = true, true
-			}
-		}
-	}
-}
-
-func (a *analysis) mayHoldLinks(l *landing) bool {
-	if l.alias {
-		links, _ := a.holdsLinks(l.source)
-		l.plain = !links && a.world.Stat(filepath.Clean(l.source)).Kind != permission.Missing
-	}
-	if l.alias || l.elsewhere || l.unsure {
-		return true
-	}
-	for i := range a.landings {
-		if o := &a.landings[i]; o != l && o.links && !o.elsewhere && (below(l.source, o.dest) || below(o.dest, l.source)) {
-			return true
-		} else if o.links && o.elsewhere && below(l.source, o.dest) && a.world.Stat(l.source).Kind == permission.Missing {
-			return true
-		}
-	}
-	if l.asked {
-		return false
-	}
-	l.asked = true
-	links, listed := a.holdsLinks(l.source)
-	l.listed = links && listed
-	return links
-}
-
-// holdsLinks reports whether a file is a link or a folder with links in it, or one that cannot be looked through;
-// listed when all its names were seen.
-func (a *analysis) holdsLinks(path string) (links, listed bool) {
+// holdsLinks reports whether a file is a link or a folder with links in it, or one that cannot be looked through.
+func (a *analysis) holdsLinks(path string) bool {
 	node := a.world.Stat(filepath.Clean(path))
-	if node.Kind == permission.Unknown || a.isLink(path) {
-		return true, false
-	}
 	if node.Kind != permission.Folder {
-		return false, true
+		return node.Kind == permission.Unknown || a.isLink(path)
 	}
 	names, complete := a.world.Names(node.Real, maxLanding)
-	return !complete || slices.ContainsFunc(names, func(name string) bool {
+	return !complete || a.isLink(path) || slices.ContainsFunc(names, func(name string) bool {
 		at := filepath.Join(node.Real, filepath.FromSlash(name))
 		n := a.world.Stat(at)
 		return n.Real != at || n.Kind == permission.Unknown
-	}), complete
+	})
 }
 
-// followed notes an access that goes through a link below a landing.
-func (a *analysis) followed(l *landing, x permission.Access, later bool) {
-	if !l.links || x.Kind != permission.Read && x.Kind != permission.Write || !filepath.IsAbs(x.Target) {
-		return
-	}
+// followed notes an access that goes through a link below a landing; later: it comes behind that.
+func (a *analysis) followed(l landing, x permission.Access, later bool) {
 	rest, ok := relative(l.dest, a.world.Stat(l.dest).Real, x)
-	switch {
-	case !ok:
+	if !ok || x.Kind != permission.Read && x.Kind != permission.Write || !filepath.IsAbs(x.Target) {
 		return
-	case l.elsewhere:
-		if later && rest != "." && x.Node == permission.Missing {
-			a.unknownFile(x.Kind, filepath.Join(l.dest, rest))
-		}
-		return
-	case l.unsure:
-		if later && (rest != "." || x.Node != permission.Folder) {
-			a.unknownFile(x.Kind, filepath.Join(l.dest, rest))
-		}
-		return
-	case rest == ".":
-		if !l.alias && a.world.Stat(l.dest).Kind == permission.Folder {
-			return // a list of names that was there before
-		}
-		single := l.alias || a.world.Stat(l.source).Kind != permission.Folder || a.isLink(l.source)
-		if !later || !single && x.Kind != permission.Read {
-			return
-		}
-		if l.alias && l.plain {
-			a.leads(l, rest, x.Kind)
-			return
-		}
-	case l.alias && l.plain:
-		a.leads(l, rest, x.Kind)
-		return
-	case x.Node != permission.Missing && l.listed && !l.alias && !a.passesLink(l.source, rest):
-		return // it was there before, and no link takes its place
 	}
-	a.unknownFile(x.Kind, filepath.Join(l.dest, rest))
-	a.leads(l, rest, x.Kind)
+	source, unknown := a.world.Stat(filepath.Clean(l.source)).Kind, true
+	switch {
+	case l.elsewhere:
+		unknown = later && rest != "." && x.Node == permission.Missing
+	case l.unsure:
+		unknown = later && (rest != "." || x.Node != permission.Folder)
+	case rest == "." && !later,
+		rest == "." && !l.alias && (a.world.Stat(l.dest).Kind == permission.Folder || // names that were there before
+			source == permission.Folder && !a.isLink(l.source) && x.Kind != permission.Read):
+		return
+	case l.alias:
+		unknown = !l.plain
+	}
+	if unknown {
+		a.unknownFile(x.Kind, filepath.Join(l.dest, rest))
+	}
+	if l.source != "" && !l.unsure {
+		a.place(x.Kind, filepath.Join(l.source, rest), false)
+	}
 }
 
 // relative is the path of an access from a folder that is named in two ways.
@@ -246,46 +168,9 @@ func relative(dir, real string, x permission.Access) (rest string, ok bool) {
 	return "", false
 }
 
-// passesLink reports whether a link lies on the way from a folder to a file below it.
-func (a *analysis) passesLink(dir, rest string) bool {
-	for name := range strings.SplitSeq(filepath.ToSlash(rest), "/") {
-		if dir = filepath.Join(dir, name); a.isLink(dir) {
-			return true
-		}
-	}
-	return false
-}
-
 func (a *analysis) isLink(path string) bool {
 	path = filepath.Clean(path)
 	return a.world.Stat(path).Real != filepath.Join(a.world.Stat(filepath.Dir(path)).Real, filepath.Base(path))
-}
-
-// leads notes the files that a path below a landing may be: the same below the source, and where a relative link
-// leads from its new folder.
-func (a *analysis) leads(l *landing, rest string, kind permission.Kind) {
-	at := filepath.Join(l.source, rest)
-	if l.alias {
-		a.place(kind, at, false)
-		return
-	}
-	source, dest := filepath.Clean(l.source), l.dest
-	names := append([]string{""}, strings.Split(filepath.ToSlash(rest), "/")...)
-	for i, name := range names {
-		source, dest = filepath.Join(source, name), filepath.Join(dest, name)
-		if !a.isLink(source) {
-			continue
-		}
-		a.place(kind, at, false)
-		text, err := filepath.Rel(a.world.Stat(filepath.Dir(source)).Real, a.world.Stat(source).Real)
-		if err == nil {
-			a.place(kind, filepath.Join(append([]string{filepath.Dir(dest), text}, names[i+1:]...)...), false)
-		}
-		return
-	}
-	if a.world.Stat(source).Kind == permission.Missing {
-		a.place(kind, at, false) // perhaps the line itself put it there
-	}
 }
 
 // unknownFile notes a file that only running the line determines. No rule covers it.

@@ -65,7 +65,7 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 			a.redirection(r, sc, &read)
 		case syntax.DplOut, syntax.DplIn:
 		case syntax.RdrOut:
-			if !harmlessFiles.has(r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
+			if !inList("harmless files", r.Word.Lit()) || (r.N != nil && r.N.Value != "2") {
 				return "", false
 			}
 			if r.N == nil {
@@ -121,7 +121,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 			return args[1] + "\n", false
 		}
 	case "eval":
-		if file, err := a.parse(strings.Join(args, " ")); err == nil {
+		if file, err := parse(strings.Join(args, " ")); err == nil {
 			inner := sc.child()
 			inner.src = strings.Join(args, " ")
 			text, ok := a.output(file.Stmts, inner)
@@ -133,13 +133,9 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 	case "printf":
 		text, ok := printf(args)
 		return text, ok && known
-	case "which", "whereis":
+	case "which", "whereis", "type":
 		if len(args) > 0 {
 			return args[len(args)-1] + "\n", false
-		}
-	case "type":
-		if len(args) == 2 && strings.HasPrefix(args[0], "-") {
-			return args[1] + "\n", false
 		}
 	case "basename":
 		if len(args) == 1 {
@@ -168,11 +164,7 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 
 // innerWords are the words of the command that a wrapper runs.
 func innerWords(words []word, sc *scope, a *analysis) []word {
-	list := make([]program.Word, len(words))
-	for i, w := range words {
-		list[i] = w.program()
-	}
-	use := program.Analyze(list, program.Env{Dir: sc.dir(), World: a.world})
+	use := program.Analyze(programWords(words), program.Env{Dir: sc.dir(), World: a.world})
 	if len(use.Inner) != 1 {
 		return nil
 	}
@@ -230,11 +222,6 @@ func short(args []string, flag byte) bool {
 	}
 	return false
 }
-
-// set is a list of names that stands ready without being built.
-type set []string
-
-func (s set) has(name string) bool { return has(s, name) }
 
 func has(args []string, want string) bool {
 	if want == "" {
@@ -410,7 +397,7 @@ func printfOnce(format string, args []string) (string, []string, bool) {
 				b.WriteString(next())
 			case 'd', 'i':
 				arg := next()
-				known = known && decimal.MatchString(arg)
+				known = known && isNumber(strings.TrimPrefix(arg, "-"))
 				b.WriteString(arg)
 			case 'b':
 				text, ok := printfEscapes(next())

@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"path"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -30,18 +31,16 @@ func (a *analysis) pieces(out []piece, part syntax.WordPart, sc *scope, first, l
 	case *syntax.CmdSubst:
 		return append(out, a.substitute(p, sc, true))
 	case *syntax.ArithmExp:
-		text, known := a.integer(p.X, sc)
-		if known {
-			return append(out, piece{text: text, show: text, literal: true})
+		sum := plainSum(p.X, sc)
+		if !sum {
+			a.saw(oddArithmetic, a.source(p, sc))
+			a.arithmetic(p.X, sc)
 		}
-		a.saw(oddArithmetic, a.source(p, sc))
-		a.arithmetic(p.X, sc)
-		return append(out, piece{text: text, show: a.source(p, sc), unknown: true, worked: true, split: true})
+		return append(out, piece{show: a.source(p, sc), unknown: true, worked: true, split: true, open: sum})
 	case *syntax.ProcSubst:
-		script := a.processSubstitution(p, sc)
+		open := a.processSubstitution(p, sc)
 		return append(out, piece{
-			text: processFile, show: a.source(p, sc), unknown: script == "", worked: true, produced: p,
-			quoted: true, code: script,
+			text: processFile, show: a.source(p, sc), unknown: !open, worked: true, produced: p, quoted: true, open: open,
 		})
 	case *syntax.ExtGlob:
 		source := a.source(p, sc)
@@ -85,34 +84,51 @@ func (a *analysis) literalPiece(text string, sc *scope, first, last bool) []piec
 	return []piece{{text: text, show: unescape(text)}}
 }
 
-// substitute is $( ) as a piece of a word. A read-only command that can be written anew may stay in a script.
-func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
-	from, odd, calls := len(a.parts), len(a.odd[oddSubst]), len(a.calls)
-	text, known, script := a.substitution(c, sc)
-	if onlyPwd(c) && known && len(sc.dirs) == 1 && !strings.ContainsAny(text, " \t\n*?[]\\\"'$`") && a.mute == 0 {
-		a.odd[oddSubst] = a.odd[oddSubst][:min(odd, len(a.odd[oddSubst]))]
-		return piece{text: text, show: text, quoted: true}
-	}
-	if top, ok := a.topLevel(c, sc); ok && a.mute == 0 && script != "" && a.looked(from) {
-		a.odd[oddSubst] = a.odd[oddSubst][:min(odd, len(a.odd[oddSubst]))]
-		return piece{text: top, show: top, quoted: true}
-	}
-	out := piece{text: text, show: a.source(c, sc), unknown: !known, worked: true, split: split, quoted: !split}
-	if a.mute == 0 && script != "" && a.looked(from) {
-		out.code, out.printed = "$( "+script+" )", true
-		out.list = a.namesOf(c.Stmts, calls)
-		a.odd[oddSubst] = a.odd[oddSubst][:odd]
-	}
-	return out
+// plainSum reports whether arithmetic has nothing but numbers in it, and names that the line gives numbers.
+func plainSum(x syntax.ArithmExpr, sc *scope) bool {
+	plain := true
+	syntax.Walk(x, func(n syntax.Node) bool {
+		switch n := n.(type) {
+		case *syntax.Word:
+			name := strings.TrimPrefix(n.Lit(), "$")
+			if known := variableName(n); known != "" {
+				name = known
+			}
+			if sc.vars[name].fixed {
+				name = sc.vars[name].text
+			}
+			plain = plain && isNumber(name) && (name[0] != '0' || name == "0")
+			return false
+		case *syntax.BinaryArithm:
+			plain = plain && strings.Contains(" + - * == != < > <= >= && || ", " "+n.Op.String()+" ")
+		case *syntax.UnaryArithm:
+			plain = plain && n.Op != syntax.Inc && n.Op != syntax.Dec
+		}
+		return plain
+	})
+	return plain
 }
 
-// onlyPwd reports whether a substitution prints the current folder and nothing else.
-func onlyPwd(c *syntax.CmdSubst) bool {
-	if len(c.Stmts) != 1 || len(c.Stmts[0].Redirs) > 0 || c.Stmts[0].Background || c.Stmts[0].Negated {
+// substitute is $( ) as a piece of a word.
+func (a *analysis) substitute(c *syntax.CmdSubst, sc *scope, split bool) piece {
+	text, known, open := a.substitution(c, sc)
+	if open && known && !split && printsDocument(c) {
+		return piece{text: text, show: text, quoted: true}
+	}
+	return piece{
+		text: text, show: a.source(c, sc), unknown: !known, worked: true, split: split, quoted: !split, open: open,
+	}
+}
+
+// printsDocument reports whether a substitution is cat with a here-document: a text over several lines.
+func printsDocument(c *syntax.CmdSubst) bool {
+	if len(c.Stmts) != 1 || c.Stmts[0].Negated || len(c.Stmts[0].Redirs) != 1 {
 		return false
 	}
 	call, ok := c.Stmts[0].Cmd.(*syntax.CallExpr)
-	return ok && len(call.Args) == 1 && len(call.Assigns) == 0 && call.Args[0].Lit() == "pwd"
+	r := c.Stmts[0].Redirs[0]
+	return ok && len(call.Args) == 1 && len(call.Assigns) == 0 && call.Args[0].Lit() == "cat" && ofInput(r) &&
+		(r.Op == syntax.Hdoc || r.Op == syntax.DashHdoc)
 }
 
 // looked reports whether all parts from one on are read-only.
@@ -151,22 +167,10 @@ func (a *analysis) quotedPieces(q *syntax.DblQuoted, sc *scope) []piece {
 
 // param expands $x and ${x...} as far as the line shows the value of x.
 func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
-	out := piece{show: a.source(p, sc), worked: true, split: split}
-	if text, ok := a.member(p, split, sc); ok {
-		out.text, out.show, out.worked, out.split = text, text, false, split || wholeArray(p.Index)
-		return out
-	}
+	out := piece{show: a.source(p, sc), worked: true, unknown: true, split: split}
 	a.paramParts(p, sc)
 	if p.Param == nil || p.Excl || p.Names != 0 || p.NestedParam != nil || p.Flags != nil {
 		a.saw(oddIndirect, out.show)
-		out.unknown = true
-		if p.Repl != nil {
-			a.look(p.Repl.Orig, sc)
-			a.look(p.Repl.With, sc)
-		}
-		if p.Exp != nil {
-			a.look(p.Exp.Word, sc)
-		}
 		if p.Excl && p.Param != nil {
 			name, _ := a.variable(p.Param.Value, sc)
 			out.text, _ = a.variable(name, sc)
@@ -179,10 +183,7 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	}
 	text, known := a.variable(name, sc)
 	if p.Length || p.Width || p.IsSet {
-		out.text, out.unknown = strconv.Itoa(len(text)), true
-		if p.Length && p.Index == nil && known && sc.vars[name].turn && ascii(text) {
-			out.show, out.unknown, out.worked = out.text, false, false
-		}
+		out.text = strconv.Itoa(len(text))
 		return out
 	}
 	if p.Index != nil {
@@ -190,72 +191,21 @@ func (a *analysis) param(p *syntax.ParamExp, sc *scope, split bool) piece {
 	}
 	// "$@" and "${a[@]}" are several words even in quotes.
 	out.split = out.split || name == "@" || wholeArray(p.Index)
-	if p.Exp != nil && known && text != "" && sc.vars[name].turn && changesPlainly(p, text) && among(p.Exp.Op.String(),
-		"-", ":-") {
-		a.look(p.Exp.Word, sc) // the word for an empty variable is not used
-	} else {
-		text, known = a.operate(p, text, known, sc)
-	}
-	out.text, out.unknown = text, !known
-	if b := sc.vars[name]; b.code != "" && !known && plainParam(p) && !a.loose {
-		out.code, out.printed, out.list = b.code, true, b.list
-		return out
-	}
-	if known && (sc.vars[name].turn && (trimsBy(p) || changesPlainly(p, sc.vars[name].text)) || name == "PWD" &&
-		trimsBy(p)) {
-		out.worked, out.show = false, text
-	}
-	if _, ok := sc.vars[name]; !ok && !known {
-		if code := a.tests.code(p); code != "" && !a.loose {
-			out.code, out.printed = code, true
-			return out
-		}
-	}
-	if steady(p, name, sc) {
-		switch b, ok := sc.vars[name]; {
-		case ok && b.turn:
-			out.worked, out.show = false, text
-		case known && !ok:
-			out.worked = false // it is the same to whoever reads the line
-		case !ok:
-			out.code = "${" + name + "}"
-		}
+	out.text, known = a.operate(p, text, known, sc)
+	out.unknown = !known
+	b, set := sc.vars[name]
+	switch {
+	case !plainParam(p):
+	case set && b.fixed && known:
+		out.worked, out.show = false, out.text
+	case set:
+		out.open, out.listed = b.open, b.turn != nil && b.turn.listed
+	case known && (name == "HOME" || name == "PWD"):
+		out.worked = false // it is the same to whoever reads the line
+	default:
+		out.open = inList("session variables", name)
 	}
 	return out
-}
-
-// steady reports whether ${name} is nothing but the value of a variable that the line does not compute: one
-// that every session has and that holds no secret, or the variable of a loop.
-func steady(p *syntax.ParamExp, name string, sc *scope) bool {
-	if !plainParam(p) {
-		return false
-	}
-	if b, ok := sc.vars[name]; ok {
-		return b.turn && b.known
-	}
-	switch name {
-	case "HOME":
-		return true
-	case "PWD":
-		return len(sc.dirs) == 1
-	case "USER", "LOGNAME", "SHELL", "HOSTNAME", "LANG", "TERM", "PATH", "UID", "EUID", "PPID", "RANDOM", "SECONDS",
-		"LINENO", "OSTYPE", "HOSTTYPE", "MACHTYPE", "BASH_VERSION", "?", "$", "#", "!", "0":
-		return true
-	}
-	return false
-}
-
-// trimsBy reports whether it is ${name%pattern} or its kin with a written pattern in which only * and ? are special.
-func trimsBy(p *syntax.ParamExp) bool {
-	if p.Exp == nil || p.Exp.Word == nil || p.Index != nil || p.Slice != nil || p.Repl != nil || len(p.Modifiers) > 0 {
-		return false
-	}
-	switch p.Exp.Op {
-	case syntax.RemSmallSuffix, syntax.RemLargeSuffix, syntax.RemSmallPrefix, syntax.RemLargePrefix:
-		text := p.Exp.Word.Lit()
-		return text != "" && !strings.ContainsAny(text, "[]\\~'\"$`()|!@+")
-	}
-	return false
 }
 
 // trimmed takes off the shortest or longest part at the end or beginning of a text that a pattern of * and ? matches.
@@ -264,39 +214,19 @@ func trimmed(op syntax.ParExpOperator, text, pattern string) string {
 	for i := range len(text) + 1 {
 		rest, part := text[:i], text[i:]
 		if op == syntax.RemSmallPrefix || op == syntax.RemLargePrefix {
-			rest, part = text[i:], text[:i]
-		}
-		if !stands(pattern, part) {
-			continue
+			rest, part = part, rest
 		}
 		longest := op == syntax.RemLargeSuffix || op == syntax.RemLargePrefix
-		if !found || longest == (len(rest) < len(best)) {
+		// A / is a character like others to the shell.
+		if ok, err := path.Match(noSlashes.Replace(pattern), noSlashes.Replace(part)); err == nil && ok &&
+			(!found || longest == (len(rest) < len(best))) {
 			best, found = rest, true
 		}
 	}
 	return best
 }
 
-// stands reports whether a pattern of * and ? stands for a text.
-func stands(pattern, text string) bool {
-	at, star, from := 0, -1, 0
-	for i := 0; i < len(text); {
-		switch {
-		case at < len(pattern) && pattern[at] == '*':
-			star, from = at, i
-			at++
-		case at < len(pattern) && (pattern[at] == '?' || pattern[at] == text[i]):
-			at++
-			i++
-		case star >= 0:
-			from++
-			at, i = star+1, from
-		default:
-			return false
-		}
-	}
-	return strings.Trim(pattern[at:], "*") == ""
-}
+var noSlashes = strings.NewReplacer("/", "\x00")
 
 // plainParam reports whether it is ${name} and nothing else.
 func plainParam(p *syntax.ParamExp) bool {
@@ -337,6 +267,15 @@ func (a *analysis) paramParts(p *syntax.ParamExp, sc *scope) {
 	}
 	if p.NestedParam != nil {
 		a.pieces(nil, p.NestedParam, sc, false, false)
+	}
+	if p.Param == nil || p.Excl {
+		if p.Repl != nil {
+			a.look(p.Repl.Orig, sc)
+			a.look(p.Repl.With, sc)
+		}
+		if p.Exp != nil {
+			a.look(p.Exp.Word, sc)
+		}
 	}
 }
 

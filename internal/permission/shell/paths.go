@@ -2,7 +2,6 @@ package shell
 
 import (
 	"path/filepath"
-	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -13,6 +12,7 @@ type touch struct {
 	kind                  permission.Kind
 	target, named, except string
 	redirect, below       bool
+	landings              int // of the line so far
 }
 
 // access notes an access once.
@@ -21,37 +21,14 @@ func (a *analysis) access(x permission.Access) {
 		return
 	}
 	key := touch{kind: x.Kind, target: x.Target, named: x.Named, redirect: x.Redirect, below: x.Below}
+	key.landings = len(a.landings)
 	if x.Below {
 		key.except = strings.Join(x.Except, "/")
 	}
-	if a.noted(key) {
-		if len(a.landings) > 0 {
-			a.repeated = append(a.repeated, x)
-		}
-		return
-	}
-	a.accesses = append(a.accesses, x)
-}
-
-// fewTouches is how many accesses are compared one by one.
-const fewTouches = 12
-
-// noted reports whether an access was noted before, and notes it.
-func (a *analysis) noted(key touch) bool {
-	if a.touched == nil && slices.Contains(a.touches, key) || a.touched[key] {
-		return true
-	}
-	a.touches = append(a.touches, key)
-	if a.touched == nil && len(a.touches) > fewTouches {
-		a.touched = make(map[touch]bool, 4*fewTouches)
-		for _, k := range a.touches {
-			a.touched[k] = true
-		}
-	}
-	if a.touched != nil {
+	if !a.touched[key] {
 		a.touched[key] = true
+		a.accesses = append(a.accesses, x)
 	}
-	return false
 }
 
 // path notes a read or write of a path as it was written, from each folder that may be the current one.

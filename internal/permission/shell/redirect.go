@@ -1,7 +1,8 @@
 package shell
 
 import (
-	"path/filepath"
+	"path"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -11,7 +12,6 @@ import (
 
 // redirect is one redirection that names a file.
 type redirect struct {
-	op     string
 	target word
 	write  bool
 	read   bool
@@ -19,34 +19,15 @@ type redirect struct {
 	raw    string
 }
 
-// redirected is the result of the redirections of a statement.
-type redirected struct {
-	script string // written anew, each with a blank before it
-	others string // the same without those of the input
-	ok     bool   // all of them are harmless and were written anew
-	write  bool
-}
-
-// harmlessFiles may be written by a read-only command.
-var harmlessFiles = set{
-	"/dev/null", "/dev/stdout", "/dev/stderr",
-}
-
-// redirections walks the redirections of a statement.
-func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) redirected {
-	out := redirected{ok: true}
-	var script, others strings.Builder
+// redirections walks the redirections of a statement. plain: the files are those that the line names, and nothing else
+// happens; writes: one of them writes a file.
+func (a *analysis) redirections(s *syntax.Stmt, sc *scope, in *input) (plain, writes bool) {
+	plain = true
 	for _, r := range s.Redirs {
-		text, ok := a.redirection(r, sc, in)
-		if !ofInput(r) {
-			others.WriteString(text)
-		}
-		out.ok = out.ok && ok
-		out.write = out.write || !ok || r.Op != syntax.RdrIn
-		script.WriteString(text)
+		ok := a.redirection(r, sc, in)
+		plain, writes = plain && ok, writes || !ok || r.Op != syntax.RdrIn
 	}
-	out.script, out.others = script.String(), others.String()
-	return out
+	return plain, writes
 }
 
 // ofInput reports whether a redirection is one of the standard input.
@@ -58,48 +39,37 @@ func ofInput(r *syntax.Redirect) bool {
 	return r.N != nil && r.N.Value == "0"
 }
 
-func (a *analysis) redirection(r *syntax.Redirect, sc *scope, in *input) (script string, ok bool) {
-	fd := ""
-	if r.N != nil {
-		fd = r.N.Value
-		if strings.HasPrefix(fd, "{") {
-			a.saw(oddControl, fd)
-			a.opaque()
-		}
+func (a *analysis) redirection(r *syntax.Redirect, sc *scope, in *input) (plain bool) {
+	named := r.N == nil || !strings.HasPrefix(r.N.Value, "{")
+	if !named {
+		a.saw(oddControl, r.N.Value)
+		a.opaque()
 	}
 	switch r.Op {
 	case syntax.Hdoc, syntax.DashHdoc:
-		return a.hereDocument(r, sc, in, fd)
+		return a.hereDocument(r, sc, in) && named
 	case syntax.WordHdoc:
 		w := a.expandOne(r.Word, sc)
 		*in = input{text: w.text + "\n", known: !w.unknown, any: true}
 		if !w.literal() {
 			a.raise(permission.ClassWrite)
 		}
-		return " " + fd + "<<<" + quote(w.text), w.literal() && !strings.HasPrefix(fd, "{")
+		return w.literal() && named
 	case syntax.DplIn, syntax.DplOut:
 		if ofInput(r) {
 			*in = input{any: true}
 		}
-		if text, ok := duplicate(r, fd); ok {
-			return text, true
+		// 2>&1, >&2, 2>&-, <&0
+		if to := r.Word.Lit(); named && (to == "-" || isNumber(to)) && len(to) <= 3 {
+			return true
 		}
 	}
-	return a.fileRedirect(r, sc, in, fd)
-}
-
-// duplicate handles 2>&1, >&2, 2>&-, <&0.
-func duplicate(r *syntax.Redirect, fd string) (script string, ok bool) {
-	to := r.Word.Lit()
-	if to != "-" && strings.Trim(to, "0123456789") != "" || to == "" || len(to) > 3 || strings.HasPrefix(fd, "{") {
-		return "", false
-	}
-	return " " + fd + r.Op.String() + to, true
+	return a.fileRedirect(r, sc, in) && named
 }
 
 // expandOne expands a word that stays one word.
 func (a *analysis) expandOne(w *syntax.Word, sc *scope) word {
-	pieces := make([]piece, 0, len(w.Parts)+1)
+	var pieces []piece
 	for i, part := range w.Parts {
 		pieces = a.pieces(pieces, part, sc, i == 0, i == len(w.Parts)-1)
 	}
@@ -109,21 +79,16 @@ func (a *analysis) expandOne(w *syntax.Word, sc *scope) word {
 			pieces[i].text, pieces[i].quoted = unescape(pieces[i].text), true
 		}
 	}
-	words := assemble(append(pieces, piece{quoted: true}), "", false)
-	return words[0]
+	return assemble(append(pieces, piece{quoted: true}), "", false)[0]
 }
 
 // fileRedirect handles redirections that name a file.
-func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd string) (script string, ok bool) {
+func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input) (plain bool) {
 	words := a.expand(r.Word, sc)
-	op := r.Op.String()
 	read := r.Op == syntax.RdrIn
-	var target word
-	switch len(words) {
-	case 1:
+	target := word{show: a.source(r.Word, sc), unknown: true}
+	if len(words) == 1 {
 		target = words[0]
-	default:
-		target = word{show: a.source(r.Word, sc), unknown: true}
 	}
 	if target.glob {
 		if plain := unbracket(target.text); !hasMeta(plain) && !read {
@@ -131,45 +96,35 @@ func (a *analysis) fileRedirect(r *syntax.Redirect, sc *scope, in *input, fd str
 		}
 		target.unknown = true
 	}
-	if read && target.code != "" && target.list != nil && target.before+target.after == "" && len(sc.dirs) == 1 &&
-		a.mute == 0 && a.mayRead(target.list, sc) {
-		*in = input{any: true}
-		return " " + fd + "<" + target.code, true
-	}
 	if target.produced != nil {
 		text, known := a.output(target.produced.Stmts, sc)
 		*in = input{text: text, known: known, any: true}
 		a.raise(permission.ClassWrite)
-		return "", false
+		return false
 	}
 	if read {
 		*in = input{any: true}
-		if target.literal() && !target.glob && len(sc.dirs) == 1 && (fd == "" || fd == "0") {
-			in.file = from(target.text, sc.dirs[0])
-			in.list = &gap{file: in.file}
-		}
 	}
-	red := &redirect{
-		op: op, target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs,
-		raw: a.source(r, sc),
-	}
-	if r.Op == syntax.DplOut {
-		op = "&>"
-	}
-	script = " " + fd + op + quote(target.text)
-	named := target.literal() && !target.glob && target.text != "" && !strings.HasPrefix(fd, "{")
-	if !read && r.Op != syntax.RdrInOut && named && harmlessFiles.has(filepath.Clean(target.text)) {
-		return script, true
+	red := &redirect{target: target, write: !read, read: read || r.Op == syntax.RdrInOut, dirs: sc.dirs}
+	red.raw = a.source(r, sc)
+	known := target.literal() && !target.glob && target.text != ""
+	if !red.read && known && inList("harmless files", path.Clean(target.text)) {
+		return true
 	}
 	if a.mute == 0 {
 		a.redirs = append(a.redirs, red)
 		a.touch(red, sc)
+		a.turns(r.Word, sc, func(sc *scope) {
+			a.mute++
+			w := a.expandOne(r.Word, sc)
+			a.mute--
+			a.touch(&redirect{target: w, write: red.write, read: red.read, raw: red.raw}, sc)
+		})
 	}
-	if !read || !named || sc.dirs == nil {
+	if !read || !known || sc.dirs == nil {
 		a.raise(permission.ClassWrite)
 	}
-	// <> opens for writing and reading: nobody needs it, so it has no safe form.
-	return script, named && sc.dirs != nil && r.Op != syntax.RdrInOut
+	return known && sc.dirs != nil && r.Op != syntax.RdrInOut // <> opens for writing and reading: nobody needs it
 }
 
 // touch notes the access that a redirection makes.
@@ -221,31 +176,23 @@ func device(path string) (host string, ok bool) {
 	return "", false
 }
 
-// hereDocument handles << and <<-: a body without expansions becomes a here-string.
-func (a *analysis) hereDocument(r *syntax.Redirect, sc *scope, in *input, fd string) (script string, ok bool) {
-	quoted := quotedDelimiter(r.Word)
+// hereDocument handles << and <<-; plain: its body is a text that the line shows.
+func (a *analysis) hereDocument(r *syntax.Redirect, sc *scope, in *input) (plain bool) {
 	if !plainDelimiter(a.source(r.Word, sc)) {
 		a.opaque() // shells differ on where such a document ends
 	}
-	text, code, plain := "", "", true
+	text, plain := "", true
 	if r.Hdoc != nil {
-		text, code, plain = a.hereBody(r.Hdoc, sc, quoted)
+		text, plain = a.hereBody(r.Hdoc, sc, quotedDelimiter(r.Word))
 	}
 	if r.Op == syntax.DashHdoc {
 		text = stripTabs(text)
 	}
 	*in = input{text: text, known: plain, any: true}
-	if !plain && code != "" && r.Op == syntax.Hdoc && !strings.HasPrefix(fd, "{") && a.mute == 0 {
-		return " " + fd + "<<<" + code, true
-	}
 	if !plain {
 		a.raise(permission.ClassWrite)
 	}
-	if text == "" {
-		return " " + fd + "</dev/null", plain && !strings.HasPrefix(fd, "{")
-	}
-	body, ended := strings.CutSuffix(text, "\n")
-	return " " + fd + "<<<" + quote(body), plain && ended && !strings.HasPrefix(fd, "{")
+	return plain && (text == "" || strings.HasSuffix(text, "\n"))
 }
 
 // plainDelimiter reports whether the delimiter of a here-document is a plain name, in quotes or not.
@@ -258,50 +205,32 @@ func plainDelimiter(source string) bool {
 
 // quotedDelimiter reports whether any of the delimiter is quoted, so that the body is taken as it is.
 func quotedDelimiter(w *syntax.Word) bool {
-	for _, part := range w.Parts {
+	return slices.ContainsFunc(w.Parts, func(part syntax.WordPart) bool {
 		lit, ok := part.(*syntax.Lit)
-		if !ok || strings.Contains(lit.Value, `\`) {
-			return true
-		}
-	}
-	return false
+		return !ok || strings.Contains(lit.Value, `\`)
+	})
 }
 
-// hereBody is the text of a here-document; plain when the line shows all of it. code is the same as one word for a
-// script, where only variables of every session and read-only commands are left open; "" for none.
-func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text, code string, plain bool) {
+// hereBody is the text of a here-document; plain when the line shows all of it.
+func (a *analysis) hereBody(w *syntax.Word, sc *scope, quoted bool) (text string, plain bool) {
 	plain = true
-	open := false
-	var b, script strings.Builder
+	var b strings.Builder
 	for _, part := range w.Parts {
 		lit, ok := part.(*syntax.Lit)
 		switch {
 		case ok && quoted:
 			b.WriteString(lit.Value)
 		case ok:
-			plain, open = plain && !strings.Contains(lit.Value, `\`), open || strings.Contains(lit.Value, `\`)
+			plain = plain && !strings.Contains(lit.Value, `\`)
 			b.WriteString(unescapeDouble(lit.Value))
-			script.WriteString(quote(unescapeDouble(lit.Value)))
 		default:
 			for _, p := range a.quotedPieces(&syntax.DblQuoted{Parts: []syntax.WordPart{part}}, sc) {
-				plain = plain && !p.unknown && !p.worked && p.code == ""
+				plain = plain && !p.unknown && !p.worked
 				b.WriteString(p.text)
-				switch {
-				case p.code != "" && p.produced == nil:
-					script.WriteString(`"` + p.code + `"`)
-				case p.unknown || p.worked:
-					open = true
-				default:
-					script.WriteString(quote(p.text))
-				}
 			}
 		}
 	}
-	text = b.String()
-	if code = script.String(); open || !strings.HasSuffix(text, "\n") || !strings.HasSuffix(code, "\n'") {
-		return text, "", plain
-	}
-	return text, strings.TrimSuffix(code, "\n'") + "'", plain
+	return b.String(), plain
 }
 
 func stripTabs(text string) string {

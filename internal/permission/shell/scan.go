@@ -42,17 +42,10 @@ func separator(r rune) bool {
 	return strings.ContainsRune(";&|\n\r\v\f()`\u2028\u2029\u0085", r)
 }
 
-// keywords may stand before a command.
-var keywords = set{
-	"if", "then", "else", "elif", "fi", "do", "done", "while", "until", "time", "!", "{", "}", "coproc", "always", "$",
-	"<", ">", "in",
-	"noglob", "nocorrect", "repeat", "-", "function", "foreach", "end",
-}
-
 // scanPiece takes a stretch of text for one command.
 func (a *analysis) scanPiece(piece string, sc *scope) {
 	words := a.roughWords(piece)
-	for len(words) > 0 && (keywords.has(words[0].text) || keywords.has(strings.TrimLeft(words[0].text, "{$<>!=")) ||
+	for len(words) > 0 && (inList("keywords", words[0].text) || inList("keywords", strings.TrimLeft(words[0].text, "{$<>!=")) ||
 		isNumber(words[0].text)) {
 		words = words[1:]
 	}

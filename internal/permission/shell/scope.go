@@ -10,13 +10,9 @@ import (
 
 // scope is the state of the shell at one place of the line, as far as it is known.
 type scope struct {
-	mem     *scratch             // where children lie
 	src     string               // the text that positions of the tree count in
 	dirs    []string             // folders that may be the current one, the likeliest first; nil: unknown
-	perhaps []string             // the current folders if the unknown words of a cd are empty
-	last    string               // where cd - goes; "": unknown
-	stack   []string             // where popd goes, the last one first
-	sure    bool                 // the change of the folder that last and stack come from did not fail
+	perhaps []string             // guesses at the current folders where dirs is nil
 	vars    map[string]binding   // assignments of the line
 	args    []string             // $0, $1, ... of a function or nested shell; nil: unknown
 	funcs   map[string]*function // functions that the line defines
@@ -30,15 +26,17 @@ type scope struct {
 // binding is the value of a variable.
 type binding struct {
 	text  string
-	known bool   // false: text is only the known part
-	turn  bool   // it is the variable of a loop, in one turn of it, or a name for a text that the line shows
-	code  string // for a script: the variable that holds the output of a read-only command, or a line of it
-	list  *nameList
-	array *array // its members, where they are known
+	known bool  // false: text is only the known part
+	fixed bool  // it is a name for a text that the line shows
+	open  bool  // it holds the output of read-only commands
+	turn  *turn // it is the variable of a loop
 }
 
-// array is the members of an array variable.
-type array struct{ members []string }
+// turn is what the variable of a loop may hold; listed: nothing else.
+type turn struct {
+	items  []string
+	listed bool
+}
 
 // function is a body and the text that its positions count in.
 type function struct {
@@ -48,28 +46,10 @@ type function struct {
 
 // child is a copy for a subshell: its changes do not reach back.
 func (sc *scope) child() *scope {
-	c := sc.copy()
-	c.vars, c.funcs, c.aliases = copied(sc.vars), copied(sc.funcs), copied(sc.aliases)
+	c := *sc
+	c.vars, c.funcs, c.aliases = maps.Clone(sc.vars), maps.Clone(sc.funcs), maps.Clone(sc.aliases)
 	c.dirs = slices.Clip(sc.dirs)
-	return c
-}
-
-func (sc *scope) copy() *scope {
-	if sc.mem == nil {
-		c := *sc
-		return &c
-	}
-	c := sc.mem.scopes.one()
-	*c = *sc
-	return c
-}
-
-// copied is a copy of a map, nil for an empty one: most lines define nothing.
-func copied[V any](m map[string]V) map[string]V {
-	if len(m) == 0 {
-		return nil
-	}
-	return maps.Clone(m)
+	return &c
 }
 
 // own makes sure that there are maps, before something is written or a part shares them.
@@ -95,9 +75,9 @@ func (sc *scope) inside(what string) *scope {
 // part is one level deeper in the same shell: its changes stay.
 func (sc *scope) part(what string) *scope {
 	sc.own()
-	c := sc.copy()
+	c := *sc
 	c.within, c.level = what, sc.level+1
-	return c
+	return &c
 }
 
 func (sc *scope) assign(name string, b binding) {
@@ -105,11 +85,25 @@ func (sc *scope) assign(name string, b binding) {
 	sc.vars[name] = b
 }
 
-// unsure marks variables set since before as possibly not set: a script keeps them as written.
+// turning is a variable of a loop that is used in n, "" for none.
+func (sc *scope) turning(n syntax.Node) (name string) {
+	if len(sc.vars) == 0 {
+		return ""
+	}
+	syntax.Walk(n, func(n syntax.Node) bool {
+		if p, ok := n.(*syntax.ParamExp); ok && p.Param != nil && sc.vars[p.Param.Value].turn != nil {
+			name = p.Param.Value
+		}
+		return name == ""
+	})
+	return name
+}
+
+// unsure marks variables set since before as possibly not set.
 func (sc *scope) unsure(before map[string]binding) {
 	for name, b := range sc.vars {
-		if b.turn && before[name] != b {
-			b.turn, b.code, b.list, b.array = false, "", nil, nil
+		if before[name] != b {
+			b.fixed, b.open = false, false
 			sc.vars[name] = b
 		}
 	}
@@ -131,6 +125,15 @@ func (sc *scope) places() []string {
 	return sc.dirs
 }
 
+// perhapsIn adds folders that the current one may be, should it become unknown.
+func (sc *scope) perhapsIn(dirs []string) {
+	for _, d := range dirs {
+		if !slices.Contains(sc.perhaps, d) && len(sc.perhaps) < 8 {
+			sc.perhaps = append(slices.Clip(sc.perhaps), d)
+		}
+	}
+}
+
 // dir is the likeliest current folder, "" when it is unknown.
 func (sc *scope) dir() string {
 	if len(sc.dirs) == 0 {
@@ -141,9 +144,6 @@ func (sc *scope) dir() string {
 
 // maybe adds the folders that were possible before: the cd may not have run.
 func (sc *scope) maybe(before []string) {
-	if !sameDirs(before, sc.dirs) {
-		sc.forget(before)
-	}
 	if sc.dirs == nil || before == nil {
 		sc.dirs = nil
 		return
@@ -158,27 +158,9 @@ func (sc *scope) maybe(before []string) {
 	}
 }
 
-// forget drops where cd - and popd go, unless that is the only folder that was possible before: they go there, or the
-// shell never left it.
-func (sc *scope) forget(before []string) {
-	sc.sure = false
-	if len(before) == 1 && sc.last == before[0] && (len(sc.stack) == 0 || len(sc.stack) == 1 && sc.stack[0] == sc.last) {
-		return
-	}
-	sc.last, sc.stack = "", nil
-}
-
 // moved reports whether the current folder may be another than start.
 func (sc *scope) moved(start string) bool {
-	if sc.dirs == nil {
-		return true
-	}
-	for _, d := range sc.dirs {
-		if d != start {
-			return true
-		}
-	}
-	return false
+	return sc.dirs == nil || slices.ContainsFunc(sc.dirs, func(d string) bool { return d != start })
 }
 
 // enter changes the folder to target, an absolute path or one relative to each folder that is possible.

@@ -24,12 +24,6 @@ func secret(a *analysis, p string) bool {
 	return i >= 0 && permission.SecretRead(p[i+1:], nil)
 }
 
-// secretSamples stand for secret files when a pattern is tried.
-var secretSamples = []string{
-	".env", ".env.local", ".env.production", "id_rsa", "id_ed25519", "server.pem",
-	"server.key", ".netrc", ".npmrc", ".pypirc", ".git-credentials", ".pgpass", "credentials", ".ssh", ".aws", ".gnupg",
-}
-
 // secretWord finds secrets among the words of a command that reads, patterns included.
 func secretWord(a *analysis, c *call) string {
 	if len(c.words) == 0 || c.name == "echo" || c.name == "ls" || c.name == "printf" || c.name == "git" &&
@@ -48,16 +42,11 @@ func secretWord(a *analysis, c *call) string {
 		if w.glob && secretPattern(text) {
 			return "the pattern covers secrets: " + w.show
 		}
-		if strings.ContainsAny(text, "/.") && !(i == 0 && patternFirst.has(c.name)) && secret(a, from(text, first(c.dirs))) {
+		if strings.ContainsAny(text, "/.") && !(i == 0 && inList("pattern first", c.name)) && secret(a, from(text, first(c.dirs))) {
 			return "it reads secrets: " + w.show
 		}
 	}
 	return ""
-}
-
-// patternFirst are programs whose first operand is a pattern and no file.
-var patternFirst = set{
-	"grep", "egrep", "fgrep", "rg", "sed", "awk", "jq", "fd", "ag",
 }
 
 // secretPattern reports whether a pattern was made to reach secret files: it says more than a bare *.
@@ -67,7 +56,7 @@ func secretPattern(pattern string) bool {
 		if len(letters) == 0 || !hasMeta(part) {
 			continue
 		}
-		for _, sample := range secretSamples {
+		for _, sample := range names("secret samples") {
 			if sample[0] == '.' && part[0] != '.' {
 				continue
 			}
@@ -130,21 +119,6 @@ func agentSecret(a *analysis, p string) bool {
 	return false
 }
 
-// protectedFolders are folders that nothing but their own program should write.
-var protectedFolders = []string{
-	".git", ".lathe", ".idea", ".ssh", ".gnupg", ".vscode", ".claude", ".codex", ".cursor",
-	".gemini", ".opencode", ".crush",
-}
-
-// protectedFiles are such files: start-up files of shells, lists of servers and settings of agents, keys.
-var protectedFiles = []string{
-	".bashrc", ".bash_profile", ".bash_login", ".bash_aliases", ".bash_logout", ".profile", ".zshrc", ".zprofile",
-	".zshenv", ".zlogin", ".zlogout",
-	".cshrc", ".tcshrc", ".login", ".kshrc", ".mkshrc", ".xprofile", ".xinitrc", ".xsession", ".xsessionrc",
-	".pam_environment", ".inputrc", ".bash_env",
-	".mcp.json", ".claude.json", ".netrc", "_netrc", ".git-credentials", ".pgpass", "authorized_keys", ".rhosts",
-}
-
 // protectedHome are paths below the home folder, protectedSystem absolute ones.
 var (
 	protectedHome = []string{
@@ -156,24 +130,6 @@ var (
 	protectedSystem = []string{
 		"/etc", "/boot", "/proc", "/sys", "/var/spool", "/Library/LaunchDaemons",
 		"/Library/LaunchAgents",
-	}
-)
-
-// settingsFiles choose programs or options of programs; settingsFolders hold such files.
-var (
-	settingsFiles = []string{
-		".gitmodules", ".gitattributes", ".envrc", ".npmrc", ".yarnrc", ".yarnrc.yml", ".pnp.cjs", ".pnp.loader.mjs",
-		".pnpmfile.cjs", "bunfig.toml", ".bunfig.toml",
-		".bazelrc", ".bazelversion", ".bazeliskrc", ".pre-commit-config.yaml", "lefthook.yml", "lefthook.yaml",
-		".lefthook.yml", ".lefthook.yaml",
-		"gradle-wrapper.properties", "maven-wrapper.properties", ".devcontainer.json", ".ripgreprc", "pyrightconfig.json",
-		".vimrc", ".exrc", ".nvimrc", ".tmux.conf",
-		".screenrc", ".curlrc", ".wgetrc", ".gdbinit", ".lldbinit", ".psqlrc", ".irbrc", ".pryrc", ".pythonrc", ".pypirc",
-		".forward",
-	}
-	settingsFolders = []string{
-		".husky", ".githooks", ".cargo", ".devcontainer", ".yarn", ".mvn", ".circleci",
-		".buildkite", ".direnv",
 	}
 )
 
@@ -216,10 +172,10 @@ func protected(a *analysis, p string) bool {
 	parts := split(few[:0], rel)
 	for i, part := range parts {
 		part = strings.TrimRight(part, ". ")
-		if mine && i == len(parts)-1 && has(protectedFiles, part) {
+		if mine && i == len(parts)-1 && inList("protected files", part) {
 			return true
 		}
-		if has(protectedFolders, part) && !exempt(part, parts[i+1:]) {
+		if inList("protected folders", part) && !exempt(part, parts[i+1:]) {
 			return true
 		}
 	}
@@ -260,24 +216,16 @@ func settings(a *analysis, p string) bool {
 	var few [16]string
 	parts := split(few[:0], rel)
 	for i, part := range parts {
-		if has(settingsFolders, part) || i == len(parts)-1 && has(settingsFiles, part) {
+		if inList("settings folders", part) || i == len(parts)-1 && inList("settings files", part) {
 			return true
 		}
 	}
 	return false
 }
 
-// writers are programs whose operands, or whose last one, are written.
-var writers = set{
-	"tee", "cp", "mv", "ln", "install", "touch", "chmod", "chown", "truncate", "rm", "mkdir", "sed", "dd", "rsync",
-	"sponge", "patch",
-	"unlink", "shred", "chattr", "setfacl", "link", "symlink", "mkfifo", "ed", "ex", "vim", "vi", "nvim", "nano", "perl",
-	"rmdir",
-}
-
 // protectedWord finds protected paths among the words of a program that writes.
 func protectedWord(a *analysis, c *call) string {
-	if len(c.words) < 2 || c.use.Class.ReadOnly() || !writers.has(c.name) {
+	if len(c.words) < 2 || c.use.Class.ReadOnly() || !inList("writers", c.name) {
 		return ""
 	}
 	words := c.words[1:]

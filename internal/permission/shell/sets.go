@@ -135,9 +135,6 @@ func (a *analysis) copy(c *call, sc *scope) {
 		"link", "rsync", "scp", "symlink", "dd") {
 		return
 	}
-	if a.copies == nil {
-		a.copies = map[string]string{}
-	}
 	for _, source := range append(c.use.Reads[:len(c.use.Reads):len(c.use.Reads)], c.use.Kills...) {
 		base := filepath.Base(source)
 		for _, target := range c.use.Writes {

@@ -12,8 +12,7 @@
 //
 // The promises: nothing is run and nothing is changed; no input makes it fail or take long, a line too deep
 // or too large to follow asks; a line that does not parse, is too long or holds characters that a reader
-// cannot see never counts as harmless; adding a command to a line never makes it milder; a read-only
-// line comes with a Script that means the same to any POSIX-like shell, each word in quotes.
+// cannot see never counts as harmless; adding a command to a line never makes it milder.
 package shell
 
 import (
@@ -42,20 +41,7 @@ const (
 
 // Analyze returns the effect of line when bash runs it in dir, an absolute path.
 func Analyze(line, dir string, w permission.World) Result {
-	a := settled(line, dir, w)
-	defer a.release()
-	return a.result()
-}
-
-// settled walks a line. What was supposed holds only in a safe form, so a line that does more than read is walked again
-// without.
-func settled(line, dir string, w permission.World) *analysis {
-	a := analyze(line, dir, w, true)
-	if a.supposed && (!a.class.ReadOnly() || !a.exact || a.script == "" || len(a.findings()) > 0) {
-		a.release()
-		return analyze(line, dir, w, false)
-	}
-	return a
+	return analyze(line, dir, w).result()
 }
 
 // result puts the findings together.
@@ -68,46 +54,12 @@ func (a *analysis) result() Result {
 			command.Class = stronger(command.Class, permission.ClassWrite)
 		}
 	}
-	if a.safeForm(command) {
-		command.Script = a.fill(a.script)
-	}
-	if command.Script != "" {
-		command.Left = a.left
-	} else { // the line would run as it is written
-		a.readAll(a.omitted)
-		for _, x := range a.past {
-			x.Except = nil
-			a.access(x)
-		}
-	}
 	a.followLinks()
 	a.unseen(&command)
 	accesses := make([]permission.Access, 0, 1+len(a.accesses))
 	accesses = append(accesses, permission.Access{Kind: permission.Exec, Target: a.line, Command: &command})
 	accesses = append(accesses, a.accesses...)
 	return Result{Command: command, Accesses: accesses}
-}
-
-// safeForm reports whether the line may run in the form that it was written anew in. Where a guess stands in that, as
-// for a variable that may have been set, a person who allowed the line means the line.
-func (a *analysis) safeForm(command permission.Command) bool {
-	if !a.exact {
-		return false
-	}
-	if command.Class.ReadOnly() {
-		return true
-	}
-	for _, f := range command.Findings {
-		if f.Effect == permission.Deny || f.Effect == permission.Ask {
-			return false
-		}
-	}
-	for _, p := range a.parts {
-		if !p.Class.ReadOnly() && !p.Edits() {
-			return false
-		}
-	}
-	return true
 }
 
 // rank orders the classes; an unknown one counts as a write.

@@ -22,14 +22,19 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		}
 	}
 	for _, c := range a.calls {
-		if len(c.words) == 0 || c.guess || c.again {
+		if len(c.words) == 0 {
+			continue
+		}
+		if !c.use.Class.ReadOnly() {
+			cmd.Alike = append(cmd.Alike, c.use.Alike...)
+		}
+		if c.guess {
 			continue
 		}
 		if cmd.Unseen == "" {
 			cmd.Unseen = a.hides(c)
 		}
-		if cmd.UnseenFiles == "" && (strings.HasPrefix(c.use.Reason, "only running it tells which") && !namesOnly.has(
-			c.name) || hidesFiles(c)) {
+		if cmd.UnseenFiles == "" && (hidesFiles(c) || a.readsUnknown(c)) {
 			cmd.UnseenFiles = "only running it tells which files it reads: " + shorten(c.raw)
 		}
 		if cmd.UnseenHosts == "" && hidesHost(c) {
@@ -45,7 +50,6 @@ func (a *analysis) unseen(cmd *permission.Command) {
 		if c.use.Class.ReadOnly() && len(c.use.Inner) == 0 {
 			continue
 		}
-		cmd.Alike = append(cmd.Alike, c.use.Alike...)
 		if c.use.Unknown || runsWords(c) {
 			cmd.Mentions = append(cmd.Mentions, strings.Join(texts(c.words[1:]), " "))
 			if c.in.text != "" {
@@ -53,7 +57,7 @@ func (a *analysis) unseen(cmd *permission.Command) {
 			}
 			continue
 		}
-		if among(c.name, "git", "gh", "glab", "hub", "jj", "hg", "svn", "tea") {
+		if inList("forges", c.name) {
 			continue // their arguments are text
 		}
 		for i, w := range c.words {
@@ -66,6 +70,12 @@ func (a *analysis) unseen(cmd *permission.Command) {
 	}
 }
 
+// readsUnknown reports whether a command that only reads gets words unknown until it runs.
+func (a *analysis) readsUnknown(c *call) bool {
+	return slices.ContainsFunc(c.words[1:], func(w word) bool { return w.unknown && !w.listed }) &&
+		!inList("names only", c.name) && a.readsKnown(programWords(c.words))
+}
+
 // sources reports whether a command runs a file's text in the shell itself. Programs of Python's environments are known
 // to set variables only.
 func sources(c *call) bool {
@@ -76,7 +86,7 @@ func sources(c *call) bool {
 // hidesHost reports whether a program that reaches other machines gets their names from elsewhere, or in a form that
 // it expands itself.
 func hidesHost(c *call) bool {
-	if c.use.Class.ReadOnly() || !networkPrograms.has(c.name) && len(c.use.Hosts) == 0 {
+	if c.use.Class.ReadOnly() || !inList("network programs", c.name) && len(c.use.Hosts) == 0 {
 		return false
 	}
 	for i, w := range c.words[1:] {
@@ -92,12 +102,6 @@ func hidesHost(c *call) bool {
 		}
 	}
 	return false
-}
-
-// namesOnly are programs that take names of files and show nothing of their contents.
-var namesOnly = set{
-	"ls", "stat", "du", "df", "tree", "test", "[", "basename", "dirname", "readlink", "realpath", "touch", "mkdir",
-	"rmdir", "rm", "cd", "pushd", "which", "type", "chmod", "chown", "find", "fd", "echo", "printf",
 }
 
 // beginning is the known text of a command, before the first word that is unknown until it runs.
@@ -120,10 +124,17 @@ func beginning(c *call) (string, bool) {
 	return "", false
 }
 
-// runsWords reports whether a program of the table runs commands that its words or its input name.
+// runsWords reports whether a program of the table may run commands that its words or its input name.
 func runsWords(c *call) bool {
-	return len(c.use.Inner)+len(c.use.Script) > 0 || c.use.Literal || c.use.Stdin || c.use.ScriptHides ||
-		!builders.has(c.name) && (strings.Contains(c.use.Reason, " run") || strings.Contains(c.use.Reason, " start"))
+	switch sub, _ := gitSubcommand(c); {
+	case len(c.use.Inner)+len(c.use.Script) > 0, c.use.Literal, c.use.Stdin, c.use.ScriptHides:
+		return true
+	case c.use.Class.ReadOnly(), inList("builders", c.name), inList("own work", strings.ToLower(c.name)):
+		return false
+	case c.name == "git":
+		return among(sub, "difftool", "mergetool", "submodule", "interpret-trailers", "filter-branch")
+	}
+	return !inList("forges", c.name)
 }
 
 // hides is the reason why the programs that a command runs are unknown; "" when they are known.
@@ -140,7 +151,7 @@ func (a *analysis) hides(c *call) string {
 		among(c.name, "env", "sudo", "doas", "export", "declare", "typeset", "cross-env") && slices.ContainsFunc(c.words[1:],
 			setsRunning):
 		return "a variable makes programs run others: " + shorten(c.raw)
-	case c.use.Stdin && c.in.any && !(c.in.known && shells.has(c.name)):
+	case c.use.Stdin && c.in.any && !(c.in.known && inList("shells", c.name)):
 		return "it runs what it reads: " + shorten(c.raw)
 	case c.use.ScriptHides && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
 		return "it runs what another command prints: " + shorten(c.raw)
@@ -148,15 +159,15 @@ func (a *analysis) hides(c *call) string {
 		return "it makes a command of a file: " + shorten(c.raw)
 	case c.use.Class.ReadOnly():
 		return ""
-	case onKeys.has(c.name), c.name == "git" && among(c.arg(1), "gui", "citool", "instaweb", "daemon"):
+	case inList("on keys", c.name), c.name == "git" && among(c.arg(1), "gui", "citool", "instaweb", "daemon"):
 		return "it runs what somebody chooses in it: " + shorten(c.raw)
 	case c.name == "git" && slices.ContainsFunc(c.words, func(w word) bool { return strings.Contains(w.text, "ext::") }):
 		return "git runs a program in the place of a remote machine: " + shorten(c.raw)
 	case runsList(c):
 		return "it runs the commands in a file: " + shorten(c.raw)
-	case builders.has(c.name) && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
+	case inList("builders", c.name) && slices.ContainsFunc(c.words, func(w word) bool { return w.produced != nil }):
 		return "it runs what another command prints: " + shorten(c.raw)
-	case c.in.any && readsCommands.has(c.name), among(c.name, "complete", "compgen", "bind"):
+	case c.in.any && inList("reads commands", c.name), among(c.name, "complete", "compgen", "bind"):
 		return "it runs what it is given: " + shorten(c.raw)
 	case readsScript(c):
 		return "it runs commands from a file or its input: " + shorten(c.raw)
@@ -164,22 +175,12 @@ func (a *analysis) hides(c *call) string {
 		return "it runs code that rules on commands cannot read: " + shorten(c.raw)
 	case bringsPatch(c):
 		return "it changes the files that a patch names, programs among them: " + shorten(c.raw)
-	case c.name == "git" && c.use.Unknown:
+	case c.name == "git" && (c.use.Unknown || len(c.words) > 1 && c.words[1].unknown):
 		return "it may be an alias of git's: " + shorten(c.raw)
 	case a.writesProgram(c):
 		return "the line itself writes what it runs: " + shorten(c.raw)
 	}
 	return ""
-}
-
-// onKeys are programs with a screen of their own, from which anything can be run.
-var onKeys = set{
-	"lazygit", "tig", "gitui", "gitk", "magit", "git-gui", "git-cola", "gitg", "ungit", "smartgit", "sublime_merge", "mc",
-	"mcedit", "ranger", "nnn", "vifm", "lf", "yazi", "broot", "xplr", "joshuto",
-	"ed", "red", "ex", "vi", "vim", "gvim", "rvim", "vimdiff", "view", "nvi", "nvim", "emacs", "kak", "hx", "helix",
-	"jed", "gdb", "lldb", "ghci", "iex", "irb", "pry", "ipython", "bpython", "ptpython", "mongosh",
-	"lazydocker", "k9s", "htop", "btop", "fzf", "sk", "peco", "gum", "mutt", "neomutt", "aerc", "w3m", "lynx", "elinks",
-	"newsboat", "irssi", "weechat", "dialog", "whiptail",
 }
 
 // runsList reports whether a program runs commands that it takes from a file which its words name, now or later.
@@ -197,11 +198,7 @@ func runsList(c *call) bool {
 
 // runningVariable reports whether programs run or load the value of a variable of this name, or a file it names.
 func runningVariable(name string) bool {
-	return among(name, "LD_*", "DYLD_*", "BASH_ENV", "ENV", "PS4", "PROMPT_COMMAND", "BASH_FUNC*", "ZDOTDIR", "LESSOPEN",
-		"LESSCLOSE", "TAR_OPTIONS", "SHELL", "PERL5OPT", "PERL5DB", "RUBYOPT", "NODE_OPTIONS",
-		"PYTHONSTARTUP", "PYTHONINSPECT", "GIT_CONFIG*", "GIT_EXEC_PATH", "GIT_TEMPLATE_DIR", "RSYNC_RSH", "MAKEFLAGS",
-		"MFLAGS", "GNUMAKEFLAGS", "JAVA_TOOL_OPTIONS", "_JAVA_OPTIONS", "VIMINIT", "EXINIT", "LUA_INIT*", "GCONV_PATH",
-		"ZIPOPT")
+	return among(name, names("running variables")...)
 }
 
 func setsRunning(w word) bool {
@@ -209,48 +206,21 @@ func setsRunning(w word) bool {
 	return ok && runningVariable(name)
 }
 
-// readsCommands are programs that take commands from their input.
-var readsCommands = set{
-	"ed", "ex", "vi", "vim", "m4", "make", "gmake", "parallel", "gdb", "lldb", "bc", "dc", "sqlite3", "psql", "mysql",
-	"R", "octave", "guile", "at", "batch", "crontab", "expect",
-	"ftp", "sftp", "lftp", "telnet", "nc", "ncat", "ssh", "socat", "jshell", "ghci", "scala", "groovy", "gnuplot", "erl",
-	"iex", "irb", "pry", "tclsh", "wish", "julia", "ocaml", "sbcl",
-	"clisp", "racket", "swipl", "gosh", "csi", "janet", "maxima", "gp", "sage", "fish", "nu", "xonsh", "elvish", "pwsh",
-	"powershell", "cmd", "busybox", "toybox", "su", "sudo", "doas",
-	"scheme", "mit-scheme", "petite", "chez", "gsi", "ecl", "clojure", "clj", "bb", "swift", "kotlin", "dart", "runghc",
-	"runhaskell", "cling", "ninja", "just", "task", "rails", "flask", "artisan", "dotnet", "nim",
-	"chroot", "unshare", "nsenter", "docker", "podman", "kubectl", "newgrp", "sg", "systemd-run", "screen", "script",
-	"debugfs", "fdisk", "parted", "virsh", "redis-cli", "mongosh",
-}
-
-// builders read their commands from files of their own, which the line may have written.
-var builders = set{
-	"make", "gmake", "just", "task", "ninja", "cmake", "npm", "yarn", "pnpm", "bun", "cargo", "go", "gradle", "mvn",
-	"rake", "bundle", "composer", "tox", "nox", "invoke", "ant", "bazel", "pytest",
-	"vagrant", "terraform", "ansible-playbook", "scons", "meson", "mix", "stack", "cabal", "dune", "tsc", "jest",
-	"vitest", "eslint",
-}
-
 // buildFile reports whether builders read their commands from a file of this name.
 func buildFile(name string) bool {
-	return among(strings.ToLower(name), "makefile*", "gnumakefile", "*.mk", "justfile", "taskfile*", "package.json",
-		"*.gradle", "*.gradle.kts", "pom.xml", "build.xml", "rakefile", "*.rake", "gemfile",
-		"cmakelists.txt", "*.cmake", "build.ninja", "build.rs", "cargo.toml", "tox.ini", "noxfile.py", "setup.py",
-		"setup.cfg", "pyproject.toml", "conftest.py", "*_test.go", "*.test.*", "*.spec.*", "*.config.*",
-		"composer.json", "mix.exs", "dockerfile*", "docker-compose*", "compose.y*", "vagrantfile", "*.tf", "sconstruct",
-		"meson.build", "build", "build.bazel", "workspace", "*.bzl", "dune*", "stack.yaml") ||
+	return among(strings.ToLower(name), names("build files")...) ||
 		strings.Contains(name, "$")
 }
 
 // writesProgram reports whether the line writes a file that a command is, or that it gets to run.
 func (a *analysis) writesProgram(c *call) bool {
-	if builders.has(c.name) && slices.ContainsFunc(a.accesses, func(x permission.Access) bool {
+	if inList("builders", c.name) && slices.ContainsFunc(a.accesses, func(x permission.Access) bool {
 		return x.Kind == permission.Write && buildFile(filepath.Base(x.Target))
 	}) {
 		return true
 	}
 	words := c.words[:1]
-	if shells.has(c.name) || interprets(c.name) || among(c.name, "source", ".", "make", "env", "exec") {
+	if inList("shells", c.name) || interprets(c.name) || among(c.name, "source", ".", "make", "env", "exec") {
 		words = c.words
 	}
 	for i, w := range words {
@@ -272,7 +242,7 @@ func (a *analysis) writesProgram(c *call) bool {
 
 // runsCode reports whether a command runs code of another language that stands in its words.
 func runsCode(c *call) bool {
-	flags, ok := codeFlags[strings.TrimRight(strings.TrimSuffix(c.name, ".exe"), "0123456789.-")]
+	flags, ok := lists()["code "+strings.TrimRight(strings.TrimSuffix(c.name, ".exe"), "0123456789.-")]
 	if !ok {
 		return false
 	}
@@ -299,46 +269,4 @@ func runsCode(c *call) bool {
 		}
 	}
 	return false
-}
-
-// codeFlags are the flags behind which interpreters and other programs take code; * is any operand.
-var codeFlags = map[string][]string{
-	"python": {"-c"}, "pypy": {"-c"}, "ipython": {"-c"}, "perl": {"-e", "-E"}, "ruby": {"-e"},
-	"node": {"-e", "-p", "--eval", "--print"}, "nodejs": {"-e", "-p", "--eval", "--print"},
-	"deno": {"*"}, "bun": {"-e", "-p", "--eval", "--print"}, "php": {"-r", "-B", "-R", "-E", "tinker", "--execute"},
-	"lua": {"-e"}, "luajit": {"-e"}, "tclsh": {"-c"}, "expect": {"-c"},
-	"osascript": {"-e"}, "Rscript": {"-e"}, "R": {"-e"}, "r": {"-e"}, "julia": {"-e", "-E"}, "guile": {"-c"},
-	"scala": {"-e"}, "groovy": {"-e"}, "octave": {"--eval", "--exec"},
-	"jshell": {"-R", "-"}, "ghc": {"-e"}, "ghci": {"-e"}, "runghc": {"-e"}, "ocaml": {"-e"},
-	"erl": {"-eval", "-run", "-s"}, "elixir": {"-e", "--eval"}, "iex": {"-e", "--eval"}, "swipl": {"-g", "-t"},
-	"sbcl": {"--eval"}, "clisp": {"-x"}, "racket": {"-e"}, "emacs": {"--eval", "--execute", "-eval", "-f", "--funcall"},
-	"vim": {"-c", "+", "--cmd", "-s"}, "vi": {"-c", "+"}, "nvim": {"-c", "+", "--cmd", "-l"}, "ex": {"-c", "+"},
-	"gdb": {"-ex", "--ex", "-iex", "--eval-command"}, "lldb": {"-o", "-O", "--one-line"}, "awk": {"*"}, "gawk": {"*"},
-	"mawk": {"*"}, "nawk": {"*"}, "gnuplot": {"-e"}, "sqlite": {"*"}, "psql": {"-c", "--command"},
-	"mysql": {"-e", "--execute"}, "mongosh": {"--eval"}, "redis-cli": {"--eval", "eval", "EVAL", "fcall"},
-	"make": {"--eval"}, "gmake": {"--eval"}, "rpm": {"-E", "--eval", "--pipe"}, "m": {"-D", "--define"},
-	"dc": {"-e", "--expression"},
-	"jq": {}, "tmux": {"*"}, "screen": {"-X"}, "pwsh": {"-c", "-Command", "-EncodedCommand", "-e"},
-	"powershell": {"-c", "-Command", "-EncodedCommand", "-e"}, "cmake": {"-P", "-E"}, "tsx": {"-e", "--eval"},
-	"ts-node": {"-e", "-p", "--eval"},
-	"swift":   {"-e", "*"}, "scheme": {"--eval", "--load", "-e", "--script"}, "mit-scheme": {"--eval", "--load"},
-	"petite": {"--script", "--eval"}, "chez": {"--script", "--eval"}, "chicken-scheme": {"-e", "*"},
-	"ecl":     {"-eval", "--eval"},
-	"clojure": {"-e", "--eval", "-X"}, "clj": {"-e", "--eval", "-X"}, "bb": {"-e", "--eval", "*"}, "kotlin": {"-e"},
-	"scala-cli": {"-e", "--script-snippet", "--scala-snippet"}, "amm": {"-c", "--code"}, "runhaskell": {"-e"},
-	"cling":       {"*"},
-	"emacsclient": {"-e", "--eval"}, "nix-instantiate": {"-E", "--expr"}, "nix-build": {"-E", "--expr"},
-	"nix-env": {"-E", "--expr"}, "pry": {"-e"}, "rails": {"runner", "r"}, "flask": {"shell"},
-	"artisan":  {"tinker", "--execute"},
-	"exiftool": {"-if", "-p", "-api"}, "gs": {"-c"}, "gp": {"-p"}, "chef-apply": {"-e"},
-	"latex": {"-shell-escape", "--shell-escape"}, "pdflatex": {"-shell-escape", "--shell-escape"},
-	"lualatex": {"-shell-escape", "--shell-escape"},
-	"xelatex":  {"-shell-escape", "--shell-escape"}, "luatex": {"-shell-escape", "--shell-escape"}, "groff": {"-U"},
-	"troff": {"-U"}, "dulwich": {"push"}, "openssl": {"engine", "-engine", "-provider", "-provider-path", "-config"},
-	"lynx": {"-cmd_script"}, "jed": {"-l", "-f"},
-	"inkscape": {"--actions", "--shell"}, "godot": {"-s", "--script"}, "wine": {"cmd"}, "magick": {"-script"},
-	"code": {"--command"},
-	"nix":  {"--expr"}, "busybox": {}, "ld": {}, "sage": {"-c"}, "gimp": {"-b"}, "blender": {"--python-expr"},
-	"csi": {"-e", "-eval"}, "gsi": {"-e"}, "janet": {"-e"}, "fennel": {"-e"}, "crystal": {"*"}, "kotlinc": {"-e"},
-	"raku": {"-e"}, "xonsh": {"-c"}, "nu": {"-c"}, "elvish": {"-c"},
 }

@@ -10,15 +10,15 @@ import (
 // hidesFiles reports whether a program gets the names of files that it reads or copies from elsewhere, so that a deny
 // rule on files cannot be applied to them.
 func hidesFiles(c *call) bool {
-	if takesNamesFromFile(c) {
+	if takesNamesFromFile(c) || among(c.name, "sed", "gsed") && !c.use.Class.ReadOnly() && !c.use.InPlace {
 		return true
 	}
 	if c.use.Class.ReadOnly() && c.use.Class != permission.ClassRead && c.use.Class != permission.ClassSearch ||
-		!copiesFiles.has(c.name) && !readsOperands(c) {
+		!inList("copies files", c.name) && !readsOperands(c) {
 		return false
 	}
 	for i, w := range c.words[1:] {
-		if w.unknown && !w.stays(c, i+1) && (c.name != "curl" && c.name != "wget" || sendsFile(c.words[i], w)) {
+		if w.unknown && !w.listed && !w.stays(c, i+1) && (c.name != "curl" && c.name != "wget" || sendsFile(c.words[i], w)) {
 			return true
 		}
 	}
@@ -47,19 +47,9 @@ func readsOperands(c *call) bool {
 	return false
 }
 
-// copiesFiles are programs that write, pack or send the contents of files that they name.
-var copiesFiles = set{
-	"cp", "mv", "ln", "install", "dd", "tee", "split", "csplit", "sed", "gsed", "perl", "ed", "ex", "scp", "sftp",
-	"rsync", "rclone", "curl", "wget", "openssl", "gpg", "gpg2", "age", "sops",
-	"gzip", "pigz", "bzip2", "xz", "zstd", "lz4", "lzma", "lzop", "brotli", "compress", "zip", "tar", "gtar", "bsdtar",
-	"cpio", "pax", "7z", "7za", "7zz", "rar", "ar", "shar", "uuencode",
-	"ffmpeg", "convert", "magick", "pandoc", "gsutil", "sort", "tac", "pr", "awk", "gawk", "mawk", "jq", "yq", "xsltproc",
-	"m4", "patch",
-}
-
 // takesNamesFromFile reports whether a program reads the files that a list in another file or its input names.
 func takesNamesFromFile(c *call) bool {
-	flags, ok := nameLists[c.name]
+	flags, ok := lists()["files in "+c.name]
 	if !ok {
 		return false
 	}
@@ -80,16 +70,5 @@ func takesNamesFromFile(c *call) bool {
 			return true
 		}
 	}
-	return len(flags) == 0
-}
-
-// nameLists are the options behind which programs take a list of names: letters, long options, and @ for @list. Without
-// any the program always reads a list.
-var nameLists = map[string][]string{
-	"sort": {"--files0-from"}, "wc": {"--files0-from"}, "tar": {"T", "--files-from"}, "gtar": {"T", "--files-from"},
-	"bsdtar": {"T", "--files-from"}, "rsync": {"--files-from", "--include-from"},
-	"zip": {"@", "-@"}, "xz": {"--files", "--files0"}, "lzma": {"--files", "--files0"}, "zstd": {"--filelist"},
-	"7z": {"@", "i"}, "7za": {"@", "i"}, "7zz": {"@", "i"}, "rar": {"@"},
-	"cpio": {"o", "p", "--create", "--pass-through"}, "exiftool": {"-@"}, "pax": nil, "ctags": {"L"}, "etags": {"L"},
-	"cscope": {"i"}, "git": {"--pathspec-from-file", "--stdin-paths"},
+	return has(flags, "always")
 }

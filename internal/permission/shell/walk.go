@@ -2,6 +2,7 @@ package shell
 
 import (
 	"maps"
+	"slices"
 	"strings"
 
 	"mvdan.cc/sh/v3/syntax"
@@ -16,51 +17,32 @@ type input struct {
 	any   bool     // there is some: a pipe, a file, a here-document
 	upto  []member // of the pipe that feeds it
 	scope *scope   // of upto
-	piped bool     // upto are simple commands without redirections of their input
-	list  *gap     // the place of that file, whose text the safe form may have instead
-	file  string   // the one file that it comes from, as an absolute path; "" for none
-	from  int      // the place of the first of them among the calls
 }
 
-// list walks statements that run one after the other. It returns them written anew, ok when that is
-// possible: then the text means the same and nothing in it is left to interpretation.
-func (a *analysis) list(stmts []*syntax.Stmt, sc *scope) (script string, ok bool) {
+// list walks statements that run one after the other. ok: the shell adds nothing to them that their words do not show.
+func (a *analysis) list(stmts []*syntax.Stmt, sc *scope) (ok bool) {
 	ok = true
-	texts := make([]string, 0, len(stmts))
 	for _, s := range stmts {
 		before := sc.dirs
-		text, good := a.stmt(s, sc, input{})
-		ok = ok && good
-		texts = append(texts, text)
+		ok = a.stmt(s, sc, input{}) && ok
 		if !sameDirs(before, sc.dirs) && !a.certain(s, sc) {
 			sc.maybe(before)
 		}
 	}
-	return strings.Join(texts, "; "), ok
+	return ok
 }
 
 func sameDirs(a, b []string) bool {
-	if len(a) != len(b) {
-		return false
-	}
-	for i := range a {
-		if a[i] != b[i] {
-			return false
-		}
-	}
-	return true
+	return (a == nil) == (b == nil) && slices.Equal(a, b)
 }
 
 // certain reports whether a change of folder cannot have failed: it stands alone and the folder is there.
 func (a *analysis) certain(s *syntax.Stmt, sc *scope) bool {
-	if _, ok := s.Cmd.(*syntax.CallExpr); !ok || len(sc.dirs) != 1 {
-		return false
-	}
-	return a.world.Stat(sc.dirs[0]).Kind == permission.Folder
+	return simple(s) && len(sc.dirs) == 1 && a.world.Stat(sc.dirs[0]).Kind == permission.Folder
 }
 
 // stmt walks one statement.
-func (a *analysis) stmt(s *syntax.Stmt, sc *scope, in input) (script string, ok bool) {
+func (a *analysis) stmt(s *syntax.Stmt, sc *scope, in input) (ok bool) {
 	if _, long := s.Cmd.(*syntax.BinaryCmd); !long {
 		// A list of any length is no nesting: its members are all looked at.
 		if a.depth++; a.depth > maxLevel {
@@ -68,109 +50,88 @@ func (a *analysis) stmt(s *syntax.Stmt, sc *scope, in input) (script string, ok 
 			a.saw(oddTooMuch, "commands within commands")
 			a.opaque()
 			a.scan(a.source(s, sc), sc)
-			return "", false
+			return false
 		}
 		defer func() { a.depth-- }()
 	}
-
-	rd := a.redirections(s, sc, &in)
+	plain, writes := a.redirections(s, sc, &in)
 	if s.Background || s.Coprocess || s.Disown {
 		a.saw(oddBackground, "")
-		sc = sc.child()
+		sc, plain = sc.child(), false
 	}
-	script, ok = a.command(s, sc, in, rd)
-	if s.Negated {
-		script = "! " + script
-	}
-	if s.Cmd != nil {
-		switch _, simple := s.Cmd.(*syntax.CallExpr); {
-		case simple:
-		case in.list != nil && in.list.filtered:
-			script += " <<<" + quote(strings.TrimSuffix(in.list.text, "\n")) + rd.others
-		default:
-			script += rd.script
-		}
-	}
-	return script, ok && rd.ok && !s.Background && !s.Coprocess && !s.Disown
+	return a.command(s, sc, in, writes) && plain
 }
 
-// command walks the command of a statement.
-func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, rd redirected) (script string, ok bool) {
+// command walks the command of a statement. writes: a redirection writes what the command prints into a file.
+func (a *analysis) command(s *syntax.Stmt, sc *scope, in input, writes bool) (ok bool) {
 	switch c := s.Cmd.(type) {
 	case nil:
 		a.bareRedirect(s, sc)
-		return "", false
+		return false
 	case *syntax.CallExpr:
-		return a.call(c, sc, in, rd)
+		return a.call(c, sc, in, writes)
 	case *syntax.BinaryCmd:
 		return a.binary(c, sc, in)
 	case *syntax.Subshell:
-		script, ok = a.list(c.Stmts, sc.inside("( )"))
-		return "( " + script + " )", ok && len(c.Stmts) > 0
+		return a.list(c.Stmts, sc.inside("( )")) && len(c.Stmts) > 0
 	case *syntax.Block:
-		script, ok = a.list(c.Stmts, sc)
-		return "{ " + script + "; }", ok && len(c.Stmts) > 0
+		return a.list(c.Stmts, sc) && len(c.Stmts) > 0
 	case *syntax.TimeClause:
-		return a.timed(c, sc, in)
+		return c.Stmt != nil && a.stmt(c.Stmt, sc, in)
 	case *syntax.IfClause:
 		return a.ifs(c, sc)
-	case *syntax.WhileClause:
-		if script, done := a.readLoop(c, sc, in); done {
-			return script, true
-		}
-		if script, done := a.counted(c, sc); done {
-			return script, true
-		}
-		a.opaque()
-		a.branch(c.Cond, sc)
-		a.branch(c.Do, sc)
 	case *syntax.ForClause:
 		return a.loop(c, sc)
-	case *syntax.CaseClause:
-		if script, ok := a.cases(c, sc); ok {
-			return script, true
+	case *syntax.TestClause:
+		if a.compares(s, c.X, sc) {
+			return true
 		}
-		a.opaque()
+	case *syntax.DeclClause:
+		if a.declare(c, sc) {
+			return true
+		}
+	default:
+		a.compound(s, sc)
+	}
+	a.saw(oddControl, "")
+	a.raise(permission.ClassWrite)
+	return false
+}
+
+// compound walks commands of which it is not known what they run, or that evaluate something.
+func (a *analysis) compound(s *syntax.Stmt, sc *scope) {
+	a.opaque()
+	switch c := s.Cmd.(type) {
+	case *syntax.WhileClause:
+		a.branch(c.Cond, sc)
+		a.branch(c.Do, sc)
+	case *syntax.CaseClause:
+		a.expandOne(c.Word, sc)
+		for _, item := range c.Items {
+			for _, p := range item.Patterns {
+				a.look(p, sc)
+			}
+			a.branch(item.Stmts, sc)
+		}
 	case *syntax.FuncDecl:
 		a.define(c, sc)
 	case *syntax.ArithmCmd:
-		if script, ok := a.calculates([]syntax.ArithmExpr{c.X}, a.source(c, sc), sc); ok {
-			return script, true
-		}
 		a.evaluate(s, sc, "(( ))")
 		a.arithmetic(c.X, sc)
 	case *syntax.LetClause:
-		if script, ok := a.calculates(c.Exprs, a.source(c, sc), sc); ok {
-			return script, true
-		}
 		a.evaluate(s, sc, "let")
 		for _, x := range c.Exprs {
 			a.arithmetic(x, sc)
 		}
-	case *syntax.TestClause:
-		if script, ok := a.condition(c.X, a.source(c, sc), sc); ok {
-			return script, true
-		}
-		a.evaluate(s, sc, "[[ ]]")
-		a.test(c.X, sc)
-	case *syntax.DeclClause:
-		if script, ok := a.declare(c, sc); ok {
-			return script, true
-		}
 	case *syntax.CoprocClause:
 		a.saw(oddCoproc, a.source(c, sc))
-		a.opaque()
 		a.stmt(c.Stmt, sc.inside("coproc"), input{})
 		// bash takes a word for a name only before a compound command, else for the program, and the words
 		// before the program for assignments.
 		a.nestedScript(cut(sc.src, c.Coproc.Offset()+uint(len("coproc")), c.End().Offset()), sc, "coproc", nil)
 	case *syntax.TestDecl:
-		a.opaque()
 		a.stmt(c.Body, sc.inside("@test"), input{})
 	}
-	a.saw(oddControl, "")
-	a.raise(permission.ClassWrite)
-	return "", false
 }
 
 // member is one statement of a list or pipe, with the operator before it.
@@ -181,58 +142,39 @@ type member struct {
 
 // flatten lists the members of a && b || c or of a | b | c, which the tree nests to the left, however many.
 func flatten(c *syntax.BinaryCmd) []member {
+	var members []member
 	pipe := c.Op == syntax.Pipe || c.Op == syntax.PipeAll
-	n := 2
-	for left := within(c, pipe); left != nil; left = within(left, pipe) {
-		n++
-	}
-	members := make([]member, n)
-	for at := n - 1; at > 0; at-- {
-		members[at] = member{c.Op, c.Y}
-		if at > 1 {
-			c = within(c, pipe)
+	for {
+		members = append(members, member{c.Op, c.Y})
+		left, ok := c.X.Cmd.(*syntax.BinaryCmd)
+		same := ok && pipe == (left.Op == syntax.Pipe || left.Op == syntax.PipeAll)
+		if !same || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 {
+			break
 		}
+		c = left
 	}
-	members[0] = member{0, c.X}
+	members = append(members, member{0, c.X})
+	slices.Reverse(members)
 	return members
 }
 
-// within is the list or pipe at the left of another whose members belong to it; nil for none.
-func within(c *syntax.BinaryCmd, pipe bool) *syntax.BinaryCmd {
-	left, ok := c.X.Cmd.(*syntax.BinaryCmd)
-	same := ok && pipe == (left.Op == syntax.Pipe || left.Op == syntax.PipeAll)
-	if !same || c.X.Negated || c.X.Background || len(c.X.Redirs) > 0 {
-		return nil
-	}
-	return left
-}
-
 // binary walks a && b, a || b and pipes.
-func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script string, ok bool) {
+func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (ok bool) {
 	members := flatten(c)
 	if c.Op == syntax.Pipe || c.Op == syntax.PipeAll {
-		return a.pipe(c, members, sc, in)
+		return a.pipe(members, sc, in)
 	}
-	var b strings.Builder
 	ok = true
 	before, vars := sc.dirs, map[string]binding(nil)
 	for _, m := range members {
-		switch m.op {
-		case syntax.AndStmt:
-			b.WriteString(" && ")
-		case syntax.OrStmt:
-			// What comes after || runs where nothing changed the folder, too.
-			sc.maybe(before)
-			b.WriteString(" || ")
-		}
 		was := vars
 		if m.op == syntax.OrStmt {
-			sc.unsure(vars) // a member before may have failed, so that those behind it did not run
+			// What comes after || runs where nothing changed the folder, too, and those before it may not have run.
+			sc.maybe(before)
+			sc.unsure(vars)
 			was = maps.Clone(sc.vars)
 		}
-		text, good := a.stmt(m.stmt, sc, in)
-		b.WriteString(text)
-		ok = ok && good
+		ok = a.stmt(m.stmt, sc, in) && ok
 		switch m.op {
 		case syntax.OrStmt:
 			sc.maybe(before)
@@ -242,82 +184,112 @@ func (a *analysis) binary(c *syntax.BinaryCmd, sc *scope, in input) (script stri
 		}
 	}
 	sc.unsure(vars)
-	return b.String(), ok
+	return ok
 }
 
 // pipe walks a | b | c, each in a shell of its own.
-func (a *analysis) pipe(c *syntax.BinaryCmd, members []member, sc *scope, in input) (script string, ok bool) {
-	texts := make([]string, 0, len(members))
+func (a *analysis) pipe(members []member, sc *scope, in input) (ok bool) {
 	ok = true
-	from, piped := len(a.calls), true
 	for i, m := range members {
 		if i > 0 {
-			piped = piped && plainMember(members[i-1]) && m.op == syntax.Pipe
-			in = input{any: true, scope: sc, upto: members[:i], piped: piped, from: from}
+			in = input{any: true, scope: sc, upto: members[:i]}
 		}
-		text, good := a.stmt(m.stmt, sc.child(), in)
+		ok = a.stmt(m.stmt, sc.child(), in) && ok
 		if i+1 < len(members) && members[i+1].op == syntax.PipeAll {
-			text += " 2>&1"
-			good = good && simple(m.stmt)
-		}
-		texts = append(texts, text)
-		ok = ok && good
-	}
-	return strings.Join(texts, " | "), ok
-}
-
-// plainMember reports whether a member of a pipe is a command that reads its input from the pipe and writes only to
-// its output.
-func plainMember(m member) bool {
-	for _, r := range m.stmt.Redirs {
-		if r.Op != syntax.RdrOut || r.N == nil || r.N.Value != "2" || r.Word.Lit() != "/dev/null" {
-			return false
+			ok = ok && simple(m.stmt)
 		}
 	}
-	return simple(m.stmt) && !m.stmt.Negated && !m.stmt.Background
+	return ok
 }
 
-// simple reports whether a redirection may be written behind the statement.
+// simple reports whether a statement is a simple command.
 func simple(s *syntax.Stmt) bool {
 	_, ok := s.Cmd.(*syntax.CallExpr)
 	return ok
 }
 
-// timed walks time, which only measures.
-func (a *analysis) timed(c *syntax.TimeClause, sc *scope, in input) (script string, ok bool) {
-	if c.Stmt == nil {
-		return "time", false
-	}
-	script, ok = a.stmt(c.Stmt, sc, in)
-	return "time " + script, ok
-}
-
 // branch walks statements that may run or not.
-func (a *analysis) branch(stmts []*syntax.Stmt, sc *scope) (script string, ok bool) {
+func (a *analysis) branch(stmts []*syntax.Stmt, sc *scope) (ok bool) {
 	before, vars := sc.dirs, maps.Clone(sc.vars)
-	script, ok = a.list(stmts, sc)
+	ok = a.list(stmts, sc)
 	sc.maybe(before)
 	sc.unsure(vars)
-	return script, ok && len(stmts) > 0
+	return ok && len(stmts) > 0
 }
 
 // ifs walks if, its elifs and its else.
-func (a *analysis) ifs(c *syntax.IfClause, sc *scope) (script string, ok bool) {
-	var b strings.Builder
-	ok = true
-	for word := "if"; c != nil; c = c.Else {
+func (a *analysis) ifs(c *syntax.IfClause, sc *scope) (ok bool) {
+	for ok = true; c != nil; c = c.Else {
 		if len(c.Cond) > 0 {
-			text, good := a.branch(c.Cond, sc)
-			b.WriteString(word + " " + text + "; then ")
-			ok = ok && good
-		} else {
-			b.WriteString("else ")
+			ok = a.branch(c.Cond, sc) && ok
 		}
-		text, good := a.branch(c.Then, sc)
-		b.WriteString(text + "; ")
-		ok, word = ok && good, "elif"
+		ok = a.branch(c.Then, sc) && ok
 	}
-	return b.String() + "fi", ok
+	return ok
+}
+
+// loop walks for and select: the body once, with a variable that may be any of the items.
+func (a *analysis) loop(c *syntax.ForClause, sc *scope) (ok bool) {
+	l, _ := c.Loop.(*syntax.WordIter)
+	if l == nil {
+		if l, ok := c.Loop.(*syntax.CStyleLoop); ok {
+			a.saw(oddArithmetic, "for (( ))")
+			for _, x := range []syntax.ArithmExpr{l.Init, l.Cond, l.Post} {
+				a.arithmetic(x, sc)
+			}
+		}
+		a.opaque()
+		a.branch(c.Do, sc)
+		return false
+	}
+	ok = !c.Select && len(l.Items) > 0
+	turn := &turn{listed: true}
+	for _, w := range a.words(l.Items, sc) {
+		ok = ok && w.literal()
+		names := []string{w.text}
+		if w.glob {
+			a.spreadFolders(w.text, sc)
+			if found, _ := a.world.Glob(strings.TrimSuffix(w.text, "/"), sc.dir(), maxGlob); len(found) > 0 {
+				names = found
+			}
+		}
+		turn.items, turn.listed = append(turn.items, names...), turn.listed && !w.unknown
+	}
+	if len(turn.items) > maxInline {
+		a.saw(oddTooMuch, "turns of a loop")
+		a.opaque()
+		turn.items = turn.items[:maxInline]
+	}
+	text := first(turn.items)
+	sc.assign(l.Name.Value, binding{text: text, turn: turn})
+	ok = a.branch(c.Do, sc) && ok && ownName(l.Name.Value)
+	sc.assign(l.Name.Value, binding{text: text})
+	return ok
+}
+
+// turns calls f once for each value that the variables of loops may have in n, with that value. What f notes is a
+// guess.
+func (a *analysis) turns(n syntax.Node, sc *scope, f func(sc *scope)) {
+	name := sc.turning(n)
+	if name == "" || a.mute > 0 {
+		return
+	}
+	for _, item := range sc.vars[name].turn.items {
+		if a.inline++; a.inline > 10*maxInline {
+			a.saw(oddTooMuch, "turns of a loop")
+			a.opaque()
+			return
+		}
+		inner := sc.inside("a turn of a loop")
+		inner.guess = true
+		inner.assign(name, binding{text: item, known: true, fixed: true})
+		if inner.turning(n) != "" {
+			a.turns(n, inner, f)
+		} else {
+			f(inner)
+		}
+		sc.perhapsIn(inner.dirs)
+	}
 }
 
 // define notes a function and walks its body once, as if it were called without arguments.
@@ -336,7 +308,6 @@ func (a *analysis) define(c *syntax.FuncDecl, sc *scope) {
 			Reason: "it defines a function",
 		}, sc)
 	}
-	a.opaque()
 	inner := sc.inside("function")
 	inner.args = nil
 	a.stmt(c.Body, inner, input{})
@@ -364,20 +335,118 @@ func (a *analysis) arithmetic(x syntax.ArithmExpr, sc *scope) {
 	}
 }
 
-// test walks [[ ]].
+// test walks [[ ]] for the commands in it.
 func (a *analysis) test(x syntax.TestExpr, sc *scope) {
-	switch x := x.(type) {
-	case nil:
-	case *syntax.Word:
-		a.prompt(a.look(x, sc), sc, "[[ ]]")
-	case *syntax.BinaryTest:
-		a.test(x.X, sc)
-		a.test(x.Y, sc)
-	case *syntax.UnaryTest:
-		a.test(x.X, sc)
-	case *syntax.ParenTest:
-		a.test(x.X, sc)
+	syntax.Walk(x, func(n syntax.Node) bool {
+		if w, ok := n.(*syntax.Word); ok {
+			a.prompt(a.look(w, sc), sc, "[[ ]]")
+			return false
+		}
+		return true
+	})
+}
+
+// compares walks [[ ]] that only looks at files and compares texts, as test would. ok is false, and nothing was noted,
+// where it may evaluate a number or a name.
+func (a *analysis) compares(s *syntax.Stmt, x syntax.TestExpr, sc *scope) (ok bool) {
+	tests, ok := comparisons(x)
+	if !ok {
+		a.opaque()
+		a.evaluate(s, sc, "[[ ]]")
+		a.test(x, sc)
+		return false
 	}
+	for _, t := range tests {
+		words := []word{{text: "test", show: "test"}}
+		for _, w := range t {
+			w := a.expandOne(w, sc)
+			w.glob = false // [[ ]] spreads no pattern
+			words = append(words, w)
+		}
+		ok = a.run(&call{words: words, raw: a.source(s.Cmd, sc)}, sc) && ok
+	}
+	return ok
+}
+
+// comparisons are the words of the tests in [[ ]]; ok is false where one is not plain.
+func comparisons(x syntax.TestExpr) (tests [][]*syntax.Word, ok bool) {
+	op := func(text string) *syntax.Word {
+		return &syntax.Word{Parts: []syntax.WordPart{&syntax.Lit{Value: text}}}
+	}
+	switch x := x.(type) {
+	case *syntax.ParenTest:
+		return comparisons(x.X)
+	case *syntax.Word:
+		return [][]*syntax.Word{{op("-n"), x}}, plainText(x) || variableName(x) != ""
+	case *syntax.UnaryTest:
+		w, ok := x.X.(*syntax.Word)
+		switch {
+		case x.Op == syntax.TsNot:
+			return comparisons(x.X)
+		case !ok || !strings.Contains(" -e -f -d -r -w -x -s -L -p -S -b -c -n -z ", " "+x.Op.String()+" "):
+			return nil, false
+		}
+		empty := x.Op == syntax.TsEmpStr || x.Op == syntax.TsNempStr
+		plain := plainText(w) || empty && (variableName(w) != "" || onlySubst(w))
+		return [][]*syntax.Word{{op(x.Op.String()), w}}, plain
+	case *syntax.BinaryTest:
+		if x.Op == syntax.AndTest || x.Op == syntax.OrTest {
+			left, okLeft := comparisons(x.X)
+			right, okRight := comparisons(x.Y)
+			return append(left, right...), okLeft && okRight
+		}
+		l, okLeft := x.X.(*syntax.Word)
+		r, okRight := x.Y.(*syntax.Word)
+		if !okLeft || !okRight || !among(x.Op.String(), "==", "=", "!=") {
+			return nil, false
+		}
+		name := variableName(l)
+		ok := plainText(l) || name != "" && ownName(name) || onlySubst(l)
+		return [][]*syntax.Word{{l, op("="), r}}, ok && plainText(r)
+	}
+	return nil, false
+}
+
+// plainText reports whether nothing in a word is expanded.
+func plainText(w *syntax.Word) bool {
+	plain := true
+	syntax.Walk(w, func(n syntax.Node) bool {
+		switch n.(type) {
+		case *syntax.ParamExp, *syntax.CmdSubst, *syntax.ArithmExp, *syntax.ProcSubst, *syntax.ExtGlob:
+			plain = false
+		}
+		return plain
+	})
+	return plain
+}
+
+// onlySubst reports whether a word is one $( ), in quotes or not.
+func onlySubst(w *syntax.Word) bool {
+	parts := w.Parts
+	if q, ok := parts[0].(*syntax.DblQuoted); ok && len(parts) == 1 {
+		parts = q.Parts
+	}
+	if len(parts) != 1 {
+		return false
+	}
+	_, ok := parts[0].(*syntax.CmdSubst)
+	return ok
+}
+
+// variableName is the name in a word that is $name and nothing else, in quotes or not; "" for other words.
+func variableName(w *syntax.Word) string {
+	parts := w.Parts
+	if q, ok := parts[0].(*syntax.DblQuoted); ok && len(parts) == 1 {
+		parts = q.Parts
+	}
+	if len(parts) != 1 {
+		return ""
+	}
+	if p, ok := parts[0].(*syntax.ParamExp); ok && p.Param != nil && plainParam(p) && !p.Excl && !p.Length &&
+		syntax.ValidName(p.Param.Value) {
+		return p.Param.Value
+	}
+	return ""
 }
 
 // evaluate notes a compound command that changes or evaluates variables.
@@ -388,53 +457,42 @@ func (a *analysis) evaluate(s *syntax.Stmt, sc *scope, what string) {
 		Reason: what + " may evaluate what stands in a variable",
 	}, sc)
 	a.saw(oddArithmetic, raw)
-	a.opaque()
 }
 
-// substitution walks $( ) and returns its output, where the line shows it.
-func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known bool, script string) {
-	was := a.tests
-	a.tests = testsNothing
-	defer func() { a.tests = was }()
+// substitution walks $( ). The text is a guess at its output; open: its commands are read-only.
+func (a *analysis) substitution(c *syntax.CmdSubst, sc *scope) (text string, known, open bool) {
 	if a.mute == 0 {
-		a.saw(oddSubst, a.source(c, sc))
-		within := "$( )"
+		from, source, within := len(a.parts), a.source(c, sc), "$( )"
 		if c.Backquotes {
 			within = "` `"
 		}
-		if source := a.source(c, sc); c.Backquotes && strings.Contains(source, "\\\n") && len(source) > 2 {
+		broken := c.Backquotes && strings.Contains(source, "\\\n") && len(source) > 2
+		if broken {
 			// What bash reads there is the text without one level of backslashes.
 			a.nestedScript(inBackquotes.Replace(source[1:len(source)-1]), sc, within, sc.args)
 			a.opaque()
 		}
-		ok := false
-		if script, ok = a.list(c.Stmts, sc.inside(within)); !ok {
-			script = ""
+		if open = a.list(c.Stmts, sc.inside(within)) && a.looked(from) && !broken; !open {
+			a.saw(oddSubst, source)
 		}
 	}
 	text, known = a.output(c.Stmts, sc)
-	return strings.TrimRight(text, "\n"), known, script
+	return strings.TrimRight(text, "\n"), known, open
 }
 
 var inBackquotes = strings.NewReplacer(`\\`, `\`, "\\`", "`", `\$`, "$")
 
-// processSubstitution walks <( ) and >( ).
-// script is set where all commands in it are read-only.
-func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) (script string) {
-	was := a.tests
-	a.tests = testsNothing
-	defer func() { a.tests = was }()
+// processSubstitution walks <( ) and >( ). open: it is <( ) and its commands are read-only.
+func (a *analysis) processSubstitution(p *syntax.ProcSubst, sc *scope) (open bool) {
 	if a.mute > 0 {
-		return ""
+		return false
 	}
 	if p.Op == syntax.CmdInTemp {
 		a.saw(oddZsh, "=( )")
 	}
 	from := len(a.parts)
-	text, ok := a.list(p.Stmts, sc.inside(p.Op.String()+" )"))
-	if ok && p.Op == syntax.CmdIn && a.looked(from) {
-		return "<( " + text + " )"
+	if open = a.list(p.Stmts, sc.inside(p.Op.String()+" )")) && p.Op == syntax.CmdIn && a.looked(from); !open {
+		a.saw(oddSubst, a.source(p, sc))
 	}
-	a.saw(oddSubst, a.source(p, sc))
-	return ""
+	return open
 }

@@ -1,7 +1,6 @@
 package shell
 
 import (
-	"slices"
 	"strconv"
 	"strings"
 
@@ -12,41 +11,36 @@ import (
 
 // word is one argument as a program would get it.
 type word struct {
-	text    string // without quotes, expanded as far as it is known; a pattern where glob is set
-	show    string // as rules see it: without quotes, parts that are not literal as written
-	glob    bool   // an unquoted pattern
-	unknown bool   // some of it is unknown until it runs
-	worked  bool   // some of it was worked out: not literal
-	quoted  bool
-	braced  bool // came out of braces
-	guessed bool // its unknown part was taken for empty
-	tilde   bool // begins with the home folder, written ~
-	// for a script: the word with the variables and commands that may stay as they are; "" for none
-	code     string
-	printed  bool              // code holds the output of a command, which may be any text
-	bare     bool              // code is not in quotes: its output may be several words
+	text     string // without quotes, expanded as far as it is known; a pattern where glob is set
+	show     string // as rules see it: without quotes, parts that are not literal as written
+	glob     bool   // an unquoted pattern
+	unknown  bool   // some of it is unknown until it runs
+	worked   bool   // some of it was worked out: not literal
+	quoted   bool
+	braced   bool              // came out of braces
+	guessed  bool              // its unknown part was taken for empty
+	tilde    bool              // begins with the home folder, written ~
+	open     bool              // what is unknown is the output of read-only commands, or a variable that every session has
+	listed   bool              // what is unknown is one of the items of a loop, each of which the analysis saw
 	produced *syntax.ProcSubst // it is <(...) or the like
-
-	list          *nameList // it holds the output of these commands, between before and after
-	before, after string
 }
 
 // literal reports whether the word is the same to whoever reads it.
 func (w word) literal() bool { return !w.unknown && !w.worked }
 
-// stays reports whether a word may stay in a script as it is: the commands in it are read-only, and its variables are
-// those of every session. The output of a command may be any text, so only programs that print their
-// arguments may get it.
+// stays reports whether it does not matter what an unknown word turns out to be: its commands are read-only, and the
+// program does nothing but print it.
 func (w word) stays(c *call, i int) bool {
-	if w.code == "" || i == 0 || w.produced != nil && !c.use.Class.ReadOnly() {
-		return false
-	}
-	return !w.printed || c.compares || c.name == "echo" || c.name == "printf" && i > 1 || slices.Contains(c.listed, i)
+	return w.open && i > 0 && (c.name == "echo" || c.name == "printf" && i > 1 || w.produced != nil && c.use.Class.ReadOnly())
 }
 
-// for the program table.
-func (w *word) program() program.Word {
-	return program.Word{Text: w.text, Glob: w.glob, Unknown: w.unknown, Quoted: w.quoted}
+// programWords are words for the program table.
+func programWords(words []word) []program.Word {
+	out := make([]program.Word, len(words))
+	for i, w := range words {
+		out[i] = program.Word{Text: w.text, Glob: w.glob, Unknown: w.unknown, Quoted: w.quoted}
+	}
+	return out
 }
 
 // piece is a stretch of a word that was written one way.
@@ -55,18 +49,17 @@ type piece struct {
 	unknown    bool
 	worked     bool
 	quoted     bool
-	tilde      bool   // the home folder, written ~
-	code       string // the form that may stay in a script: "$USER" as ${USER}
-	printed    bool   // code is a substitution
-	literal    bool   // unquoted, but no backslash or pattern in it counts
-	split      bool   // unquoted result of an expansion: blanks in it end the word, patterns in it count
+	tilde      bool // the home folder, written ~
+	open       bool // see word
+	listed     bool // see word
+	literal    bool // unquoted, but no backslash or pattern in it counts
+	split      bool // unquoted result of an expansion: blanks in it end the word, patterns in it count
 	produced   *syntax.ProcSubst
-	list       *nameList // the commands whose output it is, where they are known
 }
 
 // words expands the words of a command.
 func (a *analysis) words(args []*syntax.Word, sc *scope) []word {
-	out := a.mem.words.take(len(args))[:0]
+	out := make([]word, 0, len(args))
 	for _, arg := range args {
 		if plain, ok := plainWord(arg); ok {
 			out = append(out, plain)
@@ -266,7 +259,6 @@ func assemble(pieces []piece, separators string, worked bool) []word {
 			open = open || p.quoted || p.literal || p.text != "" || p.unknown || p.produced != nil
 			continue
 		}
-		p.code, p.list = "", nil // it would be there once for each word
 		rest := p.text
 		for {
 			i := strings.IndexAny(rest, separators)
@@ -295,9 +287,7 @@ type builder struct {
 	w             word
 	text, pattern strings.Builder
 	show          strings.Builder
-	code          strings.Builder // the word as a script may say it
-	codes, spoilt bool            // some of it stays as it is; some of it cannot
-	lists         int             // pieces that are lists of names
+	shut, other   bool // some of it is worked out and not open; some of it is unknown and not listed
 }
 
 func newBuilder(worked bool) *builder { return &builder{w: word{worked: worked}} }
@@ -309,9 +299,9 @@ func (b *builder) add(p piece, text string) {
 	if p.produced != nil {
 		b.w.produced = p.produced
 	}
-	b.listing(p, text)
+	b.w.open = b.w.open || p.open
+	b.shut, b.other = b.shut || (p.unknown || p.worked) && !p.open, b.other || p.unknown && !p.listed
 	b.show.WriteString(p.show)
-	b.coded(p, text)
 	b.w.tilde = b.w.tilde || p.tilde
 	if p.quoted || p.literal {
 		b.text.WriteString(text)
@@ -329,49 +319,8 @@ func (b *builder) add(p piece, text string) {
 	b.pattern.WriteString(text)
 }
 
-// listing keeps the text before and after the one piece that is the output of commands.
-func (b *builder) listing(p piece, text string) {
-	switch {
-	case p.list != nil:
-		if b.lists++; b.lists == 1 && !b.codes && !b.spoilt {
-			b.w.list, b.w.before = p.list, b.text.String()
-			return
-		}
-		b.w.list = nil
-	case b.w.list != nil && (p.unknown || p.worked):
-		b.w.list = nil
-	case b.w.list != nil:
-		b.w.after += text
-	}
-}
-
-// coded writes a piece as a script may say it.
-func (b *builder) coded(p piece, text string) {
-	switch {
-	case p.code != "":
-		b.codes = true
-		b.w.printed = b.w.printed || p.printed
-		if p.quoted && p.produced == nil {
-			b.code.WriteString(`"` + p.code + `"`)
-		} else {
-			b.w.bare = b.w.bare || p.produced == nil
-			b.code.WriteString(p.code)
-		}
-	case p.unknown || p.worked:
-		b.spoilt = true
-	default:
-		if !p.quoted && !p.literal && !p.split {
-			b.spoilt = b.spoilt || hasMeta(text)
-			text = unescape(text)
-		}
-		b.code.WriteString(quote(text))
-	}
-}
-
 func (b *builder) word() word {
-	if b.codes && !b.spoilt {
-		b.w.code = b.code.String()
-	}
+	b.w.open, b.w.listed = b.w.open && !b.shut, b.w.unknown && !b.other
 	b.w.text, b.w.show = b.text.String(), b.show.String()
 	if b.w.glob {
 		b.w.text = b.pattern.String()
@@ -393,4 +342,9 @@ func hasMeta(text string) bool {
 		}
 	}
 	return false
+}
+
+// quote writes text as one literal word for any shell.
+func quote(text string) string {
+	return "'" + strings.ReplaceAll(text, "'", `'\''`) + "'"
 }

@@ -125,10 +125,7 @@ func (o Options) confine(e *entry.Entry) (*sandbox.Confinement, func(), error) {
 		return nil, nil, nil
 	}
 	installed := e.Scope == entry.Plugin
-	run, err := o.Boundary.ForServer([]string{cmp.Or(e.Base, o.Dir)}, boundary.Network{
-		Unattended: installed,
-		Approved:   installed,
-	})
+	run, err := o.Boundary.ForServer([]string{cmp.Or(e.Base, o.Dir)}, installed, boundary.Network{})
 	if err != nil {
 		return nil, nil, err
 	}

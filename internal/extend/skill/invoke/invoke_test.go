@@ -118,7 +118,7 @@ func (c *conversation) decide(line string) permission.Effect {
 		Tool: "Bash", Input: input, Mode: permission.Default, Dir: c.dir,
 		Accesses: []permission.Access{{Kind: permission.Exec, Target: line, Command: &permission.Command{
 			Parts: parts,
-			Exact: true, Script: line,
+			Exact: true,
 		}}},
 	}).Effect
 }

@@ -55,7 +55,11 @@ type Policy struct {
 	Mask    []string // files and folders that cannot be read
 	Copies  []Copy
 	Overlay []Overlay
-	Temp    string // the folder that is /tmp inside; "" means a new one for this command
+	// View are folders that the command changes in a view of its own, with Workspace: they stay as they are, and Upper
+	// takes the changes, a folder work in Work tells that it did. None of them contains another. Where the kernel has no
+	// overlay for one, it is read-only.
+	View []Overlay
+	Temp string // the folder that is /tmp inside; "" means a new one for this command
 	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an
 	// empty folder on Temp's file system. Where the kernel cannot do that, the machine's /tmp does not show.
 	TempWork string

@@ -18,8 +18,13 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 		TempWork: p.TempWork, Private: p.Private, HostNet: p.HostNetwork, Processes: p.Processes,
 		Proxy: p.Proxy && !p.HostNetwork, Local: p.Local && !p.HostNetwork, Sockets: p.Sockets, Leave: p.Leave,
 	}
+	var changes []string // folders that the command changes, by itself or in its view
 	for _, o := range p.Overlay {
 		out.Overlay = append(out.Overlay, inside.Overlay(o))
+	}
+	for _, o := range p.View {
+		out.View = append(out.View, inside.Overlay(o))
+		changes = append(changes, o.Dir)
 	}
 	if p.Mode == Workspace {
 		out.Write = there(p.Write)
@@ -27,27 +32,28 @@ func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 		out.Show = there(p.Write)
 	}
 	out.Show = append(out.Show, there(p.Show)...)
-	if enclosing(slices.Concat(out.Write, out.Show), dir) == "" {
+	changes = append(changes, out.Write...)
+	if enclosing(slices.Concat(changes, out.Show), dir) == "" {
 		out.Show = append(out.Show, there([]string{dir})...)
 	}
 	out.Empty = there(p.Empty)
 	private := append([]string{"/tmp", "/dev"}, out.Empty...)
 	out.Show = slices.DeleteFunc(out.Show, func(path string) bool { return enclosing(private, path) == "" })
 	out.Mask = there(p.Mask)
-	out.Protect = slices.DeleteFunc(there(p.Protect), func(path string) bool { return enclosing(out.Write, path) == "" })
+	out.Protect = slices.DeleteFunc(there(p.Protect), func(path string) bool { return enclosing(changes, path) == "" })
 	for _, c := range p.Copies {
 		if slices.Contains(out.Protect, c.Path) && p.Private != "" {
 			out.Copies = append(out.Copies, inside.Copy(c))
 		}
 	}
 	for _, path := range out.Protect {
-		root := enclosing(out.Write, path)
+		root := enclosing(changes, path)
 		for dir := filepath.Dir(path); dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
 			out.Pin = append(out.Pin, dir)
 		}
 	}
 	for _, path := range out.Mask { // a masked file must not be renamed with a parent either
-		if root := enclosing(out.Write, path); root != "" {
+		if root := enclosing(changes, path); root != "" {
 			for dir := filepath.Dir(path); dir != root && len(dir) > len(root); dir = filepath.Dir(dir) {
 				out.Pin = append(out.Pin, dir)
 			}

@@ -3,6 +3,7 @@
 package inside
 
 import (
+	"slices"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -69,7 +70,7 @@ func (s *script) landlock(p *Plan) {
 			allow(privateDir, handled)
 		}
 		allow("/dev/shm", handled)
-		for _, o := range p.Overlay {
+		for _, o := range slices.Concat(p.Overlay, p.View) {
 			allow(o.Dir, handled)
 		}
 	} else {

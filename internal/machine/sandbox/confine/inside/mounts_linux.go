@@ -34,6 +34,9 @@ func (s *script) mounts(p *Plan) {
 		s.onSuccess(try)
 	}
 	var nodes, open []mounted
+	for _, o := range p.View {
+		open = append(open, s.view(o)...)
+	}
 	for _, name := range devices {
 		nodes = append(nodes, s.take("/dev/"+name))
 	}
@@ -70,6 +73,20 @@ func (s *script) mounts(p *Plan) {
 		s.attributes("lock "+dir, cwd, dir, 0, readOnlyMount)
 	}
 	s.guard(p)
+}
+
+// view returns the mount of a folder with its changes in Upper, and that of the folder itself, read-only; one of them
+// has no descriptor: the second where the kernel has an overlay.
+func (s *script) view(o Overlay) []mounted {
+	escape := strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace
+	options := "lowerdir=" + escape(o.Dir) + ",upperdir=" + escape(o.Upper) + ",workdir=" + escape(o.Work) +
+		",userxattr,volatile"
+	try := s.mount("", "overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
+	taken, fd := s.result("take "+o.Dir, unix.SYS_OPEN_TREE, cwd, s.text(o.Dir), num(treeFlags))
+	s.onError(try, anyError)
+	plain := s.locked(o.Dir)
+	s.onSuccess(taken)
+	return []mounted{{o.Dir, fd}, plain}
 }
 
 // guard pins, protects and masks paths within the writable mounts.

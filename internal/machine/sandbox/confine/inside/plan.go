@@ -31,4 +31,5 @@ type Plan struct {
 	Mask       []string
 	Copies     []Copy // of Protect
 	Overlay    []Overlay
+	View       []Overlay // as Overlay, and read-only where the kernel has none
 }

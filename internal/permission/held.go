@@ -1,0 +1,117 @@
+package permission
+
+import (
+	"path/filepath"
+	"slices"
+)
+
+// A command that the full sandbox holds runs unasked, whatever programs it turns out to run: the kernel limits what
+// they do. A question comes before it only where a person alone can know: what the words plainly change, destroy or
+// reach.
+
+// held reports whether the full sandbox holds the command of the call.
+func (c *call) held() bool {
+	return slices.ContainsFunc(c.Accesses, func(a Access) bool { return a.Command != nil && a.Command.Held })
+}
+
+// heldChecks are the checks that ask before a held command runs. The others find tricks that hide a command from its
+// reader, which the sandbox holds like any other.
+var heldChecks = []string{
+	"remove", "git-discard", "privilege", "persistence", "network", "network-device", "network-listener", "remote-script",
+	"secret-read", "environment-read", "settings-write", "set-user-id", "history",
+}
+
+// heldAsks says why a held command needs a rule or a person; "" where it needs neither.
+func (c *call) heldAsks(cmd *Command) string {
+	for _, f := range cmd.Findings {
+		if f.Effect != Ask || slices.Contains(heldChecks, f.Check) {
+			return f.Text
+		}
+	}
+	edits := c.Mode == AcceptEdits || c.Mode == Auto
+	for i := range cmd.Parts {
+		part := &cmd.Parts[i]
+		switch {
+		case part.Covered:
+		case part.Class == ClassDestructive, part.Changes && !edits:
+			if part.Reason != "" {
+				return part.Reason
+			}
+			return part.Program + " changes files"
+		}
+	}
+	return ""
+}
+
+// changes reports whether the words of the command plainly say that it changes something.
+func (cmd *Command) changes() bool {
+	return cmd.Class == ClassDestructive || slices.ContainsFunc(cmd.Parts, func(p Part) bool { return p.Changes })
+}
+
+// reach is what an allowed command may do to the working folders. Rules and persons allow what the line says; a mode
+// allows a view.
+func (c *call) reach(d Decision) Reach {
+	switch {
+	case d.Effect != Allow || !c.held():
+		return ReachWrite
+	case c.Mode == Plan:
+		return ReachRead
+	case c.Mode == Bypass:
+		return ReachOpen
+	case d.Rule != "":
+		return ReachWrite
+	case !c.changes() && c.readOnlyCommand():
+		return ReachRead
+	case c.Mode == AcceptEdits || c.Mode == Auto:
+		return ReachWrite
+	}
+	return ReachView
+}
+
+// readOnlyCommand reports whether every command of the call is read-only by its words.
+func (c *call) readOnlyCommand() bool {
+	return !slices.ContainsFunc(c.Accesses,
+		func(a Access) bool { return a.Command != nil && !a.Command.Class.ReadOnly() })
+}
+
+func (c *call) heldReason() string {
+	switch {
+	case c.Mode == Plan:
+		return "the sandbox lets it read the project and change nothing"
+	case c.Mode == AcceptEdits || c.Mode == Auto:
+		return "the sandbox holds it, and the mode is " + string(c.Mode)
+	}
+	return "it runs in a private view of the project"
+}
+
+// ownTemp reports whether a path is in the session's own /tmp, which only its commands see.
+func ownTemp(roots []string, path string) bool {
+	rest, ok := below("/tmp", slashed(path))
+	return ok && rest != "" && !slices.ContainsFunc(roots, func(root string) bool {
+		_, in := below(slashed(path), slashed(root))
+		return in
+	})
+}
+
+// shown reports whether a held command sees a path outside of the working folders: all of the system, and nothing of the
+// home folder but toolchains and caches.
+func shown(home, path string) bool {
+	path = slashed(path)
+	if _, in := below(slashed(home), path); !in || home == "" {
+		return !slices.ContainsFunc(homes, func(dir string) bool { _, in := below(dir, path); return in })
+	}
+	return slices.ContainsFunc(homeToolchains, func(name string) bool {
+		_, in := below(slashed(filepath.Join(home, name)), path)
+		return in
+	})
+}
+
+// homes are the folders of the home folders of others.
+var homes = []string{"/home", "/root", "/Users", "/var/root"}
+
+// homeToolchains are the folders of the home folder that hold toolchains and caches, and no settings of the user.
+var homeToolchains = []string{
+	".cache", ".cargo/registry", ".cargo/bin", ".rustup/toolchains", "go/pkg", "go/bin", "sdk", ".local/lib", ".local/bin",
+	".npm", ".nvm/versions", ".pyenv/versions", ".rbenv/versions", ".sdkman/candidates", ".asdf/installs",
+	".local/share/mise/installs", ".local/share/pnpm", ".m2/repository", ".gradle/caches", ".deno", ".bun",
+}
