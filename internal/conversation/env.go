@@ -30,8 +30,8 @@ func (s *Session) newEnv() (*tool.Env, error) {
 	}
 	env.Runner, env.Boundary, env.Secrets, env.Roots.Seen = i.runner, i.opts.Boundary, i.secrets, i.opts.Boundary.Seen
 	s.closers = append(s.closers, env.Background.Close)
-	env.Environ, env.Journals = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
-		checkpoint.JournalDir(i.projectDir())
+	env.Environ, env.Journals, env.Lasting = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
+		checkpoint.JournalDir(i.projectDir()), i.paths.CacheHome
 	env.Language, env.More, env.Mail = i.Code.Pool(), s.teamTools, s.teamMail
 	i.configure(env)
 	keepBlobs(env, s.Log())

@@ -152,7 +152,8 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		return err
 	}
 	policy := s.Policy()
-	s.env.MayRead, s.env.Readings, s.env.DeniedNames, s.env.Invoke = s.MayRead, s.Readings, policy.DeniedNames, s.Invoke
+	s.env.MayRead, s.env.Readings, s.env.Rules = s.MayRead, s.Readings, s.rules
+	s.env.DeniedNames, s.env.Invoke = policy.DeniedNames, s.Invoke
 	if s.parent == nil {
 		s.env.Plan = consult.NewPlan(consult.Session{
 			File: consult.FileOf(s.Log()), Asks: s.interactive, Modes: s.Authority, Guide: i.opts.PlanGuide,

@@ -137,6 +137,12 @@ func (s *Session) Readings() func(path string) permission.Effect {
 	return s.Policy().Readings(permission.Request{Tool: "Read", Mode: s.Mode(), Dir: s.Dir(), Place: s.env.Isolated}).Effect
 }
 
+// rules is the state of all that Readings depends on.
+func (s *Session) rules() string {
+	p := s.Policy()
+	return fmt.Sprintf("%p %d %s %s", p, p.Version(), s.Mode(), s.Dir())
+}
+
 // ReadFile reads at most limit bytes of a file that may be read without a question, and returns its real path.
 func (s *Session) ReadFile(path string, limit int64) (data []byte, real string, more bool, err error) {
 	real, err = s.existing(path)

@@ -113,6 +113,7 @@ type Part struct {
 	Asks bool `json:"asks,omitempty"`
 	// Changes: its words plainly say that it changes files or state, so that it is asked about before it runs.
 	Changes bool   `json:"changes,omitempty"`
+	Whole   bool   `json:"whole,omitempty"`  // it reads folders with everything in them
 	Within  string `json:"within,omitempty"` // the construct around it: "$( )", "sudo", "bash -c"
 	Reason  string `json:"reason,omitempty"` // why it is not read-only, in words for the user
 }

@@ -104,19 +104,5 @@ func (w *HypotheticalMachine) Glob(string, string, int) ([]string, bool) { retur
 // Names are not known.
 func (w *HypotheticalMachine) Names(string, int) ([]string, bool) { return nil, false }
 
-// Tree knows of no names but those of links.
-func (w *HypotheticalMachine) Tree(dir string, o TreeOptions) Tree {
-	var t Tree
-	if !o.Follow {
-		return t
-	}
-	for name := range w.Links {
-		if _, ok := below(dir, name); !ok {
-			continue
-		}
-		if _, ok := below(dir, w.Stat(name).Real); !ok {
-			t.Leads = name
-		}
-	}
-	return t
-}
+// Tracked knows of no repository.
+func (w *HypotheticalMachine) Tracked(string, string) string { return "" }

@@ -38,16 +38,14 @@ var AgentKinds = []AgentKind{
 
 // SetAgent makes the main agent one of another kind from the next decision on; one without a name is build.
 func (p *Policy) SetAgent(k AgentKind) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.main = k
 }
 
 // AddKind makes one more kind of agent known, or replaces one of the same name: an agent of the user's, with
 // the tools its file names.
 func (p *Policy) AddKind(k AgentKind) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.kinds = append(slices.DeleteFunc(p.kinds, func(old AgentKind) bool { return strings.EqualFold(old.Name, k.Name) }),
 		k)
 }

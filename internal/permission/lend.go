@@ -20,12 +20,10 @@ func (l *loan) counts(agents []string) bool {
 // any other. Rules does not list them. Calling the function again does nothing.
 func (p *Policy) Lend(rules []Rule, agents ...string) (back func()) {
 	lent := &loan{rules, slices.Clone(agents)}
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.lent = append(p.lent, lent)
 	return func() {
-		p.mu.Lock()
-		defer p.mu.Unlock()
+		defer p.change()()
 		p.lent = slices.DeleteFunc(p.lent, func(l *loan) bool { return l == lent })
 	}
 }

@@ -25,6 +25,7 @@ type Policy struct {
 	main      AgentKind   // of the main agent; without a name: build
 	kinds     []AgentKind // besides the built-in ones
 	noBypass  bool
+	version   int
 }
 
 // NewPolicy makes a policy on these tools for the given working roots.
@@ -32,10 +33,23 @@ func NewPolicy(tools Tools, home string, roots []string, rules []Rule) *Policy {
 	return &Policy{tools: tools, Home: home, roots: roots, rules: rules}
 }
 
+// Version counts the changes of the policy.
+func (p *Policy) Version() int {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.version
+}
+
+// change begins a change; the function that it returns ends it.
+func (p *Policy) change() func() {
+	p.mu.Lock()
+	p.version++
+	return p.mu.Unlock
+}
+
 // Grant adds a rule while the session runs.
 func (p *Policy) Grant(r Rule) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	same := func(o Rule) bool { return o.Text == r.Text && o.Effect == r.Effect && o.Source == r.Source }
 	if !slices.ContainsFunc(p.grants, same) {
 		p.grants = append(p.grants, r)
@@ -45,8 +59,7 @@ func (p *Policy) Grant(r Rule) {
 // GrantByHook adds a rule that allows, of a hook, while the session runs. Unlike one of Grant it stands behind the
 // rules and guards that ask.
 func (p *Policy) GrantByHook(r Rule) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	if !slices.ContainsFunc(p.hooked, func(o Rule) bool { return o.Text == r.Text }) {
 		p.hooked = append(p.hooked, r)
 	}
@@ -55,15 +68,13 @@ func (p *Policy) GrantByHook(r Rule) {
 // SetRules replaces the rules of settings and the command line, after they changed; grants of
 // this session stay.
 func (p *Policy) SetRules(rules []Rule) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.rules = rules
 }
 
 // AddRoot makes dir a working root, or one that may only be read.
 func (p *Policy) AddRoot(dir string, readOnly bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	if readOnly {
 		p.readRoots = append(p.readRoots, dir)
 		return
@@ -73,22 +84,19 @@ func (p *Policy) AddRoot(dir string, readOnly bool) {
 
 // RemoveRoot takes back a working root of AddRoot.
 func (p *Policy) RemoveRoot(dir string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.roots = slices.DeleteFunc(slices.Clone(p.roots), func(r string) bool { return r == dir })
 }
 
 // SetPlan names the one file that the main agent may write in plan mode, with links resolved. It may always be read.
 func (p *Policy) SetPlan(path string) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.plan = path
 }
 
 // ForbidBypass makes the bypass mode behave as the default one while forbidden is true.
 func (p *Policy) ForbidBypass(forbidden bool) {
-	p.mu.Lock()
-	defer p.mu.Unlock()
+	defer p.change()()
 	p.noBypass = forbidden
 }
 

@@ -180,38 +180,24 @@ func SecretPath(rel string) (name string, folder, template bool) {
 	return "", false, strings.HasPrefix(last, ".env.") || strings.HasSuffix(last, ".env")
 }
 
-// SecretPatterns returns the names of files and folders that a guard asks about, as patterns with * and ?. Names like
-// .env are separate: env excludes templates (.env.example) as far as a few patterns can, and also uses [a] and [!a].
-func SecretPatterns() (files, env, folders []string) {
-	files = append(files, ".env")
-	files = append(files, strings.Fields(secretKeys+" "+secretFiles)...)
-	for ext := range strings.FieldsSeq(secretEndings + " .env") {
-		files = append(files, "*"+ext)
-	}
-	files = slices.DeleteFunc(files, func(name string) bool { // a pattern covers it
-		return slices.ContainsFunc(endings, func(ext string) bool {
-			return name != ext && strings.HasSuffix(name, ext) && name[0] != '*'
-		})
-	})
-	return files, unlike(".env.", templates), strings.Fields(secretFolders)
-}
-
-// unlike are patterns for the names that begin with a prefix, and do not go on with the first letters of any of the
-// words.
-func unlike(prefix string, words []string) []string {
-	const letters = 4 // so many of each word count
-	out := []string{prefix + "?", prefix + "??", prefix + "???"}
-	stems := map[string]string{"": ""} // the letters that may follow
-	for _, word := range words {
-		for i := range letters {
-			if stem := word[:i]; !strings.Contains(stems[stem], word[i:i+1]) {
-				stems[stem] += word[i : i+1]
-			}
+// SecretPatterns returns patterns of gitignore(5) for the files that a guard asks about before they are read, and for
+// those among them that it does not ask about (.env.example).
+func SecretPatterns() (secret, template []string) {
+	secret = append(secret, ".env", ".env.*", "*.env")
+	for _, name := range slices.Concat(strings.Fields(secretKeys+" "+secretFiles), HomeSecrets()) {
+		if strings.Contains(name, "/") {
+			name = "**/" + name
 		}
+		secret = append(secret, name, name+"/**")
 	}
-	for stem, next := range stems {
-		out = append(out, prefix+stem+"[!"+next+"]*")
+	for _, name := range strings.Fields(secretFolders) {
+		secret = append(secret, "**/"+name+"/**")
 	}
-	slices.Sort(out)
-	return out
+	for _, ending := range endings {
+		secret = append(secret, "*"+ending)
+	}
+	for _, word := range templates {
+		template = append(template, ".env.*"+word+"*", "*"+word+"*.env")
+	}
+	return secret, template
 }

@@ -19,9 +19,10 @@ type World interface {
 	Glob(pattern, dir string, max int) (paths []string, more bool)
 	// Names lists the names below a folder, relative to it with slashes, folders too; complete when these are all.
 	Names(dir string, max int) (names []string, complete bool)
-	// Tree searches the names below a folder for those that a program reading all of it must leave out. For a folder of
-	// the past, which has no names, it returns those that rules deny, and facts about the files that git tracks now.
-	Tree(dir string, o TreeOptions) Tree
+	// Tracked returns the path of the file in the index of git's repository in dir whose text has a hash, which may be
+	// shortened: of one that usually holds secrets, if it is among them; "" where there is none. An empty hash means any
+	// file that usually holds secrets.
+	Tracked(dir, hash string) string
 }
 
 // KeyKind is a reason to look for keys of git's configuration.
@@ -33,48 +34,6 @@ const (
 	ProgramKeys KeyKind = "programs"
 	SecretKeys  KeyKind = "secrets"
 )
-
-// TreeOptions say how far a program goes that reads a folder with everything in it.
-type TreeOptions struct {
-	Hidden bool     // into names that begin with a dot
-	Follow bool     // through links
-	Skip   []string // patterns of the names of folders that it leaves out
-	Odd    string   // characters that no name may hold
-	Past   bool     // the folder is one of the past
-	Blobs  []string // hashes, perhaps shortened, whose files are asked for
-}
-
-// Tree lists the files below a folder that are not free to read.
-type Tree struct {
-	// Withheld are the files and folders below, by their absolute paths, that by themselves would not be read
-	// without a question although the folder would, or that a rule denies.
-	Withheld []Withheld
-	// Denied are names that rules deny reading (see [Policy.DeniedNames]).
-	Denied []string
-	// Leads is a link, followed, that leads out of the folder or to something withheld; "" when there is none.
-	Leads string
-	Odd   string // a name that holds an odd character; "" when there is none
-	// Listed: all names below were looked at. Else Why says why not; "" on a machine that is not there.
-	Listed bool
-	Why    string
-	Past   Past // of a folder of the past
-}
-
-// Past describes a repository. The zero value means that nothing is known about it.
-type Past struct {
-	Free      bool              // files with secrets may be read like any others
-	Known     bool              // the fields below cover all tracked files
-	Files     []string          // names of tracked files that guards keep from being read
-	Folders   []string          // names of folders that hold such files
-	Templates bool              // a tracked file is no secret, but has a name like one: .env.example
-	Blobs     map[string]string // by content hash, the absolute path of the tracked file; a secret one if several match
-}
-
-// Withheld is a file or folder that a reader of the whole tree leaves out.
-type Withheld struct {
-	Path   string // absolute
-	Folder bool
-}
 
 // Node is the file at a path.
 type Node struct {

@@ -27,7 +27,7 @@ func (e *Files) unheld(in bashInput, dir string, m *Machine, accesses []permissi
 	command := accesses[0].Command
 	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
 	command.Held = e.Boundary.Holds() && !e.Boundary.AsksFirst() && !command.Outside && !in.Leave && !in.Background &&
-		len(command.Trees) == 0
+		len(command.Trees) == 0 && e.hides()
 	if !command.Outside && e.Boundary.Holds() {
 		return
 	}
@@ -37,6 +37,8 @@ func (e *Files) unheld(in bashInput, dir string, m *Machine, accesses []permissi
 		case !part.Class.ReadOnly():
 		case part.Path != "" && standIn(part.Path):
 			part.Asks, part.Reason = true, part.Program+" may run a program that the project chooses, and no sandbox confines it"
+		case part.Whole && !(e.Boundary.Holds() && !command.Outside):
+			part.Asks, part.Reason = true, part.Program+" reads whole folders, and no sandbox hides the secret files in them"
 		case command.Outside && !slices.Contains(boundary.Plain, part.Program):
 			part.Asks, part.Reason = true, part.Program+" runs outside of the sandbox here, where nothing confines it"
 		}

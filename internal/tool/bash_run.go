@@ -55,7 +55,8 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	run, err := c.env.Boundary.ForLine(folders, linked(c.accesses), c.reach, c.network(), c.env.Isolated.Moved)
+	run, err := c.env.Boundary.ForLine(folders, c.hidden(), linked(c.accesses), c.reach, c.network(),
+		c.env.Isolated.Moved)
 	if err == nil && !c.in.Leave && strings.Contains(c.in.Command, "git") { // also one that hides in a string
 		if !run.LendConfig() && !c.in.Background && c.env.Boundary.Configures(c.line()) {
 			run.OpenConfig()

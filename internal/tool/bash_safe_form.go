@@ -53,6 +53,18 @@ func (c *bashCall) analyse() (accesses []permission.Access, safe *safeForm, err 
 // environ is the environment of the command: a clean one when it is read-only, else the user's without
 // lathe's own variables and those that make programs do something else.
 func (c *bashCall) environ(ctx context.Context) ([]string, error) {
+	env, err := c.environOf(ctx)
+	if err != nil {
+		return nil, err
+	}
+	path, err := c.env.attributes(c.env.Machine().Home())
+	if err != nil {
+		return nil, fmt.Errorf("git could show secrets, because its attributes cannot be written: %w", err)
+	}
+	return git.WithConfig(env, "core.attributesFile", path), nil
+}
+
+func (c *bashCall) environOf(ctx context.Context) ([]string, error) {
 	if c.safe == nil {
 		return sandbox.CleanEnv(c.env.Profile.over(c.env.environ()), c.env.ChildEnv), nil
 	}

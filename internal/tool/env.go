@@ -75,18 +75,22 @@ type Files struct {
 	// Readings returns MayRead for the many files of one search, with the rules of this moment; the function is for one
 	// goroutine. Nil: MayRead.
 	Readings func() func(path string) permission.Effect
+	// Rules changes when MayRead may answer otherwise. Nil: it never does.
+	Rules func() string
 	// DeniedNames are the names that rules deny reading, wherever they lie. Nil: none.
 	DeniedNames func() []string
 	// Isolated is the copy of the project that an isolated agent works in. Nil: it works in the project.
 	Isolated *permission.Place
 	Journals string // the folder for the journals of changes of several files; empty: none are kept
+	// Lasting is a folder for what can be made again and outlives the session. Commands read it. Empty: a temporary one.
+	Lasting string
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
 	Environ func() []string
 
 	// Boundary confines the commands of Bash, and says which of them it does not. Nil: they are not confined.
 	Boundary *boundary.Boundary
 
-	tracked *indexFacts
+	hidden *hiddenFiles
 }
 
 // Programs is how tools start programs.
@@ -156,7 +160,7 @@ func NewEnv(dir string) (*Env, error) {
 	return join(Env{
 		Results: &Results{},
 		Files: &Files{
-			Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), tracked: new(indexFacts),
+			Roots: roots, Dir: NewDir(roots.First()), Reads: NewReadTracker(), Cache: NewCache(), hidden: new(hiddenFiles),
 		},
 		Programs: &Programs{Runner: sandbox.New()},
 		Jobs:     &Jobs{Background: NewBackground()},

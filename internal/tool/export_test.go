@@ -25,7 +25,6 @@ const (
 	ReadImageMax   = readImageMax
 	ReadWhole      = readWhole
 	SmallTree      = smallTree
-	TreeWithheld   = treeWithheld
 )
 
 // NoBlob is a BlobWriter that keeps nothing, TempBlob one that is a temporary file.
@@ -37,6 +36,7 @@ type (
 // Coming are the declarations of tools that are not there yet, Declarations all.
 func Excluded(e *Env, line string) bool { return e.excluded(bashInput{Command: line}) }
 func Coming() []call.Declaration        { return coming }
+func (e *Env) Hides() bool              { return e.hides() }
 func Declarations() []call.Declaration  { return declarations() }
 
 // AddBuiltin adds the one line of a tool to the list, for one test.

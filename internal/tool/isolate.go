@@ -20,7 +20,7 @@ func (e *Env) At(p *permission.Place) (*Env, error) {
 			return nil, err
 		}
 	}
-	e.Roots, e.Dir, e.Isolated, e.tracked = roots, NewDir(roots.First()), p, new(indexFacts)
+	e.Roots, e.Dir, e.Isolated, e.hidden = roots, NewDir(roots.First()), p, new(hiddenFiles)
 	return e, nil
 }
 

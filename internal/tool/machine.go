@@ -25,7 +25,6 @@ type Machine struct {
 	nodes    map[string]permission.Node
 	programs map[string]string
 	git      map[string]gitPrograms
-	trees    map[string]permission.Tree
 	texts    map[string]machineText
 }
 

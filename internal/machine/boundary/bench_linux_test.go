@@ -45,7 +45,7 @@ func BenchmarkStart(b *testing.B) {
 			for b.Loop() {
 				spec := sandbox.Spec{Argv: []string{"true"}, Dir: dir}
 				if box.Confined() {
-					c, err := box.ForCopy([]string{dir}, tt.reach, boundary.Network{}, func(path string) string { return path })
+					c, err := box.ForCopy([]string{dir}, nil, tt.reach, boundary.Network{}, func(path string) string { return path })
 					if err != nil {
 						b.Fatal(err)
 					}

@@ -282,13 +282,13 @@ type Run struct {
 // For returns the confinement of one command. The folders are absolute and free of symbolic links. Call Done when the
 // command has ended.
 func (b *Boundary) For(folders []string, n Network) (*Run, error) {
-	return b.ForCopy(folders, permission.ReachWrite, n, func(path string) string { return path })
+	return b.ForCopy(folders, nil, permission.ReachWrite, n, func(path string) string { return path })
 }
 
 // ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for
-// one in the project, and any other path as it is.
-func (b *Boundary) ForCopy(folders []string, reach permission.Reach, n Network, moved func(string) string) (*Run,
-	error,
+// one in the project, and any other path as it is. The command cannot read the files of hidden, which are absolute.
+func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n Network, moved func(string) string) (
+	*Run, error,
 ) {
 	since := b.overlap.now()
 	temp, err := b.Temp()
@@ -313,6 +313,7 @@ func (b *Boundary) ForCopy(folders []string, reach permission.Reach, n Network, 
 	}
 	seen := newWatch(append(watched, names...))
 	names = slices.DeleteFunc(names, seen.missing) // nothing of them can be mounted over: the watch has them
+	p.Mask = append(p.Mask, hidden...)
 	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
 	p.Mask = append(p.Mask, b.both(moved, b.s.Filesystem.DenyRead)...)
 	for _, secret := range b.secrets() {

@@ -359,7 +359,7 @@ func TestPathsOfTheSettingsHoldInACopyOfTheProject(t *testing.T) {
 	tree := p.dir + ".worktrees/1"
 	write(t, tree+"/hidden/a", "secret")
 	write(t, tree+"/kept", "kept")
-	c, err := b.ForCopy([]string{tree}, permission.ReachWrite, boundary.Network{},
+	c, err := b.ForCopy([]string{tree}, nil, permission.ReachWrite, boundary.Network{},
 		func(path string) string { return strings.Replace(path, p.dir, tree, 1) })
 	if err != nil {
 		t.Fatal(err)

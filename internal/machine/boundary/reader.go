@@ -53,7 +53,7 @@ func (b *Boundary) ForServer(folders []string, open bool, n Network) (*Run, erro
 	if open {
 		reach = permission.ReachOpen
 	}
-	r, err := b.ForCopy(folders, reach, n, func(path string) string { return path })
+	r, err := b.ForCopy(folders, nil, reach, n, func(path string) string { return path })
 	if err != nil {
 		return nil, err
 	}

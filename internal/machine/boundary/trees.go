@@ -20,15 +20,15 @@ type Linked struct {
 
 // ForLine is ForCopy for a line that the permissions let run. In the default boundary it also writes work trees of the
 // repository beside the working folders: those that the line names, and new ones where nothing is yet.
-func (b *Boundary) ForLine(folders []string, l Linked, reach permission.Reach, n Network, moved func(string) string) (
-	*Run, error,
-) {
+func (b *Boundary) ForLine(folders, hidden []string, l Linked, reach permission.Reach, n Network,
+	moved func(string) string,
+) (*Run, error) {
 	var trees, made, above []string
 	if b.standard && b.mode == confine.Workspace && reach != permission.ReachRead {
 		trees = b.linked(slices.Concat(l.Made, l.Named), folders)
 		made, above = b.newTrees(l.Made, folders)
 	}
-	r, err := b.ForCopy(slices.Concat(folders, trees, made), reach, n, moved)
+	r, err := b.ForCopy(slices.Concat(folders, trees, made), hidden, reach, n, moved)
 	if err != nil {
 		removeEmpty(above)
 		return nil, err

@@ -15,7 +15,7 @@ import (
 // viewed runs a line in a private view of the project.
 func viewed(t *testing.T, b *boundary.Boundary, dir, line string) (*boundary.Run, int, string) {
 	t.Helper()
-	r, err := b.ForCopy([]string{dir}, permission.ReachView, boundary.Network{}, func(path string) string { return path })
+	r, err := b.ForCopy([]string{dir}, nil, permission.ReachView, boundary.Network{}, func(path string) string { return path })
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -116,7 +116,7 @@ func TestAReadOnlyProjectIsNotChanged(t *testing.T) {
 	p := newPlace(t)
 	b := p.open(t, "")
 	write(t, p.dir+"/a.txt", "a")
-	r, err := b.ForCopy([]string{p.dir}, permission.ReachRead, boundary.Network{}, func(path string) string { return path })
+	r, err := b.ForCopy([]string{p.dir}, nil, permission.ReachRead, boundary.Network{}, func(path string) string { return path })
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -21,7 +21,7 @@ func judgeDd(c *call, _ string) {
 // judgeCopy: with -t, and with install -d, all operands have the same role.
 func judgeCopy(c *call, _ string) {
 	if c.row.name == "cp" && c.has("-r", "-R", "-a", "--recursive", "--archive") {
-		c.tree(c.has("-L", "--dereference"))
+		c.Whole = true
 	}
 	if f, ok := c.get("-t", "--target-directory"); ok {
 		c.Reads, c.Writes = nil, []string{f.value.Text}
@@ -153,9 +153,7 @@ func judgeTar(c *call, _ string) {
 		for _, w := range c.ops {
 			c.Reads = append(c.Reads, w.Text)
 		}
-		if !c.has("--no-recursion") {
-			c.tree(c.has("-h", "--dereference"))
-		}
+		c.Whole = !c.has("--no-recursion")
 	}
 	if c.has("--remove-files") {
 		c.likeRm(operands(words))
@@ -178,7 +176,7 @@ func (c *call) oldStyle() []Word {
 
 func judgeZip(c *call, _ string) {
 	if c.has("-r", "-R") {
-		c.tree(true)
+		c.Whole = true
 	}
 	for i, w := range c.args { // the name of this flag has two letters
 		if w.Text == "-TT" && i+1 < len(c.args) {
@@ -190,22 +188,15 @@ func judgeZip(c *call, _ string) {
 	}
 }
 
-// judgeTree: it reads folders with everything in them, beyond links with the flag.
-func judgeTree(c *call, flag string) {
-	c.tree(flag != "" && c.has(flag))
-}
+// judgeTree: it reads folders with everything in them.
+func judgeTree(c *call, _ string) { c.Whole = true }
 
-// judgeDiff: with -r it compares all files of two folders, and follows links.
-func judgeDiff(c *call, _ string) {
-	if c.has("-r", "--recursive") {
-		c.tree(!c.has("--no-dereference"), c.values("-x", "--exclude")...)
-	}
-}
+// judgeDiff: with -r it compares all files of two folders.
+func judgeDiff(c *call, _ string) { c.Whole = c.has("-r", "--recursive") }
 
 // judgeGrep: a recursive search without a folder reads the current one.
 func judgeGrep(c *call, _ string) {
-	follow := c.has("-R", "--dereference-recursive")
-	deep := follow || c.has("-r", "--recursive")
+	deep := c.has("-r", "--recursive", "-R", "--dereference-recursive")
 	for _, how := range c.values("-d", "--directories") {
 		deep = deep || how.Text != "skip" && how.Text != "read"
 	}
@@ -215,7 +206,7 @@ func judgeGrep(c *call, _ string) {
 	if len(c.Reads) == len(c.values("-f", "--file", "--exclude-from")) {
 		c.Reads = append(c.Reads, ".")
 	}
-	c.tree(follow, c.values("--exclude-dir")...)
+	c.Whole = true
 }
 
 // judgeRg: ripgrep searches folders in any case.
@@ -228,7 +219,7 @@ func judgeRg(c *call, _ string) {
 			c.refuse("a link may lead out of the folders that rg lists")
 		}
 	default:
-		c.tree(follow)
+		c.Whole = true
 	}
 }
 

@@ -4,6 +4,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // judgeGit takes git's own flags, then looks its subcommand up.
@@ -170,62 +172,43 @@ func (c *call) rebase(u *Use) {
 		u.Lands.Target = absolute(u.Lands.Target, c.env.Dir)
 		at(u.Lands.Sources)
 	}
-	if u.Tree != nil {
-		at(u.Tree.Named)
-	}
+	at(u.Past)
 }
 
-// The flags with which commands of git print the contents of files.
-const (
-	gitPatch = "-p -u -U --patch --unified --patch-with-raw --patch-with-stat -c --cc --check --remerge-diff --dd -m " +
-		"--diff-merges -L -W --function-context --binary --word-diff --color-words --ext-diff --textconv"
-	gitNoPatch = "--stat --numstat --shortstat --dirstat --summary --name-only --name-status --raw --quiet -s " +
-		"--no-patch --compact-summary"
+// gitRaw are the flags and subcommands that print the texts of files whatever git's attributes say of them.
+var (
+	gitRawFlags = strings.Fields("-a --text --binary --textconv --ext-diff --filters --batch --batch-command")
+	gitRawVerbs = strings.Fields("archive bundle fast-export difftool format-patch")
 )
 
-// gitPast notes the files of the past whose contents a subcommand prints: its paths and REV:path, else all below.
+// gitPast notes the files of the history that a subcommand names: REV:path, paths, and words that may be the hash of a
+// text. Attributes hide the secret ones among all others (see git.Attributes), unless it prints texts as they are.
 func (c *call) gitPast() {
-	formats := c.values("--format")
-	raw := slices.ContainsFunc(formats, func(w Word) bool { return w.Unknown || strings.Contains(w.Text, "raw") })
-	switch {
-	case c.has("--no-index"):
+	if c.has("--no-index") {
 		for _, w := range c.ops {
 			c.reads(w)
 		}
+		c.Whole = true
 		c.refuse(c.name + " --no-index reads any files")
-		if t := c.tree(false); c.name == "git grep" {
-			c.Reads, t.Past, t.All = append(c.Reads, "."), true, true
-		}
-		return
-	case raw && slices.Contains([]string{"git for-each-ref", "git tag", "git branch"}, c.name):
-		// A tag may name the contents of a file.
-	case !c.row.has("past"), c.gitQuiet():
 		return
 	}
-	t := c.tree(false)
-	t.Past, t.All = true, true
-	named := len(c.ops) == 0 && c.has("-L")
+	if !c.row.has("past") {
+		return
+	}
+	verb := strings.TrimPrefix(c.name, "git ")
+	c.Raw = c.has(gitRawFlags...) || slices.Contains(gitRawVerbs, strings.Fields(verb)[0])
 	for _, w := range c.values("-L") {
-		_, file, ok := strings.Cut(strings.TrimPrefix(w.Text, ":"), ":")
 		c.gitTop(w.Text[strings.LastIndexByte(w.Text, ':')+1:])
-		named = named && ok && file != "" && !w.Unknown && !w.Glob && !strings.ContainsAny(file, ":*?[\\")
 	}
-	if c.name == "git grep" && len(c.ops) > 0 && !c.has("-e", "-f") {
-		c.ops = c.ops[1:] // the pattern
-	}
-	if paths := c.gitPaths(); !c.has("-L") {
-		named = paths
-	}
-	t.Stays = c.name == "git diff-files" || c.name == "git diff" && len(t.Hashes) == 0 && !c.has("--cached", "--staged",
-		"--merge-base") && !slices.ContainsFunc(c.ops[:c.revisions()], func(w Word) bool {
-		return isRevision(w.Text) || c.missing(w)
-	})
-	if c.name == "git grep" {
+	if verb == "grep" {
+		if len(c.ops) > 0 && !c.has("-e", "-f") {
+			c.ops = c.ops[1:] // the pattern
+		}
 		c.gitFolders()
-		t.Past = c.has("--cached") || slices.ContainsFunc(c.ops, c.missing)
-		t.All = t.Past
-	} else if c.name == "git blame" || named && !c.has("--full-diff", "--follow") && !raw {
-		t.All = false
+		c.Whole = true
+	}
+	for i, w := range c.ops {
+		c.gitPath(w, c.dashes >= 0 && i >= c.dashes)
 	}
 }
 
@@ -243,68 +226,28 @@ func (c *call) gitFolders() {
 	}
 }
 
-// gitQuiet reports whether a subcommand prints no contents with these flags.
-func (c *call) gitQuiet() bool {
-	if len(c.strange) > 0 {
-		return false
-	}
-	patch := c.has(strings.Fields(gitPatch)...)
-	switch c.name {
-	case "git show":
-		// What is not plainly a commit may be a file, which is printed all the same.
-		named := func(w Word) bool { return !strings.HasPrefix(w.Text, "HEAD") || strings.ContainsAny(w.Text, ":{") }
-		return !patch && c.has(strings.Fields(gitNoPatch)...) && !slices.ContainsFunc(c.ops, named) && !c.has(strings.Fields(
-			"--all --tags --glob --remotes --branches --bisect --reflog --walk-reflogs")...)
-	case "git diff":
-		return !patch && c.has(strings.Fields(gitNoPatch)...)
-	case "git status":
-		return !c.has("-v", "--verbose")
-	case "git log", "git whatchanged", "git reflog", "git stash list", "git stash show", "git stash", "git diff-tree",
-		"git diff-index", "git diff-files":
-		return !patch
-	}
-	return false
+// missing: nothing of this name is there, so that it may be a revision.
+func (c *call) missing(w Word) bool {
+	return w.Unknown || c.env.World != nil && c.env.World.Stat(absolute(w.Text, c.env.Dir)).Kind == permission.Missing
 }
 
-// gitPaths notes operands as files: REV:path and pathspecs. It reports whether these are all that is read.
-func (c *call) gitPaths() (named bool) {
-	prints := slices.Contains([]string{"git cat-file", "git show", "git blame"}, c.name)
-	all := false
-	for i, w := range c.ops {
-		behind := c.dashes >= 0 && i >= c.dashes
-		rev, file, ok := strings.Cut(w.Text, ":")
-		if ok && w.Text[0] == ':' && strings.HasPrefix(w.Text[1:], "(") || strings.HasPrefix(w.Text, ":/") {
-			file = w.Text[strings.LastIndexAny(w.Text, ")/")+1:]
-		}
-		switch {
-		case w.Unknown || w.Glob || strings.ContainsAny(w.Text, "*?[") || strings.HasPrefix(w.Text, ":!") ||
-			strings.HasPrefix(w.Text, ":^"):
-			all = true
-		case ok && (rev == "" || !behind):
-			if len(file) > 1 && file[1] == ':' && file[0] >= '0' && file[0] <= '3' {
-				file = file[2:]
-			}
-			c.gitTop(strings.TrimLeft(file, ":"))
-			all, named = all || rev == "" || !prints || strings.Contains(rev, "^{"), true
-		case !behind && (isRevision(w.Text) || c.missing(w)):
-			c.Tree.Named = append(c.Tree.Named, w.Text)
-			if c.name != "git log" && (ObjectName(w.Text) || prints && c.dashes < 0) {
-				c.Tree.Hashes, all = append(c.Tree.Hashes, w.Text), true // the contents of a file have a hash, and may have a tag
-			}
-		default:
-			c.Tree.Named, named = append(c.Tree.Named, w.Text), true
-			all = all || prints && !behind && c.name != "git blame"
-		}
+// gitPath notes an operand: REV:path, a revision or a path. behind: it comes after "--".
+func (c *call) gitPath(w Word, behind bool) {
+	rev, file, ok := strings.Cut(w.Text, ":")
+	if ok && w.Text[0] == ':' && strings.HasPrefix(w.Text[1:], "(") || strings.HasPrefix(w.Text, ":/") {
+		file = w.Text[strings.LastIndexAny(w.Text, ")/")+1:]
 	}
-	return named && !all
-}
-
-// revisions is the number of operands that may be revisions.
-func (c *call) revisions() int {
-	if c.dashes < 0 {
-		return len(c.ops)
+	switch {
+	case ok && (rev == "" || !behind):
+		if len(file) > 1 && file[1] == ':' && file[0] >= '0' && file[0] <= '3' {
+			file = file[2:]
+		}
+		c.gitTop(strings.TrimLeft(file, ":"))
+	case !behind && (isRevision(w.Text) || c.missing(w)):
+		c.Objects = append(c.Objects, w.Text)
+	default:
+		c.Past = append(c.Past, w.Text)
 	}
-	return c.dashes
 }
 
 // gitTop notes a path that counts from the top of the repository, which is not always the current folder.
@@ -312,13 +255,13 @@ func (c *call) gitTop(file string) {
 	if file == "" {
 		return
 	}
-	c.Tree.Named = append(c.Tree.Named, file)
+	c.Past = append(c.Past, file)
 	if c.env.World == nil || path.IsAbs(file) {
 		return
 	}
 	for _, root := range c.env.World.Roots() {
 		if root != c.env.Dir && strings.HasPrefix(c.env.Dir, root+"/") {
-			c.Tree.Named = append(c.Tree.Named, path.Join(root, file))
+			c.Past = append(c.Past, path.Join(root, file))
 		}
 	}
 }
@@ -332,20 +275,6 @@ func isRevision(s string) bool {
 // isHash reports whether a word may be a hash, perhaps shortened.
 func isHash(s string) bool {
 	return len(s) >= 4 && len(s) <= 64 && strings.Trim(strings.ToLower(s), "0123456789abcdef") == ""
-}
-
-// ObjectName reports whether one end of a range may be a hash or a name that stands for the contents of a file.
-func ObjectName(end string) bool { return isHash(end) || isName(end) }
-
-// isName reports whether a word may be the name of a branch or tag. HEAD and the parents of a commit are commits.
-func isName(s string) bool {
-	s = strings.TrimPrefix(s, "^")
-	switch {
-	case s == "", s == "HEAD", s == "@", strings.HasPrefix(s, "-"), strings.HasPrefix(s, "/"),
-		strings.ContainsAny(s, ":*?[\\ "), strings.Contains(s, "^{"):
-		return false
-	}
-	return strings.Contains(s, "@{") || !strings.ContainsAny(s, "~^")
 }
 
 // gitFormat: some placeholders run the program that checks signatures.
@@ -480,4 +409,11 @@ func gitMoves(c *call, _ string) {
 	if c.lands(); c.Lands != nil {
 		c.Lands.Deep = true
 	}
+}
+
+func absolute(name, dir string) string {
+	if path.IsAbs(name) {
+		return path.Clean(name)
+	}
+	return path.Join(dir, name)
 }

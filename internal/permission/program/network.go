@@ -134,9 +134,7 @@ func (c *call) sshOptions() {
 
 // judgeCopies: operands host:path are remote, others local; the last one is written.
 func judgeCopies(c *call, _ string) {
-	if c.has("-r", "-a", "--recursive", "--archive") {
-		c.tree(c.has("-L", "--copy-links"))
-	}
+	c.Whole = c.has("-r", "-a", "--recursive", "--archive")
 	c.sshOptions()
 	for i, w := range c.ops {
 		if h := hostOf(w.Text); h != "" {

@@ -37,8 +37,12 @@ type Use struct {
 	// written: patterns stay patterns, and an unknown word is its known part.
 	Kills []string
 
-	// Tree: it reads the folders among Reads with everything in them; nil when it does not.
-	Tree *Tree
+	// Whole: it reads the folders among Reads with everything in them.
+	Whole bool
+	// Past are the files that it names and whose text in git's history it prints; Objects are words that may be the
+	// hash of such a text. Raw: it prints texts of the history where no attribute of git hides them.
+	Past, Objects []string
+	Raw           bool
 
 	// Lands: copies, moved files and links, each of Sources under its own name where Target is a folder; Deep with
 	// their contents.

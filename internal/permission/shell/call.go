@@ -120,9 +120,9 @@ func (a *analysis) run(c *call, sc *scope) (ok bool) {
 	at := a.addPart(c, sc)
 	a.noteCall(c)
 	inner := a.follow(c, sc)
-	if why := a.reach(c, sc); why != "" && at >= 0 {
-		a.soften(&a.parts[at], why)
-		a.raise(a.parts[at].Class)
+	a.reach(c, sc)
+	if at >= 0 {
+		a.parts[at].Whole = c.use.Whole
 	}
 	a.change(c, sc)
 	a.sets(c, sc)

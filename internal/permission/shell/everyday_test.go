@@ -10,9 +10,7 @@ import (
 // office is a machine with a repository that has no secrets.
 type office struct{ paper }
 
-func (office) Tree(_ string, o permission.TreeOptions) permission.Tree {
-	return permission.Tree{Past: permission.Past{Free: o.Past}}
-}
+func (office) Tracked(string, string) string { return "" }
 
 func TestEverydayLinesDoNotAsk(t *testing.T) {
 	lines := permissiontest.Lines(t, "everyday.txt")

@@ -344,10 +344,10 @@ func hasFlag(words []word, prefix string) bool {
 	return false
 }
 
-// reach notes the files and hosts that a command names. It says why that is more than is free to read.
-func (a *analysis) reach(c *call, sc *scope) (why string) {
+// reach notes the files and hosts that a command names.
+func (a *analysis) reach(c *call, sc *scope) {
 	if a.mute > 0 || anyGuessed(c.words) {
-		return "" // a guess names no files
+		return // a guess names no files
 	}
 	var patterns map[string]bool
 	for _, w := range c.words {
@@ -358,11 +358,12 @@ func (a *analysis) reach(c *call, sc *scope) (why string) {
 			patterns[w.text] = true
 		}
 	}
-	if c.use.Tree != nil {
-		why = a.readsDeep(c, patterns, sc)
+	if c.use.Whole {
+		a.readsWhole(c, patterns, sc)
 	}
+	a.readsPast(c, patterns, sc)
 	for _, name := range c.use.Reads {
-		if name == processFile || c.use.Tree != nil {
+		if name == processFile || c.use.Whole {
 			continue
 		}
 		a.files(permission.Read, name, patterns, sc)
@@ -381,7 +382,6 @@ func (a *analysis) reach(c *call, sc *scope) (why string) {
 	for _, host := range c.use.Hosts {
 		a.access(permission.Access{Kind: permission.Net, Target: host})
 	}
-	return why
 }
 
 // ownState reports whether a path is one that git writes in the course of its work.

@@ -54,9 +54,7 @@ func (machine) GitKeys(string, permission.KeyKind) ([]string, error) { return ni
 
 func (machine) Names(string, int) ([]string, bool) { return nil, true }
 
-func (machine) Tree(string, permission.TreeOptions) permission.Tree {
-	return permission.Tree{Listed: true, Past: permission.Past{Free: true}}
-}
+func (machine) Tracked(string, string) string { return "" }
 
 func (machine) Glob(pattern, dir string, most int) ([]string, bool) {
 	if !filepath.IsAbs(pattern) {

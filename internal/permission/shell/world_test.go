@@ -41,7 +41,7 @@ func (paper) Program(name, dir string) string {
 func (paper) GitKeys(string, permission.KeyKind) ([]string, error) { return nil, nil }
 
 func (paper) Names(string, int) ([]string, bool)                  { return nil, false }
-func (paper) Tree(string, permission.TreeOptions) permission.Tree { return permission.Tree{} }
+func (paper) Tracked(string, string) string { return "" }
 
 func (p paper) Glob(pattern, dir string, most int) (found []string, more bool) {
 	for name := range p.files {
