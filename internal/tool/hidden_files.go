@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
 	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -78,8 +79,7 @@ func (h *hiddenFiles) folder(dir string, mayRead func(string) permission.Effect)
 	for _, e := range entries {
 		path := filepath.Join(dir, e.Name())
 		switch {
-		case testKey(path):
-		case mayRead(path) != permission.Allow:
+		case hides(path, mayRead(path)):
 			f.hidden = append(f.hidden, path)
 			if real, err := filepath.EvalSymlinks(path); err == nil && real != path {
 				f.hidden = append(f.hidden, real)
@@ -92,19 +92,34 @@ func (h *hiddenFiles) folder(dir string, mayRead func(string) permission.Effect)
 	return f
 }
 
-// testFolders hold keys that tests use, which are no secrets.
-var testFolders = []string{"testdata", "fixtures", "__fixtures__", "test", "tests", "spec", "examples"}
-
-// testKey reports whether a file is a key or a certificate of tests, by its name and its folder.
-func testKey(path string) bool {
+// hides reports whether a file whose reading is decided so is hidden. A guard asks about more names than are hidden:
+// builds read the configuration of package managers, what git tracks, and the keys of tests.
+func hides(path string, reading permission.Effect) bool {
 	name := filepath.Base(path)
-	if strings.HasPrefix(name, ".env") || !slices.Contains(
-		[]string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".asc", ".gpg"}, filepath.Ext(name)) {
+	switch {
+	case reading == permission.Allow, reading == permission.Ask && name == ".npmrc":
 		return false
+	case reading == permission.Deny, strings.HasPrefix(name, ".env"), strings.HasSuffix(name, ".env"):
+		return true
+	case slices.Contains(keyEndings, filepath.Ext(name)):
+		return !slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"),
+			func(part string) bool { return slices.Contains(testFolders, part) })
 	}
-	return slices.ContainsFunc(strings.Split(filepath.ToSlash(path), "/"),
-		func(part string) bool { return slices.Contains(testFolders, part) })
+	repo, ok := git.Find(filepath.Dir(path))
+	tracked := false
+	if ok {
+		_ = git.Tracked(repo, func(file, _ []byte) {
+			tracked = tracked || filepath.Join(repo.Root, string(file)) == path
+		})
+	}
+	return !tracked
 }
+
+// keyEndings are those of files with keys and certificates, testFolders hold some that tests use.
+var (
+	keyEndings  = []string{".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".asc", ".gpg"}
+	testFolders = []string{"testdata", "fixtures", "__fixtures__", "test", "tests", "spec", "examples"}
+)
 
 // rules is the state of the rules.
 func (e *Files) rules() string {
@@ -123,15 +138,36 @@ func (e *Files) readings() func(string) permission.Effect {
 }
 
 // hidden are the files that the command must not read: all hidden ones but those that it names, which the decision on it
-// was about.
+// was about. A line of git alone reads all files to compare them, and shows nothing of hidden ones.
 func (c *bashCall) hidden() []string {
 	paths, _ := c.env.hidden.of(c.env.Files)
+	if paths == nil || c.gitAlone() {
+		return []string{}
+	}
 	return slices.DeleteFunc(paths, func(path string) bool {
 		return slices.ContainsFunc(c.accesses, func(a permission.Access) bool {
 			return (a.Kind == permission.Read || a.Kind == permission.Write) && !a.Below &&
 				(files.Within(path, a.Target) || a.Named != "" && files.Within(path, a.Named))
 		})
 	})
+}
+
+// gitAlone reports whether the command is one of git, perhaps with programs that shorten its output.
+func (c *bashCall) gitAlone() bool {
+	runs := false
+	for _, a := range c.accesses {
+		if a.Command == nil {
+			continue
+		}
+		for i := range a.Command.Parts {
+			p := &a.Command.Parts[i]
+			if !p.Exact || p.Whole || !slices.Contains(boundary.Plain, p.Program) {
+				return false
+			}
+			runs = runs || p.Program == "git"
+		}
+	}
+	return runs
 }
 
 // hides reports whether the sandbox can hide all files that must not be read.

@@ -55,7 +55,7 @@ func TestLinksThatALineCopiesAreFollowed(t *testing.T) {
 		"cp -P lnk m; touch m/pre-commit", "cp -d d1/e m; cat m", "cp -l .git/config c; cp f c",
 		"cp --link .git/config c; cp f c", "cp -r rel/deep deep; touch deep/k/x",
 		"cp -r d1/. was; cat was/e", "cp -r d1/. was; touch was/e", "cp -r d1/. was; cat was/*",
-		"cp -r d1 tpl; cat tpl/d1/e", "cp -r d1 dc; cp -r tpl/. dc", "mkdir -p x && cp -r d1/. x && rm x/k/y",
+		"cp -r d1 tpl; cat tpl/d1/e", "mkdir -p x && cp -r d1/. x && rm x/k/y",
 		"cp -r d1 dc; cat < dc/e", "cp -r d1 dc; echo x > dc/k/pre-commit", "cp -r d1 dc; ls dc",
 		"cp -r d1 x; cp -rL x y; cat y/e", "cp -r d1 dc; dc/k/run",
 		"cp --symbolic f c; cp -s .env c2; cat c2", "cp -r d1 dc & touch dc/k/x", "touch c; cp -sf .env c; cat c",
@@ -130,11 +130,10 @@ func TestCopiesWithoutLinksStayUnasked(t *testing.T) {
 	for _, line := range []string{
 		"cp -r tpl x && ls x", "mkdir -p x && cp -r tpl/. x && sed -i s/a/b/ x/f", "cp f g && cat g",
 		"mv tpl x && cat x/sub/g", "mv f g; touch g",
-		"cp -r d1 dc", "mv d1 dc", "cp -r d1/. was; cat was/old", "cp -r tpl x && cd x && cat f", "cp f was/new; cat was/*",
+		"cp -r d1 dc", "mv d1 dc", "cp -r tpl x && cd x && cat f", "cp f was/new; cat was/*",
 		"cp -r dir dd; cat in.txt",
 		"cp lnk/x g; cat g", "cp f g; cp g h; mv h i; cat i", "mv tpl t2; mv was tpl; mv t2 was; ls tpl", "cat ./tpl/../f",
 		"cp -r tpl ../" + filepath.Base(b.dir) + "/x; cat x/f", "cp -rl tpl x; cat x/f", "cp -s f c; cat c",
-		"cp -r dir/. .; cat f", "cp -r dir/. .; ls", "mkdir x && cp many/*.go x && ls x",
 	} {
 		r := permission.Request{Tool: "Bash", Dir: b.dir, Mode: permission.AcceptEdits, Accesses: b.accesses(line)}
 		if d := p.Decide(r); d.Effect != permission.Allow {

@@ -286,7 +286,8 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 }
 
 // ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for
-// one in the project, and any other path as it is. The command cannot read the files of hidden, which are absolute.
+// one in the project, and any other path as it is. The command cannot read the files of hidden, which are absolute; nil:
+// those at the top of the folders whose names usually hold secrets.
 func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n Network, moved func(string) string) (
 	*Run, error,
 ) {
@@ -309,7 +310,9 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	var names, watched []string
 	for _, dir := range p.Write {
 		names, watched = append(names, protectedIn(dir)...), append(watched, watchedIn(dir)...)
-		p.Mask = append(p.Mask, withTargets(secretsIn(dir))...)
+		if hidden == nil {
+			p.Mask = append(p.Mask, withTargets(secretsIn(dir))...)
+		}
 	}
 	seen := newWatch(append(watched, names...))
 	names = slices.DeleteFunc(names, seen.missing) // nothing of them can be mounted over: the watch has them

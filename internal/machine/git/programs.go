@@ -23,7 +23,10 @@ func Programs(dir string) ([]string, error) {
 	if repo.Root == "" {
 		return nil, nil
 	}
-	paths := []string{filepath.Join(repo.CommonDir, "config"), filepath.Join(repo.GitDir, "config.worktree")}
+	paths := []string{
+		filepath.Join(repo.CommonDir, "config"), filepath.Join(repo.GitDir, "config.worktree"),
+		filepath.Join(repo.Root, ".gitmodules"),
+	}
 	var keys []string
 	for _, path := range paths {
 		b, err := readSmall(path, 256<<10)
@@ -107,6 +110,8 @@ func (r Repo) names(s setting) bool {
 		return !r.leadsHome(s.value)
 	case section == "alias":
 		return strings.HasPrefix(s.value, "!")
+	case section == "submodule" && last == "ignore": // git looks into the submodule, by its filters
+		return s.value != "all" && s.value != "dirty"
 	case section == "submodule" && last == "update":
 		return strings.HasPrefix(s.value, "!")
 	case section == "pager":

@@ -62,8 +62,9 @@ func (c *call) marks() {
 	if c.row.has("atfile") {
 		c.atFiles()
 	}
+	verb := len(c.ops) > 0 && known(c.name+" "+c.ops[0].Text) // the row of the subcommand says more
 	for _, w := range c.row.lists["destroys"] {
-		if c.holds(w) {
+		if c.holds(w) && !(verb && w[0] != '-') {
 			c.destroy(c.name + " " + w + " " + c.row.loss)
 			break
 		}

@@ -243,8 +243,10 @@ func (c *call) gitPath(w Word, behind bool) {
 			file = file[2:]
 		}
 		c.gitTop(strings.TrimLeft(file, ":"))
-	case !behind && (isRevision(w.Text) || c.missing(w)):
+	case !behind && isRevision(w.Text):
 		c.Objects = append(c.Objects, w.Text)
+	case !behind && c.missing(w): // a branch, or a file that is gone
+		c.Objects, c.Past = append(c.Objects, w.Text), append(c.Past, w.Text)
 	default:
 		c.Past = append(c.Past, w.Text)
 	}

@@ -30,7 +30,6 @@ func secretChecks() []check {
 	return []check{
 		{"secret-read", ask, false, func(a *analysis) []string {
 			out := reaching("it reads secrets", permission.Read, secret)(a)
-			out = append(out, each(rawHistory)(a)...)
 			return append(out, each(secretWord)(a)...)
 		}},
 		{"agent-secret", deny, false, func(a *analysis) []string {
@@ -186,15 +185,4 @@ func gitProgram(_ *analysis, c *call) string {
 func gitProgramKey(key string) bool {
 	key = strings.ToLower(key)
 	return among(key, names("git program keys")...)
-}
-
-// rawHistory finds commands that print texts of git's history where its attributes hide no secrets.
-func rawHistory(a *analysis, c *call) string {
-	if !c.use.Raw {
-		return ""
-	}
-	if name := a.world.Tracked(a.start, ""); name != "" {
-		return "it may show " + path.Base(name) + " as git keeps it"
-	}
-	return ""
 }

@@ -30,6 +30,11 @@ func (a *analysis) readsPast(c *call, patterns map[string]bool, sc *scope) {
 	if a.mute > 0 {
 		return
 	}
+	if c.use.Raw {
+		if at := a.world.Tracked(a.start, ""); at != "" {
+			a.place(permission.Read, at, false)
+		}
+	}
 	for _, hash := range c.use.Objects {
 		if at := a.world.Tracked(a.start, hash); at != "" {
 			a.place(permission.Read, at, false)
