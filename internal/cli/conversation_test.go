@@ -21,6 +21,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
 // The flag is one for all tests of this folder, whichever of them comes first.
@@ -50,6 +51,9 @@ func TestConversations(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/conversation", UpdateScripts: updating(), RequireUniqueNames: true,
 		Setup: func(e *testscript.Env) error { return setUpConversation(e, bin) },
+		Condition: func(cond string) (bool, error) {
+			return cond == "sandbox" && confine.Detect().Tier == confine.Full, nil
+		},
 		Cmds: map[string]func(*testscript.TestScript, bool, []string){
 			"model": cmdModel, "turn": cmdTurn, "lathe": cmdLathe, "start": cmdStart, "await": cmdAwait,
 			"signal": cmdSignal, "end": cmdEnd, "requests": cmdRequests, "dead": cmdDead, "fifo": cmdFifo, "sent": cmdSent,

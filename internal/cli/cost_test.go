@@ -23,7 +23,7 @@ final
 // autoTurn runs one turn in the mode auto and returns the costs of the conversation's model and of the small one.
 func autoTurn(t *testing.T, flags ...string) (d *driven, result map[string]any, main, small float64) {
 	t.Helper()
-	d = drive(t, autoScript, append([]string{"--permission-mode", "auto", "--small-model", "claude-haiku-4-5"},
+	d = drive(t, autoScript, append([]string{"--sandbox", "off", "--permission-mode", "auto", "--small-model", "claude-haiku-4-5"},
 		flags...)...)
 	d.send(said("make it", "1"))
 	result = d.kind("result")

@@ -243,12 +243,8 @@ func (u *user) approved() {
 		"node --version; git push", "docker compose ps | head -n 1", "docker images | head -n 1")
 	u.nothing("with rules for other programs")
 	for i, got := range results {
-		want := "Permission denied"
-		if u.way.full && i == 0 {
-			want = "planted for node" // inside: git, which is allowed, needs the outside only as its own line
-		}
-		if !strings.Contains(got, want) {
-			u.t.Errorf("%d: not %q: %s", i, want, got)
+		if !strings.Contains(got, "Permission denied") {
+			u.t.Errorf("%d: not denied: %s", i, got)
 		}
 	}
 	if got := u.run([]string{"--allowedTools", "Bash(docker ps *)"}, "docker ps | head -n 1")[0]; !strings.Contains(got,
@@ -261,7 +257,7 @@ func (u *user) approved() {
 	_ = os.Remove(u.base + "/home/sent")
 }
 
-// toolchain: a line that runs the toolchain of the project asks in every tier.
+// toolchain: a line that runs the toolchain of the project asks where no sandbox holds it.
 func (u *user) toolchain() {
 	u.t.Helper()
 	if err := os.WriteFile(u.base+"/home/p/rust-toolchain.toml", []byte("[toolchain]\npath = \"toolchain\"\n"),
@@ -270,7 +266,7 @@ func (u *user) toolchain() {
 	}
 	for _, got := range u.run(nil, "rustup --version", "rustc --version", "cargo --version", "rustup --version | cat",
 		"ls; rustup -V") {
-		if !strings.Contains(got, "Permission denied") {
+		if strings.Contains(got, "Permission denied: ") == u.way.full {
 			u.t.Errorf("with a toolchain of the project: %s", got)
 		}
 	}

@@ -35,7 +35,7 @@ func (c *call) granted(i int) (bool, refusal) {
 				"files whose names are not known are written into ", a,
 				", perhaps hooks of git or settings that programs run",
 			}
-		case c.Mode == AcceptEdits:
+		case c.Mode == AcceptEdits, c.Mode == Auto && c.held():
 			return true, refusal{}
 		}
 		return false, refusal{"changing ", a, " needs approval"}

@@ -88,8 +88,9 @@ func (c *call) heldReason() string {
 func ownTemp(roots []string, path string) bool {
 	rest, ok := below("/tmp", slashed(path))
 	return ok && rest != "" && !slices.ContainsFunc(roots, func(root string) bool {
-		_, in := below(slashed(path), slashed(root))
-		return in
+		_, in := below(slashed(root), slashed(path))
+		_, above := below(slashed(path), slashed(root))
+		return in || above
 	})
 }
 

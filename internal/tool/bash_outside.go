@@ -60,7 +60,7 @@ func (e *Files) lineOf(in bashInput, m *Machine, dir string, accesses []permissi
 	}
 	line.ReadOnly = accesses[0].Command.Class.ReadOnly()
 	for _, part := range accesses[0].Command.Parts {
-		if part.Class != permission.ClassNeutral {
+		if part.Class != permission.ClassNeutral && !saysVersion(part) {
 			line.Programs = append(line.Programs, part.Program)
 		}
 	}
@@ -79,6 +79,12 @@ func (e *Files) lineOf(in bashInput, m *Machine, dir string, accesses []permissi
 	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, anywhere) }
 	line.Excluded = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, m.roots) }
 	return line
+}
+
+// saysVersion reports whether a part has a program say what it is, which it does inside.
+func saysVersion(part permission.Part) bool {
+	flag := strings.TrimPrefix(part.Text, part.Program+" ")
+	return part.Exact && slices.Contains([]string{"--version", "-V", "-v", "version", "--help", "-h", "help"}, flag)
 }
 
 // bashRules is the tool Bash as far as rules on commands need it.

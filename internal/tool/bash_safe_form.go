@@ -57,6 +57,9 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if c.safe != nil && !c.safe.git {
+		return env, nil // it can run no git
+	}
 	path, err := c.env.attributes(c.env.Machine().Home())
 	if err != nil {
 		return nil, fmt.Errorf("git could show secrets, because its attributes cannot be written: %w", err)

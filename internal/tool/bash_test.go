@@ -497,6 +497,7 @@ func TestBashLeavesNoTemporaryFiles(t *testing.T) {
 	dir := t.TempDir()
 	t.Setenv("TMPDIR", dir)
 	env := bashIn(t, "bash")
+	env.Lasting = t.TempDir()
 	for _, c := range []string{"true", "kill -9 $$", "exit 3", "echo '" + strings.Repeat("x", 200<<10) + "' >/dev/null"} {
 		bash(t, env, c)
 	}

@@ -67,7 +67,7 @@ func TestAnApprovedCommandThatNobodyWatchesHasTheMachinesNetwork(t *testing.T) {
 	} {
 		p := newPlace(t)
 		b := p.open(t, tt.settings)
-		r, err := b.ForCopy([]string{p.dir}, tt.reach, boundary.Network{}, func(path string) string { return path })
+		r, err := b.ForCopy([]string{p.dir}, nil, tt.reach, boundary.Network{}, func(path string) string { return path })
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -137,7 +137,7 @@ func TestOnlyNewPlacesBesideTheProjectBecomeWorkTrees(t *testing.T) {
 	l := boundary.Linked{Made: paths, Named: []string{p.home + "/mine/sub", p.home + "/mine", p.home + "/other", p.home +
 		"/full"}}
 	for settings, want := range map[string]string{"": beside + " " + p.home + "/mine", `{"enabled": true}`: ""} {
-		r, err := p.open(t, settings).ForLine([]string{p.dir}, nil, nil, l, permission.ReachWrite, boundary.Network{},
+		r, err := p.open(t, settings).ForLine([]string{p.dir}, nil, l, permission.ReachWrite, boundary.Network{},
 			func(path string) string { return path })
 		if err != nil {
 			t.Fatal(err)

@@ -17,9 +17,9 @@ func (b *Boundary) narrow(p *confine.Policy, folders []string, reach permission.
 	if reach != permission.ReachView && reach != permission.ReachRead || p.Mode != confine.Workspace {
 		return nil
 	}
-	p.Show = append(p.Show, folders...)
 	p.Write = slices.DeleteFunc(p.Write, func(dir string) bool { return slices.Contains(folders, dir) })
 	if reach == permission.ReachRead || b.support().Carrier != "" || b.support().Tier != confine.Full {
+		p.Show = append(p.Show, folders...)
 		return nil
 	}
 	n := b.commands.Add(1)

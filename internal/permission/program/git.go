@@ -40,9 +40,6 @@ func judgeGit(c *call, _ string) {
 	if tree != "" {
 		c.Writes, c.Unpacks = append(c.Writes, tree), tree
 	}
-	if i > 0 { // deny rules for git push mean git -C x push too
-		c.Inner = append(c.Inner, append([]Word{{Text: "git"}}, c.args[i:]...))
-	}
 }
 
 // gitPlain are flags of git itself that only change how it prints or finds files.
