@@ -14,8 +14,8 @@ type verdict struct {
 	general bool // the guard of a file or host that the command touches gives a better reason
 }
 
-// guard is the fixed check of one access. A held command that reads a file which only running tells gets no file that is
-// hidden from it.
+// guard is the fixed check of one access. A held command that reads a file which only running tells gets no file that
+// is hidden from it.
 func (p *Policy) guard(a *Access, held bool) verdict {
 	switch a.Kind {
 	case Exec:

@@ -63,7 +63,7 @@ func (c *call) reach(d Decision) Reach {
 	case !c.changes() && c.readOnlyCommand():
 		return ReachRead
 	case c.Mode == AcceptEdits || c.Mode == Auto:
-		return ReachWrite
+		return ReachEdit
 	}
 	return ReachView
 }
@@ -94,25 +94,34 @@ func ownTemp(roots []string, path string) bool {
 	})
 }
 
-// shown reports whether a held command sees a path outside of the working folders: all of the system, and nothing of the
-// home folder but toolchains and caches.
+// shown reports whether a held command sees a path outside of the working folders: all of the system, and nothing of
+// the home folder but toolchains and caches.
 func shown(home, path string) bool {
 	path = slashed(path)
 	if _, in := below(slashed(home), path); !in || home == "" {
 		return !slices.ContainsFunc(homes, func(dir string) bool { _, in := below(dir, path); return in })
 	}
-	return slices.ContainsFunc(homeToolchains, func(name string) bool {
+	return slices.ContainsFunc(homeShown, func(name string) bool {
 		_, in := below(slashed(filepath.Join(home, name)), path)
 		return in
 	})
 }
 
-// homes are the folders of the home folders of others.
+// homes are where home folders lie.
 var homes = []string{"/home", "/root", "/Users", "/var/root"}
 
-// homeToolchains are the folders of the home folder that hold toolchains and caches, and no settings of the user.
-var homeToolchains = []string{
-	".cache", ".cargo/registry", ".cargo/bin", ".rustup/toolchains", "go/pkg", "go/bin", "sdk", ".local/lib", ".local/bin",
-	".npm", ".nvm/versions", ".pyenv/versions", ".rbenv/versions", ".sdkman/candidates", ".asdf/installs",
-	".local/share/mise/installs", ".local/share/pnpm", ".m2/repository", ".gradle/caches", ".deno", ".bun",
+// Homes returns where home folders lie.
+func Homes() []string { return homes }
+
+// HomeShown returns what a command that nobody approved sees of the home folder, relative to it.
+func HomeShown() []string { return homeShown }
+
+// homeShown are toolchains, caches and public configuration in the home folder. Credentials among them are masked.
+var homeShown = []string{
+	".cache", ".cargo", ".rustup", "go", "sdk", ".local/lib", ".local/bin", ".local/share/pnpm", ".local/share/mise",
+	".local/share/uv", ".local/share/virtualenvs", ".local/share/fnm", ".npm", ".nvm", ".fnm", ".volta", ".yarn",
+	".bun", ".deno", ".pyenv", ".rbenv", ".rvm", ".gem", ".bundle", ".sdkman", ".asdf", ".m2", ".gradle", ".ivy2", ".sbt",
+	".nuget", ".dotnet", ".pub-cache", ".composer", ".conda", "miniconda3", "anaconda3", ".julia", ".opam", ".ghcup",
+	".cabal", ".stack", ".mix", ".hex", "Library/Caches", ".config/git/config", ".config/git/ignore",
+	".config/git/attributes", ".gitconfig", ".gitignore", ".gitattributes", ".editorconfig", ".inputrc", ".terminfo",
 }

@@ -121,9 +121,13 @@ type Reach string
 const (
 	ReachOpen  Reach = "open" // it changes them, and has the machine's network
 	ReachWrite Reach = ""     // it changes them
+	ReachEdit  Reach = "edit" // as ReachWrite, by its mode: nobody approved this command
 	ReachView  Reach = "view" // it changes a private view of them, and a person says what becomes real
 	ReachRead  Reach = "read" // it only reads them
 )
+
+// Unasked reports whether neither a rule nor a person approved the command.
+func (r Reach) Unasked() bool { return r == ReachEdit || r == ReachView || r == ReachRead }
 
 // Decision is an effect and the reason for it, in words for the user and the model.
 type Decision struct {

@@ -168,7 +168,8 @@ var readers = []string{
 	"for f in $(find . -type f); do head -1 $f; done",
 }
 
-// tiers calls a test with a project whose commands run without a sandbox and, where the machine has it, in the full one.
+// tiers calls a test with a project whose commands run without a sandbox and, where the machine has it, in the full
+// one.
 func tiers(t *testing.T, test func(t *testing.T, env *tool.Env, p *permission.Policy, held bool), rules ...string) {
 	t.Helper()
 	t.Run("none", func(t *testing.T) {

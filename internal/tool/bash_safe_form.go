@@ -15,8 +15,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission/call"
 )
 
-// safeForm is how a command that is read-only, or edits files that it names, runs: by bash, as the analysis read it, with
-// nothing of the user's environment that could make it mean something else.
+// safeForm is how a command that is read-only, or edits files that it names, runs: by bash, as the analysis read it,
+// with nothing of the user's environment that could make it mean something else.
 type safeForm struct {
 	bash   string   // its path
 	script string   // the command

@@ -137,8 +137,8 @@ func (e *Files) readings() func(string) permission.Effect {
 	return e.MayRead
 }
 
-// hidden are the files that the command must not read: all hidden ones but those that it names, which the decision on it
-// was about. A line of git alone reads all files to compare them, and shows nothing of hidden ones.
+// hidden are the files that the command must not read: all hidden ones but those that it names, which the decision on
+// it was about. A line of git alone reads all files to compare them, and shows nothing of hidden ones.
 func (c *bashCall) hidden() []string {
 	paths, _ := c.env.hidden.of(c.env.Files)
 	if paths == nil || c.gitAlone() {

@@ -9,9 +9,9 @@ import (
 	"sync"
 )
 
-// schemaOf makes the JSON Schema of a tool's input from its type, when it is first asked for. The tag jsonschema has the
-// description of a field, and limits other keywords ("minimum=1", "enum=a|b"); a field with omitempty may be left out.
-// It writes the few forms that inputs have: a library took a millisecond of each start for them.
+// schemaOf makes the JSON Schema of a tool's input from its type, when it is first asked for. The tag jsonschema has
+// the description of a field, and limits other keywords ("minimum=1", "enum=a|b"); a field with omitempty may be left
+// out. It writes the few forms that inputs have: a library took a millisecond of each start for them.
 func schemaOf[In any]() func() json.RawMessage {
 	return sync.OnceValue(func() json.RawMessage {
 		var b strings.Builder

@@ -10,9 +10,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// KeepChanges asks a person what becomes of the changes that a command made in its private view of the project: accesses of a
-// are the files that would be written. Refused are those that a rule or a guard denies; the others are dropped where
-// nobody can be asked, and in the mode that asks nothing.
+// KeepChanges asks a person what becomes of the changes that a command made in its private view of the project:
+// accesses of a are the files that would be written. Refused are those that a rule or a guard denies; the others are
+// dropped where nobody can be asked, and in the mode that asks nothing.
 func (p *Approver) KeepChanges(ctx context.Context, a agent.Approval) (refused map[string]string,
 	d permission.Decision,
 ) {
@@ -74,7 +74,7 @@ func (p *Approver) askKeep(ctx context.Context, a agent.Approval, risks []string
 	switch ans.Choice {
 	case event.ChoiceEdits:
 		p.acceptEdits()
-	case event.ChoiceOnce, event.ChoiceSession, event.ChoiceAlways: // an SDK's answer may have more; it counts for this run
+	case event.ChoiceOnce, event.ChoiceSession, event.ChoiceAlways: // an SDK may answer with more
 	default:
 		no.Guidance = strings.TrimSpace(ans.Text)
 		return no

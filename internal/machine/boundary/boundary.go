@@ -286,8 +286,8 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 }
 
 // ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for
-// one in the project, and any other path as it is. The command cannot read the files of hidden, which are absolute; nil:
-// those at the top of the folders whose names usually hold secrets.
+// one in the project, and any other path as it is. The command cannot read the files of hidden, which are absolute;
+// nil: those at the top of the folders whose names usually hold secrets.
 func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n Network, moved func(string) string) (
 	*Run, error,
 ) {
@@ -335,6 +335,8 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 		allowSockets(&p, b.resolve(b.s.Network.AllowUnixSockets))
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
+	p.Show = append(p.Show, b.both(moved, b.s.Filesystem.AllowRead)...)
+	b.hideHome(&p, reach)
 	seen.homes = slices.DeleteFunc(slices.Clone(p.Protect), func(path string) bool {
 		return filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) || !there(path)
 	})

@@ -38,7 +38,7 @@ func TestTheDefaultSandboxesExceptionsOpenNothingElse(t *testing.T) {
 		"git config --local include.path ../evil; git config alias.x '!evil'",
 		"mkdir -p .claude .lathe .vscode; echo evil >.envrc", "kill -9 " + "$PPID 1", "(setsid sleep 1000 &)",
 	} {
-		r, err := b.ForCopy([]string{p.dir}, nil, permission.ReachOpen, boundary.Network{}, func(path string) string { return path })
+		r, err := b.ForCopy([]string{p.dir}, nil, permission.ReachOpen, boundary.Network{}, same)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -46,8 +46,9 @@ func (b *Boundary) reader(dir string) (*sandbox.Confinement, error) {
 }
 
 // ForServer returns the confinement of a long-lived child that serves the session, as a language server does: it reads
-// the folders, writes to the caches and a /tmp of its own, and reaches the hosts that n allows, with open all. Start it with
-// Runner.StartPiped, and call Done when it has ended. A server that changes files of the project is started with For.
+// the folders, writes to the caches and a /tmp of its own, and reaches the hosts that n allows, with open all. Start it
+// with Runner.StartPiped, and call Done when it has ended. A server that changes files of the project is started with
+// For.
 func (b *Boundary) ForServer(folders []string, open bool, n Network) (*Run, error) {
 	reach := permission.ReachWrite
 	if open {

@@ -40,8 +40,8 @@ func (paper) Program(name, dir string) string {
 
 func (paper) GitKeys(string, permission.KeyKind) ([]string, error) { return nil, nil }
 
-func (paper) Names(string, int) ([]string, bool)                  { return nil, false }
-func (paper) Tracked(string, string) string { return "" }
+func (paper) Names(string, int) ([]string, bool) { return nil, false }
+func (paper) Tracked(string, string) string      { return "" }
 
 func (p paper) Glob(pattern, dir string, most int) (found []string, more bool) {
 	for name := range p.files {

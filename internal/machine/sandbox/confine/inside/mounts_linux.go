@@ -66,6 +66,7 @@ func (s *script) mounts(p *Plan) {
 	}
 	s.proc(p)
 	hidden := append([]string{"/tmp", "/dev"}, p.Empty...)
+	slices.SortStableFunc(open, func(a, b mounted) int { return strings.Compare(a.path, b.path) }) // one in another later
 	for _, m := range open {
 		s.attachBelow(hidden, m)
 	}
