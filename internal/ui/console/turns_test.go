@@ -126,7 +126,7 @@ func TestAnInterruptionKeepsWhatWasNotDelivered(t *testing.T) {
 	_, ended := s.begin("go")
 	s.Steer(llm.UserText("steered"), false)
 	s.Steer(llm.UserText("queued"), true)
-	s.Interrupt()
+	s.session().Interrupt()
 	s.wait(ended)
 	if end := until[event.TurnEnd](s, nil); end.Reason != event.EndInterrupted {
 		t.Errorf("%+v", end)
@@ -140,6 +140,20 @@ func TestAnInterruptionKeepsWhatWasNotDelivered(t *testing.T) {
 	}
 	s.prompt("on")
 	s.wantSaid("go", "on", "steered")
+}
+
+func TestEscSendsTheMessagesThatWaitAtOnce(t *testing.T) {
+	s := newPlace(t, slow("answered", "queued answered")).open(t, nil)
+	_, ended := s.begin("go")
+	s.Steer(llm.UserText("queued"), true)
+	s.Steer(llm.UserText("steered"), false)
+	s.Steer(llm.UserText("steered too"), false)
+	s.Interrupt()
+	s.wait(ended)
+	if end := until[event.TurnEnd](s, nil); end.Reason != event.EndInterrupted {
+		t.Errorf("%+v", end)
+	}
+	s.wantSaid("go", "steered", "steered too", "queued")
 }
 
 func TestATurnThatFailsSaysSoOnce(t *testing.T) {
@@ -244,7 +258,7 @@ func TestDroppedMessagesAreToldAgainOnResume(t *testing.T) {
 	s := newPlace(t, slow("done")).open(t, nil)
 	_, ended := s.begin("go")
 	s.Steer(llm.UserText("queued"), true)
-	s.Interrupt()
+	s.session().Interrupt()
 	s.wait(ended)
 	id := s.session().ID()
 	s.command("new", "")

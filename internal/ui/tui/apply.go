@@ -26,9 +26,13 @@ func (m *model) apply(e event.Event) {
 			m.awaitCache(b.Cache)
 		}
 		m.state = b
+		for _, text := range b.Queued { // a steered message that missed its turn is queued now
+			m.taken(llm.UserText(text))
+		}
 		m.bypass.confirmed = m.bypass.confirmed || b.Mode == permission.Bypass
 	case event.TurnStart:
 		m.turn.active, m.turn.started, m.turn.stopping, m.turn.silent = true, true, time.Time{}, true
+		m.taken(b.Prompt)
 		if m.turn.running == 0 {
 			m.turn.began = m.now()
 		}

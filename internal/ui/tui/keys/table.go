@@ -159,7 +159,7 @@ var table = []Binding{
 	{Chat, Submit, []string{"enter"}, "send; while a turn runs: at its next step"},
 	{Chat, Queue, []string{"alt+enter"}, "send when the running turn is over"},
 	{Chat, Newline, []string{"ctrl+j", "shift+enter"}, "new line; so does \\ before enter"},
-	{Chat, Cancel, []string{"esc"}, "interrupt; twice when idle: go back to an earlier message"},
+	{Chat, Cancel, []string{"esc"}, "interrupt, and send what waits; twice when idle: go back to an earlier message"},
 	{Chat, ClearInput, nil, "empty the prompt"},
 	{Chat, ShowKeys, []string{"?"}, "in an empty prompt: list the keys"},
 	{Chat, CycleMode, []string{"shift+tab"}, "next permission mode"},
