@@ -1,6 +1,7 @@
 package console
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -9,6 +10,34 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/permission"
 )
+
+// The status line, /cost, the list of sessions and a resumed session all count what agents cost.
+func TestTheCostOfAgentsCounts(t *testing.T) {
+	s := newPlace(t, llmtest.Replies(
+		when("", "Found it.", llmtest.Text("Done.")),
+		when("look for it", "", llmtest.Text("Found it.")),
+		when("launch", "", llmtest.Tool("Task", map[string]any{"description": "look", "prompt": "look for it"})),
+	)).open(t, nil)
+	s.prompt("launch")
+	store, id := s.inst.Store(), s.session().ID()
+	below, err := store.CostOfChildren(id)
+	whole := below + s.session().Log().Info().CostUSD
+	if err != nil || below <= 0 {
+		t.Fatal(below, err)
+	}
+	want := fmt.Sprintf("$%.4f", whole)
+	until(s, func(st event.Status) bool { return fmt.Sprintf("$%.4f", st.CostUSD) == want })
+	if out := s.command("cost", ""); !strings.Contains(out.Text, "cost "+want) ||
+		!strings.Contains(out.Text, fmt.Sprintf("agents: $%.4f", below)) {
+		t.Errorf("not %s: %s", want, out.Text)
+	}
+	if items := s.command("sessions", "").Pick.Items; !strings.Contains(items[0].Detail, want) {
+		t.Errorf("not %s: %+v", want, items[0])
+	}
+	s.command("new", "")
+	s.command("resume", id)
+	until(s, func(st event.Status) bool { return st.Session == id && fmt.Sprintf("$%.4f", st.CostUSD) == want })
+}
 
 func when(contains, result string, parts ...llmtest.Part) llmtest.Reply {
 	return llmtest.Reply{When: &llmtest.When{Contains: contains, Result: result}, Parts: parts}

@@ -15,7 +15,7 @@ import (
 
 // put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) {
-	r := replay(s.Log(), c.opts.History == 0)
+	r := c.replay(s, c.opts.History == 0)
 	if again {
 		c.restoreChoices(ctx, s, r)
 	}
