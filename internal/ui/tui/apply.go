@@ -41,8 +41,12 @@ func (m *model) apply(e event.Event) {
 		m.taken(b.Message)
 		m.giveBack(b.Message)
 	case event.TurnEnd:
+		waited := m.turn.retry.Max > 0
 		m.turn.active, m.turn.retry = false, retry{}
 		m.endTurn(b)
+		if waited && b.Reason == event.EndInterrupted {
+			m.tell("info", "/retry goes on with the turn")
+		}
 		if b.Duration >= longTurn {
 			m.notify("lathe is done after " + short(b.Duration))
 		}
