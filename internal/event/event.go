@@ -416,7 +416,8 @@ const (
 	ChoiceEdits   = "acceptEdits" // yes, and switch to the mode that accepts edits
 	ChoiceAsk     = "default"     // to a plan: yes, and ask before edits
 	ChoiceFresh   = "fresh"       // to a plan: yes, without the conversation so far, and accept edits
-	ChoiceNo      = "no"
+	ChoiceNo      = "no"          // the model may try another way
+	ChoiceStop    = "stop"        // no, and the turn ends
 	ChoiceNever   = "never"
 )
 

@@ -231,7 +231,7 @@ func TestRetrySendsTheLastPromptAgain(t *testing.T) {
 	s.wantSaid("first", "second")
 }
 
-// A turn that has done some work when its request fails goes on from there, and so does one whose wait was ended by Esc.
+// A turn that has done some work when its request fails goes on from there, and so does one whose wait Esc ended.
 func TestRetryGoesOnWithATurnWhoseRequestFailed(t *testing.T) {
 	for _, stopped := range []bool{false, true} {
 		script := llmtest.Replies(llmtest.Say(llmtest.Tool("Glob", map[string]any{"pattern": "*"})),

@@ -97,6 +97,7 @@ const (
 	ConfirmEdits    Action = "confirm:acceptEdits"
 	ConfirmAlways   Action = "confirm:always"
 	ConfirmNo       Action = "confirm:no"
+	ConfirmStop     Action = "confirm:stop"
 	ConfirmNever    Action = "confirm:never"
 	ConfirmGuide    Action = "confirm:guide"
 	ConfirmAccept   Action = "confirm:accept"
@@ -236,7 +237,8 @@ var table = []Binding{
 	{Confirmation, ConfirmSession, []string{"s"}, "yes, for this session"},
 	{Confirmation, ConfirmEdits, []string{"e"}, "yes, and accept edits from now on"},
 	{Confirmation, ConfirmAlways, []string{"a"}, "yes, always, by the rule that is shown"},
-	{Confirmation, ConfirmNo, []string{"n", "esc"}, "no"},
+	{Confirmation, ConfirmNo, []string{"n"}, "no; the model may try another way"},
+	{Confirmation, ConfirmStop, []string{"esc"}, "no, and end the turn"},
 	{Confirmation, ConfirmNever, []string{"N"}, "no, never, by the rule that is shown"},
 	{Confirmation, ConfirmGuide, []string{"r"}, "no, and say why"},
 	{Confirmation, ConfirmEditText, []string{"ctrl+g"}, "edit the plan in $VISUAL or $EDITOR"},
