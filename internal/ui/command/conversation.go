@@ -27,15 +27,13 @@ func conversationCommands() []Command {
 			},
 		},
 		{
-			Name: "compact", Group: groupConversation, Alone: true, Args: "[what to keep]",
+			Name: "compact", Group: groupConversation, Alone: true, Args: "[--force] [what to keep]",
 			Help: "Replace older messages by a summary, to make room",
 			Doc: "The newest messages, the instructions from files, the task list and your messages stay word for word. " +
 				"Nothing is deleted: " +
-				"`/tree` leads back to before it, and `/export` shows the whole conversation.",
-			Run: func(ctx context.Context, h *Host, args string) (event.Output, error) {
-				_, err := h.Session().Compact(ctx, args)
-				return event.Output{}, err
-			},
+				"`/tree` leads back to before it, and `/export` shows the whole conversation. With `--force` it also does " +
+				"so where little is gained.",
+			Run: compactNow,
 		},
 		{
 			Name: "retry", Group: groupConversation, Alone: true,
@@ -141,6 +139,28 @@ func onBranch(log *session.Session, all []userMessage) []int {
 		}
 	}
 	return out
+}
+
+// worthCompacting is how many tokens of conversation make a summary worth its price.
+const worthCompacting = 2000
+
+func compactNow(ctx context.Context, h *Host, args string) (event.Output, error) {
+	keep, forced := strings.CutPrefix(args, "--force")
+	if args == "" {
+		tokens := 0
+		for _, m := range h.Session().Messages() {
+			tokens += llm.EstimateTokens(m)
+		}
+		if tokens > 0 && tokens < worthCompacting {
+			return text("Little is gained: the conversation has about %s tokens. `/compact --force` compacts it anyway.",
+				grouped(tokens)), nil
+		}
+	}
+	if !forced {
+		keep = args
+	}
+	_, err := h.Session().Compact(ctx, strings.TrimSpace(keep))
+	return event.Output{}, err
 }
 
 // goOn is the prompt of a turn that goes on after a request that failed.

@@ -215,10 +215,10 @@ func cache(_ context.Context, h *Host, _ string) (event.Output, error) {
 	if !h.Instance.Config().Settings.ExploreCache.Enabled {
 		b.WriteString("- files: the explore cache is switched off (exploreCache.enabled)\n")
 	} else {
-		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(int(c.Hits), "hit"), plural(int(c.Misses), "miss"),
-			plural(c.Entries, "result"))
+		fmt.Fprintf(&b, "- files: entries %d, hits %d, misses %d, invalidations %d, evictions %d, hit rate %.1f %%\n",
+			c.Entries, c.Hits, c.Misses, c.Invalidations, c.Evictions, 100*c.HitRate())
 	}
-	return event.Output{Text: strings.Replace(b.String(), "misss", "misses", 1)}, nil
+	return event.Output{Text: b.String()}, nil
 }
 
 // modelDetail summarises a model for the choice: name, window, price.

@@ -66,6 +66,7 @@ func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
 		!pick.Items[0].Time.IsZero() || !strings.Contains(pick.Items[0].Preview, "wait\n") {
 		t.Fatalf("%+v", pick)
 	}
+	s.shows("agents", pick.Items[0].ID, "running", "Bash")
 	s.command("tasks", "tell "+pick.Items[0].ID+" hurry up")
 	p.write(t, "go", "")
 	until(s, func(b event.TurnStart) bool {
