@@ -140,6 +140,16 @@ func (s *Session) Specs() []llm.ToolSpec {
 	return tool.SpecsOf(set.Tools)
 }
 
+// Start runs what belongs before the first prompt of an interactive session: the hooks of its start, whose texts the
+// first prompt gets, and the MCP servers.
+func (s *Session) Start(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(s.life, end)()
+	s.servers.Start()
+	s.hooks.BeginNow(ctx)
+}
+
 // Steer hands over a message for the running turn: it is delivered before its next step, or opens another
 // turn when none follows. False means that no turn runs: the message is to be prompted.
 func (s *Session) Steer(m llm.Message) bool {

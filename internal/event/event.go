@@ -163,6 +163,7 @@ type UserMessage struct {
 	Steered   bool        `json:"steered,omitempty"`
 	Synthetic bool        `json:"synthetic,omitempty"` // written by lathe
 	Attached  []string    `json:"attached,omitempty"`  // attachments, for people: "a.go (120 lines)"
+	Told      []string    `json:"told,omitempty"`      // what lathe, hooks and servers tell the model with it, for people
 }
 
 // ToolStart says that a call is about to run; its start is on disk.
@@ -292,6 +293,8 @@ type Compacted struct {
 	After   int    `json:"after"`
 	Failed  string `json:"failed,omitempty"` // why no model wrote the summary; an extract took its place
 	Err     string `json:"error,omitempty"`  // why the conversation cannot be made short enough
+	// Summary is the text that took the place of older messages, as the model gets it; "": none did.
+	Summary string `json:"summary,omitempty"`
 }
 
 // String returns one line for people.

@@ -144,8 +144,17 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	c.works.Go(c.drawLines)
 	c.works.Go(c.watchSettings)
 	c.works.Go(c.emptyTrash)
-	c.askTrust()
+	if !c.askTrust() {
+		c.start(s)
+	}
 	return c, nil
+}
+
+// start runs what belongs before the first prompt: hooks, the servers of the session, questions about them.
+func (c *Console) start(s *conversation.Session) {
+	if c.opts.Session.Interactive {
+		c.works.Go(func() { s.Start(c.ctx) })
+	}
 }
 
 // trashDays is how long deleted sessions can be restored.

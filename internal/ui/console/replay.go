@@ -143,7 +143,7 @@ func (p *player) take(e session.Entry) {
 		p.pending = nil
 		p.add(event.UserMessage{
 			Message: session.StripContext(b.Message), Steered: b.Steered, Synthetic: b.Synthetic,
-			Attached: session.Attached(b.Message),
+			Attached: session.Attached(b.Message), Told: session.Told(b.Message),
 		})
 	case session.Part:
 		p.part(b)
@@ -182,7 +182,7 @@ func (p *player) take(e session.Entry) {
 		p.used = b.TokensAfter
 		p.add(event.Compacted{
 			Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter,
-			Failed: b.Failed,
+			Failed: b.Failed, Summary: b.SummaryText(),
 		})
 	case session.SideRequest:
 		if p.whole {

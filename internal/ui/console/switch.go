@@ -74,6 +74,7 @@ func (c *Console) open(ctx context.Context, o conversation.SessionOptions) error
 	c.session().Hooks().Ends("resume")
 	err = c.leave(c.session())
 	c.put(ctx, s, o.Resume != "" && !o.Fork)
+	c.start(s)
 	return err
 }
 
@@ -95,6 +96,7 @@ func (c *Console) begin(ctx context.Context) error {
 	old.Hooks().Ends("clear")
 	err = c.leave(old)
 	c.put(ctx, s, false)
+	c.start(s)
 	c.mu.Lock()
 	c.model = model // for the log, once the conversation has a message
 	c.mu.Unlock()

@@ -99,6 +99,9 @@ func (m *model) show(e event.Event, old bool) {
 		}
 	case event.Compacted:
 		m.tell("info", b.String())
+		if b.Summary != "" {
+			m.told("the summary", b.Summary)
+		}
 	case event.EvalComplete:
 		m.tell(b.Level(), b.String())
 	case event.TurnEnd:
@@ -134,6 +137,9 @@ func (m *model) opened(b event.Opened) {
 		m.showOutput(dialog.Command{Name: name}, m.moved.out)
 	}
 	m.moved = nil
+	if m.opens == 1 {
+		m.tellMisbound()
+	}
 	m.openWith()
 	m.loadSessions()
 	if m.options.Inline {
@@ -157,6 +163,7 @@ func (m *model) userMessage(b event.UserMessage) {
 	if b.Steered {
 		m.taken(b.Message)
 	}
+	defer m.told("told the model", b.Told...)
 	if b.Synthetic {
 		return
 	}
@@ -168,6 +175,13 @@ func (m *model) userMessage(b event.UserMessage) {
 	}
 	m.turn.silent = true
 	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text), advice: strings.Join(b.Attached, ", ")})
+}
+
+// told adds texts that the model got and the user did not write, each folded to a line.
+func (m *model) told(what string, texts ...string) {
+	for _, text := range texts {
+		m.log.add(&item{kind: toldItem, look: &m.look, level: what, text: text})
+	}
 }
 
 func partKey(agent, message string, index int) string {

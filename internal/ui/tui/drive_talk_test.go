@@ -47,6 +47,24 @@ func TestEscapeInterrupts(t *testing.T) {
 	d.Hides("Working")
 }
 
+// What the model gets and the user did not write is one folded line, which opens.
+func TestWhatTheModelIsToldIsSeen(t *testing.T) {
+	d := opened(t, 80, 30)
+	exchange(d, "hello")
+	d.Line("told")
+	d.Shows("↳ told the model: Stop hook: run the tests (+1 line)")
+	d.Shows("↳ the summary: # Goal (+1 line)")
+	d.Hides("and the linter")
+	d.Type("\x0f")
+	d.Shows("and the linter")
+}
+
+func TestMistakesInKeyBindingsAreSaidAtTheStart(t *testing.T) {
+	d := opened(t, 100, 30, `LATHE_TUI_KEYS={"ctrl+k": "edit:nonsense"}`)
+	d.Shows("keybindings:")
+	d.Shows("edit:nonsense")
+}
+
 func TestASteeredMessageIsDeliveredInTheTurn(t *testing.T) {
 	d := opened(t, 80, 24)
 	d.Line("wait")

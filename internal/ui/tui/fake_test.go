@@ -33,7 +33,8 @@ func open() int {
 	s := newFake()
 	o := tui.Options{
 		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "",
-		Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Look: tui.Look{Theme: os.Getenv("LATHE_TUI_THEME")},
+		Mouse:   os.Getenv("LATHE_TUI_MOUSE") != "",
+		Look:    tui.Look{Theme: os.Getenv("LATHE_TUI_THEME"), Keys: keysOf(os.Getenv("LATHE_TUI_KEYS"))},
 		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
 	r, err := tui.Run(context.Background(), s, o)
@@ -43,6 +44,14 @@ func open() int {
 	}
 	fmt.Println("resume with:", r.Session)
 	return 0
+}
+
+// keysOf are key bindings of the settings; "": none.
+func keysOf(text string) []json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return []json.RawMessage{json.RawMessage(text)}
 }
 
 // fake is a session that follows its prompts as a script.
@@ -253,6 +262,10 @@ func (f *fake) turn(ctx context.Context, text string) error {
 		f.publish(event.ToolEnd{Call: c, Result: llm.TextResult(c,
 			"/home/me/project/pkg/main.go has not been read in this conversation; read it first, then edit it", true)})
 	case "nothing":
+	case "told":
+		f.publish(event.UserMessage{Synthetic: true, Told: []string{"Stop hook: run the tests\nand the linter"}})
+		f.publish(event.Compacted{Level: 4, Before: 90, After: 10, Summary: "# Goal\nMend it."})
+		f.say("told")
 	case "think":
 		f.publish(event.Delta{MessageID: "t", Delta: llm.ReasoningDelta{Text: "I should think about this.\nMore."}})
 		f.publish(event.PartDone{MessageID: "t", Part: llm.Reasoning{Text: "I should think about this.\nMore."}})
