@@ -72,12 +72,13 @@ type Session struct {
 	gate     *eval.Gate
 	life     context.Context // ends with the session
 
-	turn   sync.Mutex // held while a turn runs
-	mu     sync.Mutex
-	cancel context.CancelFunc // of the running turn
-	model  string             // as it was asked for; "": the configured one
-	open   bool               // a turn runs and takes messages
-	closed bool
+	turn        sync.Mutex // held while a turn runs
+	mu          sync.Mutex
+	cancel      context.CancelFunc // of the running turn
+	cancelStart context.CancelFunc // of Start
+	model       string             // as it was asked for; "": the configured one
+	open        bool               // a turn runs and takes messages
+	closed      bool
 }
 
 // Publish publishes an event that no entry belongs to.
@@ -146,6 +147,9 @@ func (s *Session) Start(ctx context.Context) {
 	ctx, end := context.WithCancel(ctx)
 	defer end()
 	defer context.AfterFunc(s.life, end)()
+	s.mu.Lock()
+	s.cancelStart = end
+	s.mu.Unlock()
 	s.servers.Start()
 	s.hooks.BeginNow(ctx)
 }
@@ -175,6 +179,9 @@ func (s *Session) Interrupt() {
 	defer s.mu.Unlock()
 	if s.cancel != nil {
 		s.cancel()
+		if s.cancelStart != nil { // the turn may wait for it
+			s.cancelStart()
+		}
 	}
 }
 
