@@ -62,10 +62,8 @@ func runAgents(_ context.Context, h *Host, args string) (event.Output, error) {
 	case "running":
 		return runningAgents(h), nil
 	}
-	for _, t := range tasksOf(h.Session()) {
-		if t.Agent && t.ID == args {
-			return taskOutput(t)
-		}
+	if out, ok := agentPage(h, args, ""); ok {
+		return out, nil
 	}
 	k, err := catalog.Get(args)
 	if err != nil {

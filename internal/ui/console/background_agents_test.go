@@ -66,7 +66,14 @@ func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
 		!pick.Items[0].Time.IsZero() || !strings.Contains(pick.Items[0].Preview, "wait\n") {
 		t.Fatalf("%+v", pick)
 	}
-	s.shows("agents", pick.Items[0].ID, "running", "Bash")
+	page := s.command("tasks", pick.Items[0].ID).Page
+	if page == nil || page.Back != "tasks" || page.Live == "" || page.Tell != "tasks tell "+pick.Items[0].ID ||
+		!strings.Contains(page.Text, "> wait for it") || !strings.Contains(page.Text, "**Bash** `until") {
+		t.Fatalf("%+v", page)
+	}
+	if again := s.command("agents", pick.Items[0].ID).Page; again == nil {
+		t.Error("/agents ID shows nothing")
+	}
 	s.command("tasks", "tell "+pick.Items[0].ID+" hurry up")
 	p.write(t, "go", "")
 	until(s, func(b event.TurnStart) bool {
@@ -74,6 +81,10 @@ func TestAnAgentThatEndsInTheBackgroundWakesTheConversation(t *testing.T) {
 	})
 	until(s, func(b event.PartDone) bool { t, ok := b.Part.(llm.Text); return ok && t.Text == "I was woken." })
 	until[event.TurnEnd](s, nil)
+	page = s.command("tasks", pick.Items[0].ID).Page
+	if page == nil || page.Live != "" || !strings.Contains(page.Text, "I hurried.") {
+		t.Errorf("%+v", page)
+	}
 	for _, m := range s.session().Messages() {
 		if m.Role == llm.User && strings.Contains(m.PlainText(), "hurry up") {
 			t.Error("the parent got the agent's message")

@@ -311,6 +311,9 @@ func (r *repl) output(c commandDone) {
 		r.out.line("the theme %s counts in the full interface", o.Theme)
 	}
 	r.giveBack(o.Insert)
+	if o.Page != nil {
+		r.out.block(o.Page.Title + "\n\n" + o.Page.Text)
+	}
 	if o.Pick != nil {
 		r.offer(o.Pick)
 	}

@@ -59,6 +59,24 @@ func TestWhatTheModelIsToldIsSeen(t *testing.T) {
 	d.Shows("and the linter")
 }
 
+// Enter on an agent's call opens its transcript, which is fetched again and takes messages; Esc leads back.
+func TestAnAgentIsWatched(t *testing.T) {
+	d := opened(t, 90, 30)
+	d.Line("agent")
+	d.Shows("found")
+	d.Type("\x1b[1;3A")
+	d.Type("j") // from the prompt to the call
+	d.Type("\r")
+	d.Shows("Agent Explore: look")
+	d.Shows("find it")
+	d.Type("\x14")
+	d.Shows("Message:")
+	d.Type("look in b too\r")
+	d.Shows("heard: a1 look in b too")
+	d.Type(termtest.Esc)
+	d.Hides("find it")
+}
+
 func TestMistakesInKeyBindingsAreSaidAtTheStart(t *testing.T) {
 	d := opened(t, 100, 30, `LATHE_TUI_KEYS={"ctrl+k": "edit:nonsense"}`)
 	d.Shows("keybindings:")

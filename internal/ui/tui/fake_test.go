@@ -66,6 +66,7 @@ type fake struct {
 	after   []llm.Message
 	answers map[string]chan event.Answer
 	mode    permission.Mode
+	told    string // to an agent
 	calls   int
 	todos   []event.TodoItem
 	changed []event.ChangedFile
@@ -262,6 +263,12 @@ func (f *fake) turn(ctx context.Context, text string) error {
 		f.publish(event.ToolEnd{Call: c, Result: llm.TextResult(c,
 			"/home/me/project/pkg/main.go has not been read in this conversation; read it first, then edit it", true)})
 	case "nothing":
+	case "agent":
+		c := llm.ToolCall{ID: f.id(), Name: "Task", Input: json.RawMessage(`{"description": "look"}`)}
+		v := event.Subagent{Agent: "Explore", Title: "look"}
+		f.publish(event.ToolStart{Call: c, Title: "Explore: look", Preview: v})
+		v.Session, v.Result = "a1", "found"
+		f.publish(event.ToolEnd{Call: c, Title: "Explore: look", Result: llm.TextResult(c, "found", false), View: v})
 	case "told":
 		f.publish(event.UserMessage{Synthetic: true, Told: []string{"Stop hook: run the tests\nand the linter"}})
 		f.publish(event.Compacted{Level: 4, Before: 90, After: 10, Summary: "# Goal\nMend it."})
@@ -491,6 +498,19 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 		return event.Output{}, nil
 	case "quit":
 		return event.Output{Quit: true}, nil
+	case "tasks":
+		f.mu.Lock()
+		if rest, ok := strings.CutPrefix(args, "tell "); ok {
+			f.told = rest
+			f.mu.Unlock()
+			return event.Output{}, nil
+		}
+		told := f.told
+		f.mu.Unlock()
+		return event.Output{Page: &event.Page{
+			Title: "Agent Explore: look", Text: "> find it\n\n**Grep** `it`\n\nheard: " + told + "\n",
+			Live: "tasks watch a1", Tell: "tasks tell a1",
+		}}, nil
 	case "busy":
 		f.mu.Lock()
 		f.background = 2

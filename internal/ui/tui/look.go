@@ -78,9 +78,7 @@ func (m *model) loadKeys() {
 	for _, p := range problems {
 		m.misbound = append(m.misbound, "keybindings: "+p.String())
 	}
-	if m.opens > 0 {
-		m.tellMisbound()
-	}
+	m.tellMisbound()
 }
 
 // tellMisbound reports the bindings that do not hold. The first session takes what was in the transcript before away.
