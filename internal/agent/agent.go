@@ -72,6 +72,18 @@ func (a *Agent) TakeSteers() []llm.Message {
 	return out
 }
 
+// NextSteer takes back the message that was handed over first and not delivered yet; false when there is none.
+func (a *Agent) NextSteer() (llm.Message, bool) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(a.steers) == 0 {
+		return llm.Message{}, false
+	}
+	m := a.steers[0]
+	a.steers = a.steers[1:]
+	return m, true
+}
+
 // Unsteer takes back the message that was handed over last and not delivered yet; false when there is none.
 func (a *Agent) Unsteer() (llm.Message, bool) {
 	a.mu.Lock()

@@ -202,7 +202,7 @@ func TestACompactionWithoutATerminalPrintsItsOutcome(t *testing.T) {
 	for _, prompt := range []string{"one", "two", "three", "four", "five"} {
 		p.run("-p", "-c", strings.Repeat(prompt+" ", 3000))
 	}
-	if out := p.run("-p", "-c", "/compact"); !strings.HasPrefix(out, "Compacted from about ") {
+	if out := p.run("-p", "-c", "/compact --force"); !strings.HasPrefix(out, "Compacted from about ") {
 		t.Errorf("%q", out)
 	}
 	if out := p.run("-p", "-c", "/cost"); strings.Contains(out, "Compacted") {

@@ -14,7 +14,7 @@ func TestACompactionByACommandIsABoundaryBeforeItsResult(t *testing.T) {
 		d.send(said(strings.Repeat(prompt+" ", 3000), prompt))
 		d.kind("result")
 	}
-	d.send(said("/compact", "7"))
+	d.send(said("/compact --force", "7"))
 	var meta map[string]any
 	d.until("the result", func(m map[string]any) bool {
 		if m["subtype"] == "compact_boundary" {

@@ -145,6 +145,9 @@ func TestAHookOfTheFirstPromptLeavesTheConversationUsable(t *testing.T) {
 					s, _ := converseIn(t, firstHome(t, "project"), "xterm-256color", script, nil, args...)
 					s.Shows(">")
 					s.Type("at first\r")
+					if name == "SessionStart" && does == isEnded { // it runs since before the prompt
+						s.Shows(map[bool]string{true: "Thinking", false: "Working"}[mode == "plain"])
+					}
 					h.pass(t, func() { s.Type(key) })
 					converseOn(s, h, mode == "plain")
 					if mode == "terminal" {

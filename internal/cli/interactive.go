@@ -35,6 +35,7 @@ func dumb() bool {
 
 // converse opens the conversation and the front end that fits the terminal.
 func (p *program) converse(ctx context.Context, o *Options, words []string) error {
+	o.patient = true
 	inst, err := p.instance(o)
 	if err != nil {
 		return err

@@ -340,6 +340,7 @@ func (p *program) instance(o *Options) (*conversation.Instance, error) {
 		Mode:       modeOf(o.Mode), DebugFile: o.DebugFile, DebugFilter: o.debugFilter(), Bare: o.Bare, System: system,
 		AppendSystem: more, PlanGuide: o.PlanGuide, MaxTurns: o.MaxTurns, MaxBudgetUSD: o.MaxBudget,
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
+		Patient:  o.patient,
 		NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
 	}
 	opts.Servers = serverset.Flags{

@@ -70,6 +70,10 @@ func (s sessions) list(all bool, limit int) ([]foundSession, error) {
 			break
 		}
 	}
+	below, _ := s.store.CostsBelow() // one that cannot be read is reported by lathe session verify
+	for i := range out {
+		out[i].CostUSD += below(out[i].ID)
+	}
 	return out, nil
 }
 

@@ -125,6 +125,11 @@ func slashText(out event.Output) string {
 	add(out.Text)
 	add(out.Copy)
 	add(out.Insert)
+	if out.Page != nil {
+		add(out.Page.Title)
+		add("")
+		add(out.Page.Text)
+	}
 	if out.Pick != nil {
 		add(out.Pick.Title)
 		for _, i := range out.Pick.Items {

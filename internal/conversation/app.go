@@ -68,7 +68,8 @@ type Options struct {
 	MaxTurns     int    // steps; 0: the configured number
 	MaxBudgetUSD float64
 	Fallback     []string
-	TaskBudget   int // see provider.Options
+	TaskBudget   int  // see provider.Options
+	Patient      bool // somebody watches: a failed request is sent again more often, unless the settings say how often
 
 	DebugFile     string             // where the debug record goes, instead of one folder per session
 	DebugFilter   string             // as in event.RecorderOptions
@@ -128,7 +129,8 @@ func Open(o Options) (*Instance, error) {
 	i.conf.Store(o.Config)
 	i.Set = provider.New(provider.Options{
 		Settings: i.settings, Version: o.Version, Runner: i.runner, Dir: o.Dir,
-		Env: i.ChildEnv, Environ: i.environ, TaskBudget: o.TaskBudget, Keys: provider.Keys(i.paths.StateHome, os.Getenv),
+		Env: i.ChildEnv, Environ: i.environ, TaskBudget: o.TaskBudget, Retries: i.retries,
+		Keys: provider.Keys(i.paths.StateHome, os.Getenv),
 	})
 	i.logs = &session.Opener{Store: session.NewStore(i.paths.DataHome), KeepNothing: o.NoPersistence}
 	i.trees = worktree.New(i.runner, func() config.Worktree { return i.settings().Worktree })

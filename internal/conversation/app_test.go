@@ -178,7 +178,9 @@ func TestAnswersOfAPersonDecide(t *testing.T) {
 		{event.Answer{Choice: event.ChoiceOnce}, "two\n", event.EndCompleted},
 		{event.Answer{Choice: event.ChoiceSession}, "two\n", event.EndCompleted},
 		{event.Answer{Choice: event.ChoiceAlways}, "two\n", event.EndCompleted},
-		{event.Answer{Choice: event.ChoiceNo}, "one\n", event.EndRefused},
+		{event.Answer{Choice: event.ChoiceNo}, "one\n", event.EndCompleted},
+		{event.Answer{Choice: event.ChoiceStop}, "one\n", event.EndRefused},
+		{event.Answer{Choice: event.ChoiceNo, Interrupt: true}, "one\n", event.EndRefused},
 		{event.Answer{Choice: event.ChoiceNo, Text: "use another file"}, "one\n", event.EndCompleted},
 		{event.Answer{Choice: event.ChoiceNever}, "one\n", event.EndCompleted},
 	} {

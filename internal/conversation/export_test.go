@@ -21,3 +21,6 @@ func (s *Session) PublishAgent(b event.Body) { s.publishAgent(b) }
 func (s *Session) WithSources(sources ...toolSource) *Registry {
 	return &Registry{s: s, sources: sources}
 }
+
+// Retries is how often a failed request is sent again.
+func (i *Instance) Retries() int { return i.retries() }

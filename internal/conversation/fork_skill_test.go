@@ -36,6 +36,30 @@ func TestASkillRunsInAnAgentOfItsOwn(t *testing.T) {
 	}
 }
 
+// The allowed-tools of such a skill are all the tools that its agent has.
+func TestTheAllowedToolsOfASkillAreAllThatItsAgentHas(t *testing.T) {
+	p := newPlace(t, llmtest.Replies(
+		said("who?", llmtest.Tool("Skill", map[string]any{"skill": "scout", "args": "a.txt"})),
+		said("Look into a.txt", llmtest.Text("Nobody.")),
+		after("Nobody.", llmtest.Text("Nobody.")),
+	))
+	p.write(t, ".claude/skills/scout/SKILL.md", strings.Replace(strings.Replace(scoutSkill, "Explore", "general-purpose", 1),
+		"context", "allowed-tools: Read, Bash(ls *)\ncontext", 1))
+	s := newSession(t, p.open(t, nil), conversation.SessionOptions{})
+	p.promptIn(t, s, "who?")
+	for _, body := range p.sent() {
+		if !strings.Contains(body, "Look into a.txt") {
+			continue
+		}
+		if !strings.Contains(body, `"name":"Read"`) || !strings.Contains(body, `"name":"Bash"`) ||
+			strings.Contains(body, `"name":"Edit"`) || strings.Contains(body, `"name":"Grep"`) {
+			t.Errorf("its tools: %s", body)
+		}
+		return
+	}
+	t.Error("the agent asked nothing")
+}
+
 // Typed by its name, the skill runs before the model answers, which gets the answer.
 func TestATypedSkillRunsInAnAgentOfItsOwn(t *testing.T) {
 	p := newPlace(t, llmtest.Replies(

@@ -72,12 +72,13 @@ type Session struct {
 	gate     *eval.Gate
 	life     context.Context // ends with the session
 
-	turn   sync.Mutex // held while a turn runs
-	mu     sync.Mutex
-	cancel context.CancelFunc // of the running turn
-	model  string             // as it was asked for; "": the configured one
-	open   bool               // a turn runs and takes messages
-	closed bool
+	turn        sync.Mutex // held while a turn runs
+	mu          sync.Mutex
+	cancel      context.CancelFunc // of the running turn
+	cancelStart context.CancelFunc // of Start
+	model       string             // as it was asked for; "": the configured one
+	open        bool               // a turn runs and takes messages
+	closed      bool
 }
 
 // Publish publishes an event that no entry belongs to.
@@ -140,6 +141,19 @@ func (s *Session) Specs() []llm.ToolSpec {
 	return tool.SpecsOf(set.Tools)
 }
 
+// Start runs what belongs before the first prompt of an interactive session: the hooks of its start, whose texts the
+// first prompt gets, and the MCP servers.
+func (s *Session) Start(ctx context.Context) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	defer context.AfterFunc(s.life, end)()
+	s.mu.Lock()
+	s.cancelStart = end
+	s.mu.Unlock()
+	s.servers.Start()
+	s.hooks.BeginNow(ctx)
+}
+
 // Steer hands over a message for the running turn: it is delivered before its next step, or opens another
 // turn when none follows. False means that no turn runs: the message is to be prompted.
 func (s *Session) Steer(m llm.Message) bool {
@@ -156,12 +170,18 @@ func (s *Session) Steer(m llm.Message) bool {
 // reached a limit. Those that are left are delivered in the next turn, after its prompt.
 func (s *Session) TakeSteers() []llm.Message { return s.agent.TakeSteers() }
 
+// NextSteer takes back the oldest message that was not delivered; false when there is none.
+func (s *Session) NextSteer() (llm.Message, bool) { return s.agent.NextSteer() }
+
 // Interrupt ends the running turn in order; nothing happens when none runs.
 func (s *Session) Interrupt() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.cancel != nil {
 		s.cancel()
+		if s.cancelStart != nil { // the turn may wait for it
+			s.cancelStart()
+		}
 	}
 }
 

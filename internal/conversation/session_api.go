@@ -20,6 +20,17 @@ import (
 // Config is the configuration in force.
 func (i *Instance) Config() *config.Config { return i.conf.Load() }
 
+// patientRetries last for three minutes: through a tunnel, or until an overloaded provider has room.
+const patientRetries = 10
+
+// retries is how often a failed request is sent again.
+func (i *Instance) retries() int {
+	if i.opts.Patient && i.Config().Origin("stream.maxRetries").Layer == config.Default {
+		return patientRetries
+	}
+	return i.settings().Stream.MaxRetries
+}
+
 // Tools are the declarations of the tools there are.
 func (i *Instance) Tools() *call.Catalogue { return i.tools }
 

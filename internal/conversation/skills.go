@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 
 	"github.com/lathe-dev/lathe/internal/agent/hook"
+	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation/extension"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -45,7 +46,7 @@ func (s *Session) newLoader() *invoke.Loader {
 		Clean: prompt.Sanitize, Messages: s.Messages, Revision: s.Revision,
 		Budget:  func() int { return invoke.Budget(s.Model().ContextWindow) },
 		Trusted: func() bool { return i.conf.Load().Trusted() },
-		Run:     invoke.Shell(s.Invoke), Task: invoke.Agents(s.Invoke), Read: s.attachNamed, AddRoot: s.AddReadRoot,
+		Run:     invoke.Shell(s.Invoke), Task: s.skillAgent, Read: s.attachNamed, AddRoot: s.AddReadRoot,
 		Hooks: func(ctx context.Context, sk *skill.Skill) error {
 			return s.hooks.Use(ctx, hook.Scope{
 				Kind: "skill", Name: sk.Name, File: sk.Path, Hooks: sk.Hooks,
@@ -63,6 +64,14 @@ func (s *Session) newLoader() *invoke.Loader {
 			}
 		},
 	})
+}
+
+// skillAgent has an agent do the task of a skill.
+func (s *Session) skillAgent(ctx context.Context, t invoke.Task) (string, bool) {
+	if t.Only != nil {
+		ctx = subagent.WithLimit(ctx, t.Skill, t.Only)
+	}
+	return invoke.Agents(s.Invoke)(ctx, t)
 }
 
 // skillListing is the section of the context that lists the skills. They are read at once; the loader is asked when the

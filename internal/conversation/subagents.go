@@ -31,9 +31,13 @@ func (s *Session) openAgent(ctx context.Context, k *subagent.Kind, r subagent.Re
 	if err != nil {
 		return nil, err
 	}
+	if limit := subagent.LimitOf(ctx); limit != nil {
+		kind.Name += "+" + limit.Work
+		kind.Tools = limit.Tools // a read-only kind stays read-only
+	}
 	s.Policy().AddKind(kind)
 	return s.inst.NewSession(ctx, SessionOptions{
-		Chain: append(slices.Clone(s.chain), k.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k,
+		Chain: append(slices.Clone(s.chain), kind.Name+"/"+r.Call), Parent: s, Tree: r.Tree, Bus: s.bus, Kind: k,
 		Resume: r.Resume,
 		ID:     r.NewSession(), Linger: -1, Model: r.ModelName(s.inst.settings().Subagents.Model, k),
 		Interactive: s.interactive && !k.NoAsk,

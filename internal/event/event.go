@@ -163,6 +163,7 @@ type UserMessage struct {
 	Steered   bool        `json:"steered,omitempty"`
 	Synthetic bool        `json:"synthetic,omitempty"` // written by lathe
 	Attached  []string    `json:"attached,omitempty"`  // attachments, for people: "a.go (120 lines)"
+	Told      []string    `json:"told,omitempty"`      // what lathe, hooks and servers tell the model with it, for people
 }
 
 // ToolStart says that a call is about to run; its start is on disk.
@@ -292,6 +293,8 @@ type Compacted struct {
 	After   int    `json:"after"`
 	Failed  string `json:"failed,omitempty"` // why no model wrote the summary; an extract took its place
 	Err     string `json:"error,omitempty"`  // why the conversation cannot be made short enough
+	// Summary is the text that took the place of older messages, as the model gets it; "": none did.
+	Summary string `json:"summary,omitempty"`
 }
 
 // String returns one line for people.
@@ -416,7 +419,8 @@ const (
 	ChoiceEdits   = "acceptEdits" // yes, and switch to the mode that accepts edits
 	ChoiceAsk     = "default"     // to a plan: yes, and ask before edits
 	ChoiceFresh   = "fresh"       // to a plan: yes, without the conversation so far, and accept edits
-	ChoiceNo      = "no"
+	ChoiceNo      = "no"          // the model may try another way
+	ChoiceStop    = "stop"        // no, and the turn ends
 	ChoiceNever   = "never"
 )
 

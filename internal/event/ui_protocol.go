@@ -136,6 +136,7 @@ type Output struct {
 	Text   string       `json:"text,omitempty"`   // Markdown for people, never sent to the model
 	View   View         `json:"view,omitempty"`   // a shape to show instead of Text
 	Pick   *Pick        `json:"pick,omitempty"`   // something to choose from
+	Page   *Page        `json:"page,omitempty"`   // a text to read on its own screen
 	Prompt *llm.Message `json:"prompt,omitempty"` // sent now, as if it was typed
 	Insert string       `json:"insert,omitempty"` // text for the prompt editor
 	Copy   string       `json:"copy,omitempty"`   // text for the clipboard
@@ -143,6 +144,15 @@ type Output struct {
 	Open   string       `json:"open,omitempty"`   // a view of the front end's own to open: "keys", "palette"
 	Theme  string       `json:"theme,omitempty"`  // the theme to use from now on
 	Quit   bool         `json:"quit,omitempty"`
+}
+
+// Page is a text to read that may change, such as the transcript of an agent. The commands are lines without a slash.
+type Page struct {
+	Title string `json:"title"`
+	Text  string `json:"text"`           // Markdown
+	Live  string `json:"live,omitempty"` // returns the page again, while it changes
+	Tell  string `json:"tell,omitempty"` // takes a message that the user types to who is shown
+	Back  string `json:"back,omitempty"` // returns to where the page came from
 }
 
 // Edit is a file for the user's editor, and the command line, without a slash, that runs after it.

@@ -195,10 +195,14 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 	if all.replay == nil {
 		llm.Warm(all.http, cmp.Or(base, "https:"))
 	}
+	retries := all.o.Settings().Stream.MaxRetries
+	if all.o.Retries != nil {
+		retries = all.o.Retries()
+	}
 	c := connection{
 		name: name, set: set, http: all.http, version: all.o.Version, thinking: all.o.Settings().MaxThinkingTokens,
 		retry: llm.RetryPolicy{
-			Max: all.o.Settings().Stream.MaxRetries, Base: millis(all.o.Settings().Stream.RetryBaseMs),
+			Max: retries, Base: millis(all.o.Settings().Stream.RetryBaseMs),
 			MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs),
 		},
 		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime,

@@ -33,6 +33,9 @@ type Options struct {
 	Environ  func() []string         // lathe's own environment, for the credentials of clouds; nil: none
 	Keys     *keyring.Store          // keys of `lathe auth login`; nil: none
 
+	// Retries is how often a failed request is sent again; nil: as the settings say.
+	Retries func() int
+
 	TaskBudget int // tokens of a task, for the model to know; 0: none. Only Anthropic's API has that
 }
 

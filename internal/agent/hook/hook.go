@@ -99,10 +99,11 @@ type Hooks struct {
 	running    sync.WaitGroup // handlers that nobody may wait for
 	end        func()         // ends them
 	timers     map[string]*time.Timer
-	prompt     string     // the id of the present prompt
-	opening    []llm.Part // of the hooks of the beginning, for the first prompt that is not refused
-	env        string     // the file that SessionStart hooks write variables to
-	scoped     []*table   // of skills and of the agent, as long as the session lasts
+	prompt     string        // the id of the present prompt
+	beginning  chan struct{} // full while the hooks of the beginning run
+	opening    []llm.Part    // of the hooks of the beginning, for the first prompt that is not refused
+	env        string        // the file that SessionStart hooks write variables to
+	scoped     []*table      // of skills and of the agent, as long as the session lasts
 	scopes     map[string]bool
 	spent      map[*Handler]bool // those that run once, and did
 	agentScope *table
@@ -124,7 +125,7 @@ func (m *Machine) New(s Session) (*Hooks, error) {
 	if err := m.Check(); err != nil {
 		return nil, err
 	}
-	h := &Hooks{m: m, s: s, timers: map[string]*time.Timer{}}
+	h := &Hooks{m: m, s: s, beginning: make(chan struct{}, 1), timers: map[string]*time.Timer{}}
 	h.s.Life, h.end = context.WithCancel(s.Life)
 	if log := s.Log(); log != nil {
 		main := log.ID()

@@ -156,7 +156,7 @@ func (m *Machine) Setup(trigger string) {
 	m.setup = trigger
 }
 
-// BeginNow fires the events of the beginning of a session without a prompt. Their texts for the model are lost.
+// BeginNow fires the events of the beginning of a session before its first prompt, which gets their texts.
 func (h *Hooks) BeginNow(ctx context.Context) { h.begin(ctx) }
 
 // prepare fires Setup where it was asked for.

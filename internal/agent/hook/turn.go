@@ -154,6 +154,12 @@ func (h *Hooks) Begin(source string) {
 // begin fires SessionStart, or for a subagent SubagentStart, before its first prompt. Their texts are for the first
 // prompt that is not refused.
 func (h *Hooks) begin(ctx context.Context) []llm.Part {
+	select { // a prompt waits for hooks that run since before it
+	case h.beginning <- struct{}{}:
+		defer func() { <-h.beginning }()
+	case <-ctx.Done():
+		return nil
+	}
 	h.mu.Lock()
 	begun, opening := h.begun, slices.Clone(h.opening)
 	h.begun = true

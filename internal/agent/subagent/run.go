@@ -196,9 +196,28 @@ func (a *Agents) delivered(ctx context.Context, r Request) bool {
 	return err == nil && t.working() && t.steer(ctx, llm.UserText(r.Prompt)) == nil
 }
 
+// Limit are all the tools of an agent that works on something, such as a skill.
+type Limit struct {
+	Work  string
+	Tools []string
+}
+
+type limitKey struct{}
+
+// WithLimit is a context to start an agent in that has these tools in place of those of its kind.
+func WithLimit(ctx context.Context, work string, tools []string) context.Context {
+	return context.WithValue(ctx, limitKey{}, &Limit{work, tools})
+}
+
+// LimitOf is the limit of the agent that is opened in ctx, or nil.
+func LimitOf(ctx context.Context) *Limit {
+	l, _ := ctx.Value(limitKey{}).(*Limit)
+	return l
+}
+
 // start lists an agent and lets it work.
 func (a *Agents) start(ctx context.Context, k *Kind, r Request) (*task, error) {
-	own, cancel := context.WithCancelCause(context.Background())
+	own, cancel := context.WithCancelCause(context.WithValue(context.Background(), limitKey{}, ctx.Value(limitKey{})))
 	t := &task{
 		owner: a, kind: k, id: r.Resume, started: time.Now(), cancel: cancel, left: make(chan struct{}),
 		ended:      make(chan struct{}),

@@ -12,6 +12,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -186,6 +187,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		q.Options = []event.Option{
 			{ID: event.ChoiceOnce, Label: "Run once anyway"},
 			{ID: event.ChoiceNo, Label: "No"},
+			stop,
 		}
 	} else {
 		rules, q.Options = p.lastingOptions(a, again)
@@ -194,7 +196,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	if err != nil {
 		return d, err
 	}
-	if again.Confirm && ans.Choice != event.ChoiceNo && ans.Choice != event.ChoiceNever && ans.Choice != "" {
+	if again.Confirm && !slices.Contains([]string{"", event.ChoiceNo, event.ChoiceNever, event.ChoiceStop}, ans.Choice) {
 		ans.Choice, ans.Rules = event.ChoiceOnce, nil // never for more than this call, whatever the other side says
 	}
 	out := p.decided(rules, ans)
@@ -241,6 +243,9 @@ func (p *Approver) lastingOptions(a agent.Approval, d permission.Decision) (rule
 	return rules, permissionOptions(rules, p.editsWouldDo(a))
 }
 
+// stop is the answer that also ends the turn.
+var stop = event.Option{ID: event.ChoiceStop, Label: "No, and stop"}
+
 // permissionOptions are the ways to answer. The help of a lasting one is the rules that it keeps, one a line.
 func permissionOptions(rules []string, edits bool) []event.Option {
 	opts := []event.Option{{ID: event.ChoiceOnce, Label: "Yes, once"}}
@@ -253,7 +258,7 @@ func permissionOptions(rules []string, edits bool) []event.Option {
 			event.Option{ID: event.ChoiceSession, Label: "Yes, for this session", Help: help},
 			event.Option{ID: event.ChoiceAlways, Label: "Yes, always in this project", Help: help})
 	}
-	opts = append(opts, event.Option{ID: event.ChoiceNo, Label: "No"})
+	opts = append(opts, event.Option{ID: event.ChoiceNo, Label: "No"}, stop)
 	if len(rules) > 0 {
 		opts = append(opts, event.Option{ID: event.ChoiceNever, Label: "Never in this project", Help: help})
 	}
@@ -291,7 +296,7 @@ func (p *Approver) decided(proposed []string, ans event.Answer) permission.Decis
 	}
 	return permission.Decision{
 		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused",
-		Guidance: strings.TrimSpace(ans.Text), Interrupt: ans.Interrupt || strings.TrimSpace(ans.Text) == "",
+		Guidance: strings.TrimSpace(ans.Text), Interrupt: ans.Interrupt || ans.Choice != event.ChoiceNo,
 	}
 }
 

@@ -3,7 +3,9 @@ package language
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -89,8 +91,28 @@ func (s *Joined) Diagnose(ctx context.Context, c llm.ToolCall, r *agent.Result) 
 	}
 	if text != "" {
 		r.Parts = append(r.Parts, llm.Text{Text: text})
+		s.Notice("info", "told the model: "+brief(text))
 	}
 	return agent.Verdict{}, nil
+}
+
+// LateDiagnostics are those that came after the last call: they open the next step, also that of another turn.
+func (s *Joined) LateDiagnostics(context.Context) ([]llm.Message, error) {
+	text := s.view.Late()
+	if text == "" {
+		return nil, nil
+	}
+	text = "<system-reminder>\n" + text + "\n</system-reminder>"
+	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: text, Origin: llm.OriginReminder}}}}, nil
+}
+
+// brief is the first two lines of diagnostics, and how many lines follow.
+func brief(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if n := len(lines) - 2; n > 0 {
+		return fmt.Sprintf("%s %s (%d more)", lines[0], lines[1], n)
+	}
+	return strings.Join(lines, " ")
 }
 
 // called notes a call that is no edit.

@@ -17,6 +17,7 @@ package mcp
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -27,6 +28,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/remote"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/store/keyring"
 )
@@ -223,12 +225,29 @@ func (s *Set) Begin() {
 			}
 			for _, v := range s.list() {
 				if !v.isKnown() {
-					s.spawn(func() { _, _ = v.connect(s.life) }) // its state has the error
+					s.spawn(func() { s.start(v) })
 				}
 			}
 			s.ask()
 		})
 	})
+}
+
+// start starts a server, and says why it did not start.
+func (s *Set) start(v *server) {
+	_, err := v.connect(s.life)
+	if err == nil || errors.Is(err, errDisabled) || s.life.Err() != nil {
+		return
+	}
+	text := err.Error()
+	if _, ok := errors.AsType[*remote.AuthError](err); !ok { // which says what the user can do
+		text += "; /mcp log " + v.entry.Name + " shows what it printed"
+	}
+	for _, w := range s.views0() {
+		if w.seat.Ask != nil {
+			w.notice(text)
+		}
+	}
 }
 
 // Status is a server as people see it. All texts are foreign.
@@ -289,7 +308,11 @@ func (s *Set) Faults() []string {
 	_ = s.Load()
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	out := slices.Clone(s.faults)
+	return append(slices.Clone(s.faults), s.unapproved()...)
+}
+
+// unapproved says which servers wait for approval.
+func (s *Set) unapproved() (out []string) {
 	for _, e := range s.waiting {
 		out = append(out, fmt.Sprintf("the MCP server %q of %s is not started, because you have not approved it; see it "+
 			"with lathe mcp get %s, and approve it with lathe mcp approve %s", e.Name, e.File, e.Name, e.Name))
@@ -424,7 +447,7 @@ func (s *Set) admit(e entry.Entry) {
 		old.shut()
 	}
 	s.version.Add(1)
-	_, _ = v.connect(s.life)
+	s.start(v)
 }
 
 // variable is a setting of the environment.

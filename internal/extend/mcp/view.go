@@ -251,11 +251,7 @@ func (w *View) Hook() agent.BeforeStep {
 			if w.seat.Waits || w.set.variable("MCP_CONNECTION_NONBLOCKING") == "0" {
 				w.set.Wait(ctx, w.notice, w.notice)
 			}
-			if w.set.told.CompareAndSwap(false, true) && w.seat.Notice != nil {
-				for _, f := range w.set.Faults() {
-					w.seat.Notice(f)
-				}
-			}
+			w.faults()
 		})
 		if err != nil {
 			return nil, err
@@ -263,6 +259,32 @@ func (w *View) Hook() agent.BeforeStep {
 		w.takeOwn(ctx)
 		return w.news(), nil
 	}}
+}
+
+// Start starts the servers before the first prompt, asks about those that wait for approval, and reports faults of the
+// configuration: the first request has their tools.
+func (w *View) Start() {
+	if w == nil || w.set.Load() != nil {
+		return // the first step has the error
+	}
+	w.faults()
+	w.set.Begin()
+}
+
+// faults reports what is left out, once. Where somebody answers, a question says which servers wait for approval.
+func (w *View) faults() {
+	if w.seat.Notice == nil || !w.set.told.CompareAndSwap(false, true) {
+		return
+	}
+	faults := w.set.Faults()
+	if w.seat.Ask != nil {
+		w.set.mu.Lock()
+		faults = slices.Clone(w.set.faults)
+		w.set.mu.Unlock()
+	}
+	for _, f := range faults {
+		w.seat.Notice(f)
+	}
 }
 
 // begin settles which tools are sent.

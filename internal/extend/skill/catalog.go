@@ -52,6 +52,11 @@ func Find(folders []Folder) *Catalog {
 		c.list = append(c.list, s)
 	}
 	slices.SortFunc(c.list, func(a, b *Skill) int { return cmp.Compare(a.Name, b.Name) })
+	for _, s := range c.list {
+		if by := c.byName[s.Alias]; by != nil && by != s {
+			c.note("%s is /%s; the name of its folder is that of %s", s.Path, s.Name, by.Path)
+		}
+	}
 	slices.Sort(c.Notes)
 	return c
 }
@@ -168,9 +173,13 @@ func (c *Catalog) add(f Folder, path, name string) {
 		c.note("%v", err)
 		return
 	}
-	s.Kind, s.Source, s.Root, s.Name, s.Vars = f.Kind, f.Source, f.Path, name, f.Vars
-	if f.Prefix != "" {
-		s.Name = f.Prefix + ":" + name
+	s.Kind, s.Source, s.Root, s.Vars = f.Kind, f.Source, f.Path, f.Vars
+	folder := name
+	if label := s.Label; f.Kind == KindSkill && label != name && goodName().MatchString(label) {
+		name, s.Alias = label, folder
+	}
+	if s.Name = name; f.Prefix != "" {
+		s.Name = f.Prefix + ":" + strings.TrimPrefix(name, f.Prefix+":")
 	}
 	if s.Label == s.Name || s.Label == name || f.Kind == KindCommand {
 		s.Label = ""
@@ -203,7 +212,7 @@ func (c *Catalog) All() []*Skill { return c.list }
 func (c *Catalog) hideAllBut(names []string) {
 	for _, s := range c.list {
 		if !slices.ContainsFunc(names, func(n string) bool {
-			return s.Name == n || n != "" && strings.HasSuffix(s.Name, ":"+n)
+			return s.Name == n || n != "" && (s.Alias == n || strings.HasSuffix(s.Name, ":"+n))
 		}) {
 			s.HiddenFromModel = true
 		}
@@ -221,6 +230,9 @@ func (c *Catalog) Get(name string) (*Skill, bool) {
 	for _, s := range c.list {
 		if strings.EqualFold(s.Name, name) {
 			return s, true
+		}
+		if s.Alias == name {
+			found = append(found, s)
 		}
 		if i := strings.LastIndexByte(s.Name, ':'); i >= 0 && s.Name[i+1:] == name {
 			found = append(found, s)

@@ -50,7 +50,8 @@ type Skill struct {
 	Root   string            // the skills or commands folder it was found in
 	Vars   map[string]string // for ${NAME}: those of its plugin
 
-	Label        string // name: in the frontmatter, when it differs from Name
+	Label        string // name: in the frontmatter, when it cannot be typed
+	Alias        string // the name of a skill's folder, when its file gives another name; "": none
 	Description  string // never empty
 	WhenToUse    string
 	ArgumentHint string
@@ -59,7 +60,8 @@ type Skill struct {
 	HiddenFromModel bool // disable-model-invocation: only a person invokes it
 	HiddenFromUser  bool // user-invocable: false: only the model invokes it
 
-	AllowedTools    []string // rules allowed in the turn that invokes it; nil: none
+	Tools           []string // the only tools while it is in force; nil: all
+	AllowedTools    []string // rules allowed in the turn that invokes it; of a fork also all its tools; nil: none
 	DisallowedTools []string
 	Model, Effort   string
 	Fork            bool   // context: fork: runs as a subagent
@@ -155,6 +157,7 @@ func (s *Skill) fill(doc frontmatter.Document) {
 			s.HiddenFromUser = !shown
 		}
 	}
+	s.Tools = f.List("tools")
 	s.AllowedTools = f.List("allowed-tools")
 	s.DisallowedTools = f.List("disallowed-tools")
 	s.Model, s.Effort, s.Shell = f.Text("model"), f.Text("effort"), f.Text("shell")

@@ -31,6 +31,26 @@ func names(list []*skill.Skill) []string {
 	return out
 }
 
+// The name in a file is the command; the name of the folder leads to it too, unless another skill has that name.
+func TestTheNameInTheFileIsTheCommand(t *testing.T) {
+	dir := t.TempDir()
+	write(t, dir, "skills/folder-a/SKILL.md", "---\nname: review\n---\nA")
+	write(t, dir, "skills/folder-b/SKILL.md", "---\nname: ship\n---\nB")
+	write(t, dir, "skills/other/SKILL.md", "---\nname: folder-b\n---\nC")
+	write(t, dir, "skills/spaced/SKILL.md", "---\nname: Full Skill\n---\nD")
+	c := skill.Find([]skill.Folder{{Path: filepath.Join(dir, "skills"), Kind: skill.KindSkill, Source: "user"}})
+	for typed, want := range map[string]string{
+		"review": "folder-a", "folder-a": "folder-a", "ship": "folder-b", "folder-b": "other", "spaced": "spaced",
+	} {
+		if s, ok := c.Get("/" + typed); !ok || filepath.Base(s.Dir) != want {
+			t.Errorf("/%s: %+v", typed, s)
+		}
+	}
+	if notes := strings.Join(c.Notes, "\n"); !strings.Contains(notes, "is /ship; the name of its folder is that of") {
+		t.Errorf("%q", notes)
+	}
+}
+
 func TestFindReadsSkillsAndCommands(t *testing.T) {
 	dir := t.TempDir()
 	write(t, dir, "user/review/SKILL.md", "---\nname: review\ndescription: The user's review\n---\nbody")

@@ -30,6 +30,15 @@ type Compaction struct {
 	Failed       string  `json:"failed,omitempty"`   // why no model wrote the summary; an extract took its place
 }
 
+// SummaryText is the text that took the place of older messages; "" where none did.
+func (c Compaction) SummaryText() string {
+	var texts []string
+	for _, m := range c.Messages {
+		texts = append(texts, m.PlainText())
+	}
+	return strings.TrimSpace(strings.Join(texts, "\n\n"))
+}
+
 // Stub is the text that replaces the result of a call.
 type Stub struct {
 	CallID string `json:"call_id"`

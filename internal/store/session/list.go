@@ -70,19 +70,27 @@ func (s *Store) Children(parent string) iter.Seq2[Info, error] {
 // CostOfChildren is the cost in US dollars of the subagents that a session started, and of those that they started.
 // Sessions that cannot be read are left out and named in the error.
 func (s *Store) CostOfChildren(parent string) (usd float64, err error) {
+	below, err := s.CostsBelow()
+	return below(parent), err
+}
+
+// CostsBelow reads the sessions of all subagents once, and returns what CostOfChildren is of each session.
+func (s *Store) CostsBelow() (of func(parent string) float64, err error) {
 	below := map[string][]Info{} // by parent
 	for info, e := range s.Children("") {
 		if err = errors.Join(err, e); e == nil {
 			below[info.Parent] = append(below[info.Parent], info)
 		}
 	}
-	for todo := []string{parent}; len(todo) > 0; todo = todo[1:] {
-		for _, info := range below[todo[0]] {
-			usd += info.CostUSD
-			todo = append(todo, info.ID)
+	return func(parent string) (usd float64) {
+		for todo := []string{parent}; len(todo) > 0; todo = todo[1:] {
+			for _, info := range below[todo[0]] {
+				usd += info.CostUSD
+				todo = append(todo, info.ID)
+			}
 		}
-	}
-	return usd, err
+		return usd
+	}, err
 }
 
 func every(candidate) bool { return true }

@@ -2,6 +2,7 @@ package session
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -22,4 +23,20 @@ func injected(p llm.Part) bool {
 
 func allInjected(parts []llm.Part) bool {
 	return !slices.ContainsFunc(parts, func(p llm.Part) bool { return !injected(p) })
+}
+
+// Told lists the texts of a message that lathe, hooks and skills tell the model, for people: without those of the
+// environment, memory and files, which other views show.
+func Told(m llm.Message) (out []string) {
+	for _, p := range m.Parts {
+		t, ok := p.(llm.Text)
+		if !ok || t.Origin != llm.OriginReminder && t.Origin != llm.OriginHook {
+			continue
+		}
+		text := strings.NewReplacer("<system-reminder>", "", "</system-reminder>", "").Replace(t.Text)
+		if text = strings.TrimSpace(text); text != "" {
+			out = append(out, text)
+		}
+	}
+	return out
 }

@@ -19,11 +19,12 @@ func agentCommands() []Command {
 			"`/agent default` goes back to lathe's own. A change loses the prompt cache.",
 		Complete: completeAgents, Run: becomeAgent,
 	}, {
-		Name: "agents", Group: groupLathe, Args: "[name | new | edit name | running]",
+		Name: "agents", Group: groupLathe, Args: "[name | new | edit name | running | id]",
 		Help: "List, make and edit kinds of agents, and watch those at work",
 		Doc: "Each with its origin, tools and model; also files that were left out. new asks for the place, the tools and " +
 			"the model, then for the name and the description, and opens " +
-			"the prompt in your editor; edit opens a file of yours. Changes count from the next call on. docs/agents.md has " +
+			"the prompt in your editor; edit opens a file of yours. The id of an agent shows its state and its last " +
+			"calls. Changes count from the next call on. docs/agents.md has " +
 			"more.",
 		Complete: completeAgents, Run: runAgents,
 	}}
@@ -60,6 +61,9 @@ func runAgents(_ context.Context, h *Host, args string) (event.Output, error) {
 		return editAgent(catalog, rest)
 	case "running":
 		return runningAgents(h), nil
+	}
+	if out, ok := agentPage(h, args, ""); ok {
+		return out, nil
 	}
 	k, err := catalog.Get(args)
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/store/snapshot"
 )
@@ -26,19 +27,20 @@ func conversationCommands() []Command {
 			},
 		},
 		{
-			Name: "compact", Group: groupConversation, Alone: true, Args: "[what to keep]",
+			Name: "compact", Group: groupConversation, Alone: true, Args: "[--force] [what to keep]",
 			Help: "Replace older messages by a summary, to make room",
 			Doc: "The newest messages, the instructions from files, the task list and your messages stay word for word. " +
 				"Nothing is deleted: " +
-				"`/tree` leads back to before it, and `/export` shows the whole conversation.",
-			Run: func(ctx context.Context, h *Host, args string) (event.Output, error) {
-				_, err := h.Session().Compact(ctx, args)
-				return event.Output{}, err
-			},
+				"`/tree` leads back to before it, and `/export` shows the whole conversation. With `--force` it also does " +
+				"so where little is gained.",
+			Run: compactNow,
 		},
 		{
-			Name: "retry", Group: groupConversation, Alone: true, Help: "Send the last prompt again, as a new branch",
-			Doc: "The first try stays in the session; `/tree` leads back to it. Files are not changed back.", Run: retry,
+			Name: "retry", Group: groupConversation, Alone: true,
+			Help: "Go on with a turn whose request failed, or send the last prompt again",
+			Doc: "A turn that had done some work before a request failed, or before Esc ended the wait for one, goes on " +
+				"where it stopped. Otherwise the last prompt is sent again, as a new branch: the first try stays in the " +
+				"session, and `/tree` leads back to it. Files are not changed back.", Run: retry,
 		},
 		{
 			Name: "rewind", Aliases: []string{"checkpoint"}, Group: groupConversation, Alone: true, Args: "[message]",
@@ -139,8 +141,66 @@ func onBranch(log *session.Session, all []userMessage) []int {
 	return out
 }
 
+// worthCompacting is how many tokens of conversation make a summary worth its price.
+const worthCompacting = 2000
+
+func compactNow(ctx context.Context, h *Host, args string) (event.Output, error) {
+	keep, forced := strings.CutPrefix(args, "--force")
+	if args == "" {
+		tokens := 0
+		for _, m := range h.Session().Messages() {
+			tokens += llm.EstimateTokens(m)
+		}
+		if tokens > 0 && tokens < worthCompacting {
+			return text("Little is gained: the conversation has about %s tokens. `/compact --force` compacts it anyway.",
+				grouped(tokens)), nil
+		}
+	}
+	if !forced {
+		keep = args
+	}
+	_, err := h.Session().Compact(ctx, strings.TrimSpace(keep))
+	return event.Output{}, err
+}
+
+// goOn is the prompt of a turn that goes on after a request that failed.
+const goOn = "The request to the model failed. Go on where you stopped."
+
+// unanswered reports that the last turn did some work, and ended because its next request had no answer.
+func unanswered(log *session.Session) bool {
+	var last session.TurnEnd
+	b := log.Branch().Only("turn_end")
+	for _, e := range b.Entries(max(b.Len()-1, 0), b.Len()) {
+		last, _ = e.Body.(session.TurnEnd)
+	}
+	messages := log.Messages()
+	if len(messages) == 0 {
+		return false
+	}
+	results := 0
+	for _, p := range messages[len(messages)-1].Parts {
+		if r, ok := p.(llm.ToolResult); ok {
+			results++
+			if r.IsError && strings.Contains(r.PlainText(), "the user interrupted") {
+				return false
+			}
+		}
+	}
+	switch event.EndReason(last.Reason) {
+	case event.EndInterrupted:
+		return results > 0
+	case event.EndCompleted, event.EndRefused, event.EndStopped:
+		return false
+	}
+	return last.Err != "" && last.Steps > 1
+}
+
 func retry(ctx context.Context, h *Host, _ string) (event.Output, error) {
 	log := h.Session().Log()
+	if unanswered(log) {
+		m := llm.UserText(goOn)
+		return event.Output{Prompt: &m}, nil
+	}
 	all := userMessages(log)
 	branch := onBranch(log, all)
 	for _, i := range slices.Backward(branch) {

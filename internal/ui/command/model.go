@@ -161,6 +161,7 @@ const lastSteps = 20
 func costs(_ context.Context, h *Host, _ string) (event.Output, error) {
 	s, log := h.Status(), h.Session().Log()
 	c := cost.Of(log)
+	below, _ := h.Instance.Store().CostOfChildren(log.ID()) // lathe session verify reports those that cannot be read
 	var out strings.Builder
 	fmt.Fprintf(&out, "This session cost %s in %s.\n\n", dollars(s.CostUSD), plural(log.Info().Turns, "turn"))
 	models := map[string]*cost.Totals{}
@@ -175,6 +176,9 @@ func costs(_ context.Context, h *Host, _ string) (event.Output, error) {
 		fmt.Fprintf(&out, "- %s: %s, %s tokens read (%s of them from the cache), %s written, %s\n",
 			code(m), plural(t.Steps, "step"), grouped(t.Input+t.Read+t.Written), grouped(t.Read), grouped(t.Output),
 			dollars(t.CostUSD))
+	}
+	if below > 0 {
+		fmt.Fprintf(&out, "- agents: %s\n", dollars(below))
 	}
 	if n := len(c.Steps); n > 0 {
 		writeSteps(&out, c.Steps[max(0, n-lastSteps):])
@@ -211,10 +215,10 @@ func cache(_ context.Context, h *Host, _ string) (event.Output, error) {
 	if !h.Instance.Config().Settings.ExploreCache.Enabled {
 		b.WriteString("- files: the explore cache is switched off (exploreCache.enabled)\n")
 	} else {
-		fmt.Fprintf(&b, "- files: %s, %s, %s kept\n", plural(int(c.Hits), "hit"), plural(int(c.Misses), "miss"),
-			plural(c.Entries, "result"))
+		fmt.Fprintf(&b, "- files: entries %d, hits %d, misses %d, invalidations %d, evictions %d, hit rate %.1f %%\n",
+			c.Entries, c.Hits, c.Misses, c.Invalidations, c.Evictions, 100*c.HitRate())
 	}
-	return event.Output{Text: strings.Replace(b.String(), "misss", "misses", 1)}, nil
+	return event.Output{Text: b.String()}, nil
 }
 
 // modelDetail summarises a model for the choice: name, window, price.

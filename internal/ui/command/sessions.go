@@ -112,7 +112,9 @@ func pickSession(h *Host, all bool, typed string) (event.Output, error) {
 	if typed == "" && len(found) == maxListed {
 		p.Title += fmt.Sprintf(", the newest %d; typing searches all", maxListed)
 	}
+	below, _ := h.Instance.Store().CostsBelow() // lathe session verify reports those that cannot be read
 	for _, info := range found {
+		info.CostUSD += below(info.ID)
 		p.Items = append(p.Items, sessionItem(info, current))
 	}
 	return event.Output{Pick: p}, nil

@@ -43,6 +43,15 @@ func tasks(ctx context.Context, h *Host, args string) (event.Output, error) {
 		return done(h.Session().Env().Agents.Tasks.Steer(ctx, id, llm.UserText(message)),
 			"The agent gets the message at its next step.")
 	}
+	id, back := args, "tasks"
+	if rest, ok := strings.CutPrefix(args, "watch "); ok {
+		id, back = strings.TrimSpace(rest), ""
+	}
+	if id != "" {
+		if out, ok := agentPage(h, id, back); ok {
+			return out, nil
+		}
+	}
 	p := taskPick("tasks")
 	for _, t := range tasksOf(h.Session()) {
 		if args != "" && t.ID == args {
@@ -81,9 +90,6 @@ const mostShown = 16 << 10
 
 // taskOutput shows a task's state, and the end of its output once it has ended.
 func taskOutput(t task) (event.Output, error) {
-	if t.Agent {
-		return event.Output{Text: fmt.Sprintf("%s: %s, %s.\n\n%s", t.ID, code(t.Title), t.State, fenced("", t.Detail))}, nil
-	}
 	if t.Output == "" {
 		return text("%s: %s, %s.", t.ID, code(t.Title), t.State), nil
 	}

@@ -73,7 +73,7 @@ func (c *Console) wake(s *conversation.Session) {
 func (c *Console) wakeTurn(s *conversation.Session) {
 	m, ok := c.news(s)
 	if !ok { // a turn that just ended had it
-		c.afterTurn(s, false)
+		c.afterTurn(s, "")
 		return
 	}
 	c.recordChoices(c.ctx, s)

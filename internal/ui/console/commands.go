@@ -37,7 +37,7 @@ func (k *Commands) Prepared(ctx context.Context, m llm.Message) llm.Message {
 
 // refresh brings the status up to the state of the log.
 func (k *Commands) refresh() {
-	seen := replay(k.c.session().Log(), false).statusValues
+	seen := k.c.replay(k.c.session(), false).statusValues
 	k.c.mu.Lock()
 	k.c.seen = seen
 	k.c.mu.Unlock()

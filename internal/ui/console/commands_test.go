@@ -334,8 +334,11 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("context", "", "system prompt", "tools", "  Edit", "█", "free",
 			"A compaction comes by itself at 850,000 tokens")
 	},
-	"cost":  func(t *testing.T, s *seat, _ *place) { s.shows("usage", "", "in 1 turn", "claude-sonnet", "3 steps") },
-	"cache": func(t *testing.T, s *seat, _ *place) { s.shows("cache", "", "prompts:", "files:") },
+	"cost": func(t *testing.T, s *seat, _ *place) { s.shows("usage", "", "in 1 turn", "claude-sonnet", "3 steps") },
+	"cache": func(t *testing.T, s *seat, _ *place) {
+		s.shows("cache", "", "prompts:", "entries 0, hits 0, misses 1, invalidations 1,",
+			"evictions 0, hit rate 0.0 %")
+	},
 	"mode": func(t *testing.T, s *seat, _ *place) {
 		s.shows("mode", "PLAN", "nothing is changed")
 		s.command("mode", "next")
@@ -428,7 +431,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 	},
 	"compact": func(t *testing.T, s *seat, _ *place) {
-		s.command("compact", "keep the names")
+		s.shows("compact", "", "Little is gained", "`/compact --force`")
+		s.command("compact", "--force keep the names")
 		if done := until(s, func(c event.Compacted) bool { return c.Level == 4 }); done.Trigger != "manual" ||
 			done.Failed == "" {
 			t.Errorf("%+v: the model's answer is no summary, so an extract is to take its place", done)

@@ -80,6 +80,7 @@ type Console struct {
 	queue   []waiting
 	stamps  int        // counts messages that were steered or queued
 	steered int        // the stamp of the newest steered one
+	hurry   bool       // the turn was interrupted for the messages that wait: they are sent at once
 	pending []llm.Part // output of user commands, for the next message
 	shell   map[string]context.CancelFunc
 	trust   string         // the id of the open question whether to trust the folder
@@ -143,8 +144,17 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	c.works.Go(c.drawLines)
 	c.works.Go(c.watchSettings)
 	c.works.Go(c.emptyTrash)
-	c.askTrust()
+	if !c.askTrust() {
+		c.start(s)
+	}
 	return c, nil
+}
+
+// start runs what belongs before the first prompt: hooks, the servers of the session, questions about them.
+func (c *Console) start(s *conversation.Session) {
+	if c.opts.Session.Interactive {
+		c.works.Go(func() { s.Start(c.ctx) })
+	}
 }
 
 // trashDays is how long deleted sessions can be restored.
@@ -273,7 +283,7 @@ func (c *Console) turns(ctx context.Context, s *conversation.Session, m llm.Mess
 	m = c.withPending(m)
 	for {
 		end, err := s.Prompt(ctx, m)
-		next := c.afterTurn(s, end.Reason == event.EndCompleted)
+		next := c.afterTurn(s, end.Reason)
 		if end.Reason == "" && err != nil { // there was no turn
 			return err
 		}
@@ -284,13 +294,21 @@ func (c *Console) turns(ctx context.Context, s *conversation.Session, m llm.Mess
 	}
 }
 
-// afterTurn takes the next queued message, or ends the work. After a turn that did not complete nothing is
-// sent automatically: messages stay in the queue, steered ones first.
-func (c *Console) afterTurn(s *conversation.Session, completed bool) *llm.Message {
+// afterTurn takes the next message, or ends the work. After a turn that failed nothing is sent automatically:
+// messages stay in the queue, steered ones first. After one that was interrupted while messages waited the first
+// steered one opens the next turn, and the others follow in it.
+func (c *Console) afterTurn(s *conversation.Session, reason event.EndReason) *llm.Message {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	defer c.touch()
-	if completed && len(c.queue) > 0 && !c.closed {
+	completed := reason == event.EndCompleted
+	hurry := c.hurry && reason == event.EndInterrupted && !c.closed
+	if c.hurry = false; hurry {
+		if m, ok := s.NextSteer(); ok {
+			return &m
+		}
+	}
+	if (completed || hurry) && len(c.queue) > 0 && !c.closed {
 		m := c.queue[0].msg
 		c.queue = c.queue[1:]
 		return &m
@@ -393,10 +411,11 @@ func (c *Console) Unqueue() (llm.Message, bool) {
 	return m, true
 }
 
-// Interrupt ends the running turn and the running user commands.
+// Interrupt ends the running turn and the running user commands. Messages that wait are sent at once.
 func (c *Console) Interrupt() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	c.hurry = c.busy
 	for _, end := range c.shell {
 		end()
 	}

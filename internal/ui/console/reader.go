@@ -120,7 +120,8 @@ func (r *Reader) shown(e event.Event) event.Body {
 		}
 		return b.body(r.limit)
 	case event.UserMessage:
-		b.Attached, b.Message = session.Attached(b.Message), session.StripContext(b.Message)
+		b.Attached, b.Told = session.Attached(b.Message), session.Told(b.Message)
+		b.Message = session.StripContext(b.Message)
 		return b
 	case event.Returned:
 		b.Message = session.StripContext(b.Message)

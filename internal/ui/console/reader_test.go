@@ -149,7 +149,7 @@ func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 			{ID: "made_1", Name: "Read", Input: input},
 			{ID: "made_2", Name: "Nope", Input: input},
 		})
-		if _, err := s.Command(t.Context(), "compact", ""); err != nil {
+		if _, err := s.Command(t.Context(), "compact", "--force"); err != nil {
 			t.Error(err)
 		}
 		_ = s.Prompt(t.Context(), llm.UserText("again"))

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent/eval"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -55,6 +56,16 @@ func replay(log *session.Session, bodies bool) *replayed {
 	out.statusValues.used = p.used
 	out.statusValues.cache, out.statusValues.model = p.cache, p.model
 	out.statusValues.costUSD, out.statusValues.usage = info.CostUSD, info.Usage
+	return out
+}
+
+// replay reads the log of a session, and the cost of its agents from theirs.
+func (c *Console) replay(s *conversation.Session, bodies bool) *replayed {
+	out := replay(s.Log(), bodies)
+	if s.Log() != nil && len(s.Messages()) > 0 {
+		below, _ := c.inst.Store().CostOfChildren(s.ID()) // lathe session verify reports those that cannot be read
+		out.statusValues.costUSD += below
+	}
 	return out
 }
 
@@ -132,7 +143,7 @@ func (p *player) take(e session.Entry) {
 		p.pending = nil
 		p.add(event.UserMessage{
 			Message: session.StripContext(b.Message), Steered: b.Steered, Synthetic: b.Synthetic,
-			Attached: session.Attached(b.Message),
+			Attached: session.Attached(b.Message), Told: session.Told(b.Message),
 		})
 	case session.Part:
 		p.part(b)
@@ -171,7 +182,7 @@ func (p *player) take(e session.Entry) {
 		p.used = b.TokensAfter
 		p.add(event.Compacted{
 			Level: b.Level, Trigger: b.Trigger, Before: b.TokensBefore, After: b.TokensAfter,
-			Failed: b.Failed,
+			Failed: b.Failed, Summary: b.SummaryText(),
 		})
 	case session.SideRequest:
 		if p.whole {

@@ -46,10 +46,8 @@ func (t *statusValues) request(u llm.Usage) {
 func (t *statusValues) take(e event.Event) bool {
 	switch b := e.Body.(type) {
 	case event.StepEnd:
-		if len(e.Agent) == 0 {
-			t.request(b.Usage)
-			t.cache.Request(b.Usage, e.Time)
-		}
+		t.request(b.Usage)
+		t.cache.Request(b.Usage, e.Time)
 		t.costUSD += b.CostUSD
 		t.usage = t.usage.Add(b.Usage)
 		t.api += b.APITime
@@ -70,6 +68,19 @@ func (t *statusValues) take(e event.Event) bool {
 		return true
 	}
 	return false
+}
+
+// spent counts what an agent costs, and reports whether it did; agents have sessions of their own.
+func (t *statusValues) spent(e event.Event) bool {
+	switch b := e.Body.(type) {
+	case event.StepEnd:
+		t.costUSD += b.CostUSD
+	case event.SideRequest:
+		t.costUSD += b.CostUSD
+	default:
+		return false
+	}
+	return true
 }
 
 func (t *statusValues) view(b event.ToolEnd) {
@@ -182,7 +193,7 @@ func (c *Console) Status() event.Status {
 func (c *Console) follow(events *event.Subscription) {
 	for e := range events.All(c.ctx) {
 		c.mu.Lock()
-		changed := e.Session == c.front.ID() && c.seen.take(e)
+		changed := e.Session == c.front.ID() && c.seen.take(e) || len(e.Agent) > 0 && c.seen.spent(e)
 		if _, ok := e.Body.(event.StepEnd); ok && changed && len(e.Agent) == 0 {
 			c.seen.model = c.front.Model().ID
 		}

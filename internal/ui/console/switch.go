@@ -15,7 +15,7 @@ import (
 
 // put makes a session the front and publishes Opened. With again, its own model and mode are restored.
 func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) {
-	r := replay(s.Log(), c.opts.History == 0)
+	r := c.replay(s, c.opts.History == 0)
 	if again {
 		c.restoreChoices(ctx, s, r)
 	}
@@ -74,6 +74,7 @@ func (c *Console) open(ctx context.Context, o conversation.SessionOptions) error
 	c.session().Hooks().Ends("resume")
 	err = c.leave(c.session())
 	c.put(ctx, s, o.Resume != "" && !o.Fork)
+	c.start(s)
 	return err
 }
 
@@ -95,6 +96,7 @@ func (c *Console) begin(ctx context.Context) error {
 	old.Hooks().Ends("clear")
 	err = c.leave(old)
 	c.put(ctx, s, false)
+	c.start(s)
 	c.mu.Lock()
 	c.model = model // for the log, once the conversation has a message
 	c.mu.Unlock()

@@ -18,12 +18,13 @@ const (
 	trustNo  = "leave"
 )
 
-// askTrust asks whether to apply the settings that the folder's files define and that need trust, if any.
-func (c *Console) askTrust() {
+// askTrust asks whether to apply the settings that the folder's files define and that need trust, if any, and reports
+// whether it did.
+func (c *Console) askTrust() bool {
 	cfg := c.inst.Config()
 	held := cfg.Held()
 	if len(held) == 0 || cfg.Trusted() || !c.opts.Session.Interactive {
-		return
+		return false
 	}
 	var b strings.Builder
 	values, again := cfg.HeldValues()
@@ -47,6 +48,7 @@ func (c *Console) askTrust() {
 			{ID: trustNo, Label: "No, go on without them"},
 		},
 	}})
+	return true
 }
 
 // describeHeld writes every value, since the user decides on what is seen: a heading for each file, and a row for the
@@ -123,6 +125,7 @@ func (c *Console) answerTrust(id string, a event.Answer) bool {
 		return false
 	}
 	c.publish(event.Answered{ID: id, Answer: a})
+	defer func() { c.start(c.session()) }()
 	if a.Choice != trustYes || a.Canceled {
 		return true
 	}

@@ -126,7 +126,7 @@ func TestAnInterruptionKeepsWhatWasNotDelivered(t *testing.T) {
 	_, ended := s.begin("go")
 	s.Steer(llm.UserText("steered"), false)
 	s.Steer(llm.UserText("queued"), true)
-	s.Interrupt()
+	s.session().Interrupt()
 	s.wait(ended)
 	if end := until[event.TurnEnd](s, nil); end.Reason != event.EndInterrupted {
 		t.Errorf("%+v", end)
@@ -140,6 +140,20 @@ func TestAnInterruptionKeepsWhatWasNotDelivered(t *testing.T) {
 	}
 	s.prompt("on")
 	s.wantSaid("go", "on", "steered")
+}
+
+func TestEscSendsTheMessagesThatWaitAtOnce(t *testing.T) {
+	s := newPlace(t, slow("answered", "queued answered")).open(t, nil)
+	_, ended := s.begin("go")
+	s.Steer(llm.UserText("queued"), true)
+	s.Steer(llm.UserText("steered"), false)
+	s.Steer(llm.UserText("steered too"), false)
+	s.Interrupt()
+	s.wait(ended)
+	if end := until[event.TurnEnd](s, nil); end.Reason != event.EndInterrupted {
+		t.Errorf("%+v", end)
+	}
+	s.wantSaid("go", "steered", "steered too", "queued")
 }
 
 func TestATurnThatFailsSaysSoOnce(t *testing.T) {
@@ -217,6 +231,31 @@ func TestRetrySendsTheLastPromptAgain(t *testing.T) {
 	s.wantSaid("first", "second")
 }
 
+// A turn that has done some work when its request fails goes on from there, and so does one whose wait Esc ended.
+func TestRetryGoesOnWithATurnWhoseRequestFailed(t *testing.T) {
+	for _, stopped := range []bool{false, true} {
+		script := llmtest.Replies(llmtest.Say(llmtest.Tool("Glob", map[string]any{"pattern": "*"})),
+			llmtest.Say(llmtest.Text("never")), llmtest.Say(llmtest.Text("done")))
+		script.Replies[1].Faults = []llmtest.Fault{{Kind: "status", Status: 400, Times: -1}}
+		if stopped {
+			script.Replies[1].Faults[0].Status = 529
+		}
+		s := newPlace(t, script).open(t, nil)
+		ended := make(chan error, 1)
+		go func() { ended <- s.Prompt(t.Context(), llm.UserText("look")) }()
+		if stopped {
+			until[event.Retry](s, nil)
+			s.Interrupt()
+		}
+		s.wait(ended)
+		out := s.command("retry", "")
+		if out.Prompt == nil || !strings.Contains(out.Prompt.PlainText(), "Go on where you stopped") {
+			t.Fatalf("stopped %v: %+v", stopped, out)
+		}
+		s.wantSaid("look")
+	}
+}
+
 func TestAForkLeavesTheOriginalAndKeepsTheManner(t *testing.T) {
 	s := newPlace(t, talk3()).open(t, nil)
 	s.prompt("first")
@@ -244,7 +283,7 @@ func TestDroppedMessagesAreToldAgainOnResume(t *testing.T) {
 	s := newPlace(t, slow("done")).open(t, nil)
 	_, ended := s.begin("go")
 	s.Steer(llm.UserText("queued"), true)
-	s.Interrupt()
+	s.session().Interrupt()
 	s.wait(ended)
 	id := s.session().ID()
 	s.command("new", "")

@@ -128,7 +128,7 @@ func questionText(q event.Question) string {
 func howToAnswer(q event.Question) string {
 	switch {
 	case q.Permission != nil:
-		return "A number decides; words after it are told to the model (" + example(q) + ")."
+		return "A number decides" + letters(q) + "; words after a no are told to the model (" + example(q) + ")."
 	case q.Consult && len(q.Options) > 0:
 		return "A number answers; words after it, or instead of it, go to the model."
 	case q.Multi:
@@ -143,9 +143,9 @@ func howToAnswer(q event.Question) string {
 
 // example shows how to refuse with words.
 func example(q event.Question) string {
-	for i, o := range q.Options {
+	for _, o := range q.Options {
 		if o.ID == event.ChoiceNo {
-			return fmt.Sprintf("%d use the other file", i+1)
+			return "n use the other file"
 		}
 	}
 	return "1"
@@ -219,10 +219,52 @@ func readAnswer(q event.Question, text string) (event.Answer, error) {
 	if err == nil && n >= 1 && n <= len(q.Options) {
 		return event.Answer{Choice: q.Options[n-1].ID, Text: strings.TrimSpace(rest)}, nil
 	}
+	if id := named(q, first, text); id != "" {
+		return event.Answer{Choice: id, Text: strings.TrimSpace(rest)}, nil
+	}
 	if q.Permission == nil && (q.Free || len(q.Options) == 0) && text != "" {
 		return event.Answer{Text: text}, nil
 	}
-	return event.Answer{}, fmt.Errorf("answer with a number from 1 to %d", len(q.Options))
+	return event.Answer{}, fmt.Errorf("answer with a number from 1 to %d%s", len(q.Options), letters(q))
+}
+
+// words are the answers to a permission by name. Only a refusal may have more words after it.
+var words = map[string]string{
+	"y": event.ChoiceOnce, "yes": event.ChoiceOnce, "once": event.ChoiceOnce, "allow": event.ChoiceOnce,
+	"s": event.ChoiceSession, "session": event.ChoiceSession, "e": event.ChoiceEdits, "edits": event.ChoiceEdits,
+	"a": event.ChoiceAlways, "always": event.ChoiceAlways, "n": event.ChoiceNo, "no": event.ChoiceNo,
+	"deny": event.ChoiceNo, "d": event.ChoiceNever, "never": event.ChoiceNever, "stop": event.ChoiceStop,
+}
+
+// named is the option that a line names: of a permission by its letter or word, else by its whole label; "": none.
+func named(q event.Question, first, text string) string {
+	id := words[strings.ToLower(first)]
+	if q.Permission == nil || id != event.ChoiceNo && first != text {
+		id = ""
+	}
+	for _, o := range q.Options {
+		if id != "" && o.ID == id || strings.EqualFold(o.Label, text) {
+			return o.ID
+		}
+	}
+	return ""
+}
+
+// letters says which letters answer a permission too.
+func letters(q event.Question) string {
+	if q.Permission == nil {
+		return ""
+	}
+	var out []string
+	for _, letter := range []string{"y", "s", "e", "a", "n", "d"} {
+		if named(q, letter, letter) != "" {
+			out = append(out, letter)
+		}
+	}
+	if len(out) == 0 {
+		return ""
+	}
+	return ", or with " + strings.Join(out, ", ")
 }
 
 func manyOf(q event.Question, text string) (event.Answer, error) {

@@ -112,6 +112,8 @@ func TestAPermissionIsANumberedQuestion(t *testing.T) {
 			Choice: event.ChoiceNo,
 			Text:   "use another folder",
 		},
+		"y": {Choice: event.ChoiceOnce}, "always": {Choice: event.ChoiceAlways}, "N": {Choice: event.ChoiceNo},
+		"no use another folder": {Choice: event.ChoiceNo, Text: "use another folder"},
 	} {
 		f := newFake(t)
 		f.turn = func(f *fake, _ string) { f.publish(permissionQuestion()) }
@@ -122,6 +124,16 @@ func TestAPermissionIsANumberedQuestion(t *testing.T) {
 		wantText(t, out, "may Bash run?", "rm -rf build", "Warning: build: 34 files", "write: /w/build -> /work/build",
 			"Why: running a command needs approval",
 			"2. Yes, always: Bash(rm -rf build)", "3. No", "answer with a number from 1 to 3")
+	}
+}
+
+// Commands and exit work while a question is open.
+func TestAQuestionCanBeLeft(t *testing.T) {
+	f := newFake(t)
+	f.turn = func(f *fake, _ string) { f.publish(permissionQuestion()) }
+	wantText(t, piped(t, f, "go", "/status", "y"), "may Bash run?", "or with y, a, n")
+	if len(f.answers) != 1 || !slices.Contains(f.commands, "status") {
+		t.Errorf("%+v %v", f.answers, f.commands)
 	}
 }
 

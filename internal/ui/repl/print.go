@@ -70,6 +70,9 @@ func (r *repl) turn(body event.Body) {
 		if len(b.Attached) > 0 {
 			r.out.line("(attached %s)", strings.Join(b.Attached, ", "))
 		}
+		for _, text := range b.Told {
+			r.out.line("(told the model: %s)", firstLine(text))
+		}
 	case event.Delta:
 		r.delta(b.ForPeople())
 	case event.PartDone:

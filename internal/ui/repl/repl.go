@@ -311,6 +311,9 @@ func (r *repl) output(c commandDone) {
 		r.out.line("the theme %s counts in the full interface", o.Theme)
 	}
 	r.giveBack(o.Insert)
+	if o.Page != nil {
+		r.out.block(o.Page.Title + "\n\n" + o.Page.Text)
+	}
 	if o.Pick != nil {
 		r.offer(o.Pick)
 	}
@@ -385,7 +388,9 @@ func (r *repl) line(in entered) {
 		return
 	}
 	text := strings.TrimSpace(in.text)
+	_, _, isCommand := slash(text)
 	switch {
+	case isCommand || leaves(text):
 	case len(r.questions) > 0 && !in.began.Before(r.questions[0].shown):
 		r.answer(text)
 		return
@@ -400,13 +405,16 @@ func (r *repl) line(in entered) {
 	r.enter(text)
 }
 
+// leaves reports the words that end the session.
+func leaves(text string) bool { return text == "exit" || text == "quit" }
+
 // enter handles a line that answers no question.
 func (r *repl) enter(text string) {
 	if name, args, ok := slash(text); ok {
 		r.command(name, args)
 		return
 	}
-	if text == "exit" || text == "quit" {
+	if leaves(text) {
 		r.command("quit", "")
 		return
 	}

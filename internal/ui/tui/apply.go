@@ -26,9 +26,13 @@ func (m *model) apply(e event.Event) {
 			m.awaitCache(b.Cache)
 		}
 		m.state = b
+		for _, text := range b.Queued { // a steered message that missed its turn is queued now
+			m.taken(llm.UserText(text))
+		}
 		m.bypass.confirmed = m.bypass.confirmed || b.Mode == permission.Bypass
 	case event.TurnStart:
 		m.turn.active, m.turn.started, m.turn.stopping, m.turn.silent = true, true, time.Time{}, true
+		m.taken(b.Prompt)
 		if m.turn.running == 0 {
 			m.turn.began = m.now()
 		}
@@ -37,8 +41,12 @@ func (m *model) apply(e event.Event) {
 		m.taken(b.Message)
 		m.giveBack(b.Message)
 	case event.TurnEnd:
+		waited := m.turn.retry.Max > 0
 		m.turn.active, m.turn.retry = false, retry{}
 		m.endTurn(b)
+		if waited && b.Reason == event.EndInterrupted {
+			m.tell("info", "/retry goes on with the turn")
+		}
 		if b.Duration >= longTurn {
 			m.notify("lathe is done after " + short(b.Duration))
 		}
@@ -91,6 +99,9 @@ func (m *model) show(e event.Event, old bool) {
 		}
 	case event.Compacted:
 		m.tell("info", b.String())
+		if b.Summary != "" {
+			m.told("the summary", b.Summary)
+		}
 	case event.EvalComplete:
 		m.tell(b.Level(), b.String())
 	case event.TurnEnd:
@@ -126,6 +137,9 @@ func (m *model) opened(b event.Opened) {
 		m.showOutput(dialog.Command{Name: name}, m.moved.out)
 	}
 	m.moved = nil
+	if m.opens == 1 {
+		m.tellMisbound()
+	}
 	m.openWith()
 	m.loadSessions()
 	if m.options.Inline {
@@ -149,6 +163,7 @@ func (m *model) userMessage(b event.UserMessage) {
 	if b.Steered {
 		m.taken(b.Message)
 	}
+	defer m.told("told the model", b.Told...)
 	if b.Synthetic {
 		return
 	}
@@ -160,6 +175,13 @@ func (m *model) userMessage(b event.UserMessage) {
 	}
 	m.turn.silent = true
 	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text), advice: strings.Join(b.Attached, ", ")})
+}
+
+// told adds texts that the model got and the user did not write, each folded to a line.
+func (m *model) told(what string, texts ...string) {
+	for _, text := range texts {
+		m.log.add(&item{kind: toldItem, look: &m.look, level: what, text: text})
+	}
 }
 
 func partKey(agent, message string, index int) string {

@@ -57,7 +57,9 @@ func (m *model) onItem(a keys.Action) bool {
 	case keys.TranscriptNext:
 		m.chooseOf(1, all)
 	case keys.TranscriptToggle:
-		m.pick.it.toggle()
+		if !m.watchAgent(m.pick.it) {
+			m.pick.it.toggle()
+		}
 	case keys.TranscriptShowAll:
 		m.expandAll()
 	case keys.TranscriptCopy:

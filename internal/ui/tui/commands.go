@@ -153,6 +153,9 @@ func (m *model) output(msg outputMsg) {
 		m.dialogs.Open(dialog.NewPicker(*out.Pick, m.look.theme))
 		m.watchList()
 	}
+	if out.Page != nil {
+		m.showPage(*out.Page)
+	}
 	m.showOutput(msg.command, out)
 	// a list adds the message to the name
 	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" {

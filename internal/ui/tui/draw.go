@@ -249,6 +249,9 @@ func (m *model) ways() string {
 		return ""
 	}
 	s := " · esc interrupts"
+	if m.waiting() {
+		s = " · esc sends your message now"
+	}
 	if key := m.keymap.Key(keys.Background); key != "" && m.calling() {
 		s += " · " + key + " sends the command to the background"
 	}

@@ -47,6 +47,42 @@ func TestEscapeInterrupts(t *testing.T) {
 	d.Hides("Working")
 }
 
+// What the model gets and the user did not write is one folded line, which opens.
+func TestWhatTheModelIsToldIsSeen(t *testing.T) {
+	d := opened(t, 80, 30)
+	exchange(d, "hello")
+	d.Line("told")
+	d.Shows("↳ told the model: Stop hook: run the tests (+1 line)")
+	d.Shows("↳ the summary: # Goal (+1 line)")
+	d.Hides("and the linter")
+	d.Type("\x0f")
+	d.Shows("and the linter")
+}
+
+// Enter on an agent's call opens its transcript, which is fetched again and takes messages; Esc leads back.
+func TestAnAgentIsWatched(t *testing.T) {
+	d := opened(t, 90, 30)
+	d.Line("agent")
+	d.Shows("found")
+	d.Type("\x1b[1;3A")
+	d.Type("j") // from the prompt to the call
+	d.Type("\r")
+	d.Shows("Agent Explore: look")
+	d.Shows("find it")
+	d.Type("\x14")
+	d.Shows("Message:")
+	d.Type("look in b too\r")
+	d.Shows("heard: a1 look in b too")
+	d.Type(termtest.Esc)
+	d.Hides("find it")
+}
+
+func TestMistakesInKeyBindingsAreSaidAtTheStart(t *testing.T) {
+	d := opened(t, 100, 30, `LATHE_TUI_KEYS={"ctrl+k": "edit:nonsense"}`)
+	d.Shows("keybindings:")
+	d.Shows("edit:nonsense")
+}
+
 func TestASteeredMessageIsDeliveredInTheTurn(t *testing.T) {
 	d := opened(t, 80, 24)
 	d.Line("wait")

@@ -33,7 +33,8 @@ func open() int {
 	s := newFake()
 	o := tui.Options{
 		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "",
-		Mouse: os.Getenv("LATHE_TUI_MOUSE") != "", Look: tui.Look{Theme: os.Getenv("LATHE_TUI_THEME")},
+		Mouse:   os.Getenv("LATHE_TUI_MOUSE") != "",
+		Look:    tui.Look{Theme: os.Getenv("LATHE_TUI_THEME"), Keys: keysOf(os.Getenv("LATHE_TUI_KEYS"))},
 		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
 	}
 	r, err := tui.Run(context.Background(), s, o)
@@ -43,6 +44,14 @@ func open() int {
 	}
 	fmt.Println("resume with:", r.Session)
 	return 0
+}
+
+// keysOf are key bindings of the settings; "": none.
+func keysOf(text string) []json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return []json.RawMessage{json.RawMessage(text)}
 }
 
 // fake is a session that follows its prompts as a script.
@@ -57,6 +66,7 @@ type fake struct {
 	after   []llm.Message
 	answers map[string]chan event.Answer
 	mode    permission.Mode
+	told    string // to an agent
 	calls   int
 	todos   []event.TodoItem
 	changed []event.ChangedFile
@@ -253,6 +263,16 @@ func (f *fake) turn(ctx context.Context, text string) error {
 		f.publish(event.ToolEnd{Call: c, Result: llm.TextResult(c,
 			"/home/me/project/pkg/main.go has not been read in this conversation; read it first, then edit it", true)})
 	case "nothing":
+	case "agent":
+		c := llm.ToolCall{ID: f.id(), Name: "Task", Input: json.RawMessage(`{"description": "look"}`)}
+		v := event.Subagent{Agent: "Explore", Title: "look"}
+		f.publish(event.ToolStart{Call: c, Title: "Explore: look", Preview: v})
+		v.Session, v.Result = "a1", "found"
+		f.publish(event.ToolEnd{Call: c, Title: "Explore: look", Result: llm.TextResult(c, "found", false), View: v})
+	case "told":
+		f.publish(event.UserMessage{Synthetic: true, Told: []string{"Stop hook: run the tests\nand the linter"}})
+		f.publish(event.Compacted{Level: 4, Before: 90, After: 10, Summary: "# Goal\nMend it."})
+		f.say("told")
 	case "think":
 		f.publish(event.Delta{MessageID: "t", Delta: llm.ReasoningDelta{Text: "I should think about this.\nMore."}})
 		f.publish(event.PartDone{MessageID: "t", Part: llm.Reasoning{Text: "I should think about this.\nMore."}})
@@ -478,6 +498,19 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 		return event.Output{}, nil
 	case "quit":
 		return event.Output{Quit: true}, nil
+	case "tasks":
+		f.mu.Lock()
+		if rest, ok := strings.CutPrefix(args, "tell "); ok {
+			f.told = rest
+			f.mu.Unlock()
+			return event.Output{}, nil
+		}
+		told := f.told
+		f.mu.Unlock()
+		return event.Output{Page: &event.Page{
+			Title: "Agent Explore: look", Text: "> find it\n\n**Grep** `it`\n\nheard: " + told + "\n",
+			Live: "tasks watch a1", Tell: "tasks tell a1",
+		}}, nil
 	case "busy":
 		f.mu.Lock()
 		f.background = 2

@@ -96,8 +96,8 @@ func (m *model) dialogKey(k uv.KeyPressEvent, press keys.Press) {
 			actions = append(actions, hit.Action)
 		}
 	}
-	list, _ := m.dialogs.Top().(*dialog.Picker)
-	if own := list != nil && list.Takes(keys.Stroke(k)); !own && len(actions) == 0 && k.Text == "" {
+	list, takes := m.dialogs.Top().(interface{ Takes(name string) bool })
+	if own := takes && list.Takes(keys.Stroke(k)); !own && len(actions) == 0 && k.Text == "" {
 		for _, hit := range press.Hits {
 			if m.everywhere(hit.Action) {
 				return

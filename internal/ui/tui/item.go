@@ -23,6 +23,7 @@ const (
 	noticeItem
 	outputItem // the output of a slash command
 	endItem    // how a turn ended
+	toldItem   // a text that the model got and the user did not write
 )
 
 // look is how items are drawn, the same for all of them.
@@ -165,6 +166,8 @@ func (it *item) render(width int) []string {
 		return it.renderNotice(width)
 	case endItem:
 		return it.renderEnd(width)
+	case toldItem:
+		return it.renderTold(width)
 	}
 	return nil
 }
@@ -242,6 +245,24 @@ func (it *item) renderReasoning(width int) []string {
 		lines[i] = th.Reasoning.Render(lines[i])
 	}
 	return mark(lines, th.Reasoning.Render("∴")+" ", "  ")
+}
+
+// renderTold is one line, or the whole text.
+func (it *item) renderTold(width int) []string {
+	th := it.look.theme
+	if !it.expanded() {
+		more := ""
+		if n := strings.Count(it.text, "\n"); n > 0 {
+			more = " (+" + plural(n, "line") + ")"
+		}
+		text := term.Truncate(it.level+": "+firstLine(it.text), max(width-2-len(more), 8), "…")
+		return []string{th.Dim.Render("↳ " + text + more)}
+	}
+	lines := wrap(term.Escape(it.level+": "+it.text), width-2)
+	for i := range lines {
+		lines[i] = th.Dim.Render(lines[i])
+	}
+	return mark(lines, th.Dim.Render("↳")+" ", "  ")
 }
 
 // foldedReasoning is one line: while the model thinks its last words, after that how much there is.

@@ -74,8 +74,17 @@ func (m *model) loadKeys() {
 	if !m.options.Inline { // printed lines cannot be expanded
 		m.look.key = keymap.Key(keys.ToggleTranscript)
 	}
+	m.misbound = nil
 	for _, p := range problems {
-		m.tell("warning", "keybindings: "+p.String())
+		m.misbound = append(m.misbound, "keybindings: "+p.String())
+	}
+	m.tellMisbound()
+}
+
+// tellMisbound reports the bindings that do not hold. The first session takes what was in the transcript before away.
+func (m *model) tellMisbound() {
+	for _, text := range m.misbound {
+		m.tell("warning", text)
 	}
 }
 

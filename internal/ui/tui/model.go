@@ -65,10 +65,11 @@ type model struct {
 		confirmed bool
 	}
 
-	opens   int // sessions that were in front so far
-	done    int // inline: items that were printed for good
-	printed int // inline: lines of the next one that were
-	blocks  int // inline: blocks of a reply that these lines are
+	misbound []string // key bindings that do not hold
+	opens    int      // sessions that were in front so far
+	done     int      // inline: items that were printed for good
+	printed  int      // inline: lines of the next one that were
+	blocks   int      // inline: blocks of a reply that these lines are
 
 	unprinted []string // inline: finished lines for the next frames
 

@@ -1,6 +1,7 @@
 package tui
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -16,21 +17,51 @@ const liveEvery = time.Second
 type (
 	liveMsg   struct{}
 	livelyMsg struct {
-		list *dialog.Picker
+		list dialog.Dialog
 		out  event.Output
 		err  error
 	}
 )
 
+// living is a dialog that changes by itself.
+type living interface {
+	dialog.Dialog
+	Live() string
+}
+
+// showPage opens a page.
+func (m *model) showPage(p event.Page) {
+	m.dialogs.Open(dialog.NewPage(p, m.look.theme, func(text string, width int) []string {
+		it := &item{kind: outputItem, look: &m.look, text: text}
+		it.lay(width, false)
+		return it.slice(nil, 0, it.height)
+	}))
+	m.watchList()
+}
+
+// watchAgent opens the transcript of the agent that a call started. False: the call started none.
+func (m *model) watchAgent(it *item) bool {
+	if it.tool == nil {
+		return false
+	}
+	_, running := it.tool.preview.(event.Subagent)
+	v, ended := it.tool.view.(event.Subagent)
+	if !running && !ended {
+		return false
+	}
+	m.command("tasks", "watch "+cmp.Or(v.Session, it.tool.call.ID))
+	return true
+}
+
 // watchList has the list on top fetched again, if it changes by itself.
 func (m *model) watchList() {
-	if list, ok := m.dialogs.Top().(*dialog.Picker); ok && list.Live() != "" {
+	if list, ok := m.dialogs.Top().(living); ok && list.Live() != "" {
 		m.later(liveEvery, liveMsg{})
 	}
 }
 
 func (m *model) askLive() {
-	list, ok := m.dialogs.Top().(*dialog.Picker)
+	list, ok := m.dialogs.Top().(living)
 	if !ok || list.Live() == "" {
 		return
 	}
@@ -42,11 +73,19 @@ func (m *model) askLive() {
 }
 
 func (m *model) lively(msg livelyMsg) {
-	if m.dialogs.Top() != dialog.Dialog(msg.list) {
+	if m.dialogs.Top() != msg.list {
 		return
 	}
-	if msg.err == nil && msg.out.Pick != nil {
-		msg.list.Update(*msg.out.Pick)
+	switch d := msg.list.(type) {
+	case *dialog.Picker:
+		if msg.err == nil && msg.out.Pick != nil {
+			d.Update(*msg.out.Pick)
+		}
+	case *dialog.Page:
+		if msg.err == nil && msg.out.Page != nil {
+			msg.out.Page.Back = d.Back()
+			d.Update(*msg.out.Page)
+		}
 	}
 	m.later(liveEvery, liveMsg{})
 }

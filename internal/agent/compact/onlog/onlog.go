@@ -33,6 +33,7 @@ func (l Log) Compact(ctx context.Context, c compact.Change) error {
 	slices.SortFunc(out.Stubs, func(a, b session.Stub) int { return cmp.Compare(a.CallID, b.CallID) })
 	return l.Record(func() error { return l.Session.Compact(ctx, out) }, event.Compacted{
 		Level: out.Level, Trigger: out.Trigger, Before: out.TokensBefore, After: out.TokensAfter, Failed: out.Failed,
+		Summary: out.SummaryText(),
 	})
 }
 

@@ -17,7 +17,9 @@ import (
 
 // Task is a task for an agent.
 type Task struct {
-	Kind   string // of the agent
+	Skill  string
+	Only   []string // the only tools of the agent; nil: those of its kind
+	Kind   string   // of the agent
 	Title  string
 	Prompt string
 	Model  string // "": the kind's
@@ -142,7 +144,7 @@ func (l *Loader) fork(ctx context.Context, s *skill.Skill, args string, byUser b
 		model = ""
 	}
 	answer, ok := l.Task(ctx, Task{
-		Kind: s.Agent, Title: "skill " + s.Name, Prompt: forkHead(s) + l.Clean(text),
+		Skill: s.Name, Only: l.limit(s), Kind: s.Agent, Title: "skill " + s.Name, Prompt: forkHead(s) + l.Clean(text),
 		Model: model,
 	})
 	if !ok {

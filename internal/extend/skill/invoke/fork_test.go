@@ -34,7 +34,7 @@ func TestATypedSkillWithAnAgentOfItsOwnBringsItsAnswer(t *testing.T) {
 	}
 	dir := filepath.Join(c.dir, "home/skills/look")
 	want := []invoke.Task{{
-		Kind: "Explore", Title: "skill look", Model: "haiku",
+		Skill: "look", Only: []string{"TaskOutput", "TaskStop", "Bash"}, Kind: "Explore", Title: "skill look", Model: "haiku",
 		Prompt: "Do the task of the skill look, below. Your last message is its result.\nThe files that belong to it are in " + dir + ".\n\n" +
 			"/help is no command here. Look for bugs at 10 o'clock, see @notes.txt and @" + filepath.Join(dir, "steps.md") +
 			". <U+202E>",

@@ -31,7 +31,7 @@ type Host struct {
 	Library *skill.Library
 	Policy  *permission.Policy
 	Chain   []string // of the agent, as [permission.Request.Agent]
-	Tools   permission.Tools
+	Tools   Tools
 	Trusted func() bool // the user trusts the project's files
 	// a shell command's output, and whether it ran without an error
 	Run       func(ctx context.Context, line string) (string, bool)
@@ -51,6 +51,12 @@ type Host struct {
 
 	Nested  bool        // use skills of folders below Dir once a file there is touched
 	NoShell func() bool // whether disableSkillShellExecution is set; nil: no
+}
+
+// Tools knows the names of all tools.
+type Tools interface {
+	permission.Tools
+	Names() []string
 }
 
 // Loader loads skills into one conversation. It is safe for concurrent use.

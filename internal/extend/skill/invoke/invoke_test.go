@@ -238,6 +238,22 @@ func TestAProjectsAllowedToolsNeedTrust(t *testing.T) {
 	}
 }
 
+func TestTheToolsOfASkillRestrictUntilTheTurnEnds(t *testing.T) {
+	c := newConversation(t)
+	c.write("p/.claude/skills/reads/SKILL.md", "---\ntools: Read, Grep\n---\nx")
+	if _, err := c.Load(t.Context(), "reads", ""); err != nil || c.decide("ls") != permission.Deny {
+		t.Error(err, c.decide("ls"))
+	}
+	mcp := permission.Request{Tool: "mcp__a__b", Dir: c.dir}
+	if d := c.policy.Decide(mcp); d.Effect != permission.Deny {
+		t.Error(d)
+	}
+	c.EndTurn()
+	if got := c.decide("ls"); got == permission.Deny {
+		t.Error(got)
+	}
+}
+
 func TestDisallowedToolsAreDenied(t *testing.T) {
 	c := newConversation(t)
 	c.write("p/.claude/skills/careful/SKILL.md", "---\ndisallowed-tools: Bash\n---\nx")

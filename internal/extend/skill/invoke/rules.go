@@ -27,6 +27,9 @@ func (l *Loader) lend(s *skill.Skill, variables map[string]string, byUser bool) 
 		l.AddRoot(s.Dir)
 	}
 	rules := l.parse(s, s.DisallowedTools, permission.Deny, variables)
+	if s.Tools != nil && !s.Fork {
+		rules = append(rules, l.parse(s, l.others(s.Tools), permission.Deny, nil)...)
+	}
 	if len(s.AllowedTools) > 0 {
 		if why := l.withheld(s, byUser); why == "" {
 			rules = append(rules, l.parse(s, s.AllowedTools, permission.Allow, variables)...)
@@ -40,6 +43,40 @@ func (l *Loader) lend(s *skill.Skill, variables map[string]string, byUser bool) 
 		return func() {}
 	}
 	return l.Policy.Lend(rules, l.Chain...)
+}
+
+// named are the tools that rules name.
+func (l *Loader) named(rules []string) (out []string) {
+	for _, r := range rules {
+		name, _, _ := strings.Cut(r, "(")
+		if name = l.Tools.Name(strings.TrimSpace(name)); name == "Bash" {
+			out = append(out, "TaskOutput", "TaskStop") // of its commands in the background
+		}
+		out = append(out, name)
+	}
+	return out
+}
+
+// others are rules for all tools but those that some rules name.
+func (l *Loader) others(rules []string) (out []string) {
+	names := l.named(rules)
+	for _, name := range l.Tools.Names() {
+		if !slices.Contains(names, name) {
+			out = append(out, name)
+		}
+	}
+	if !slices.ContainsFunc(names, func(n string) bool { return strings.HasPrefix(n, "mcp__") }) {
+		out = append(out, "mcp__*")
+	}
+	return out
+}
+
+// limit is all the tools of the agent that works on a skill; nil: those of its kind.
+func (l *Loader) limit(s *skill.Skill) []string {
+	if s.Tools != nil {
+		return l.named(s.Tools)
+	}
+	return l.named(s.AllowedTools)
 }
 
 // EndTurn takes back the rules of all skills, and drops typed skills that never ran. It is to be called when a turn is

@@ -42,7 +42,7 @@ func (k Key) is(actions ...keys.Action) bool {
 func (k Key) accepts() bool { return k.is(keys.ConfirmAccept, keys.SelectAccept, keys.MessageSelect) }
 
 func (k Key) cancels() bool {
-	return k.is(keys.ConfirmNo, keys.SelectCancel, keys.MessageCancel, keys.HelpDismiss)
+	return k.is(keys.ConfirmNo, keys.ConfirmStop, keys.SelectCancel, keys.MessageCancel, keys.HelpDismiss)
 }
 
 // typing are the contexts in which keys are resolved while a text is typed.

@@ -95,7 +95,7 @@ func TestEveryAnswerToAPermissionCanBeGiven(t *testing.T) {
 		"enter":  {[]dialog.Key{act(keys.SelectAccept)}, event.Answer{Choice: event.ChoiceOnce}},
 		"yes":    {[]dialog.Key{act(keys.ConfirmYes)}, event.Answer{Choice: event.ChoiceOnce}},
 		"no":     {[]dialog.Key{act(keys.ConfirmNo)}, event.Answer{Choice: event.ChoiceNo}},
-		"escape": {[]dialog.Key{act(keys.SelectCancel)}, event.Answer{Choice: event.ChoiceNo}},
+		"escape": {[]dialog.Key{act(keys.SelectCancel)}, event.Answer{Choice: event.ChoiceNo, Interrupt: true}},
 		"number": {[]dialog.Key{typed("3")}, event.Answer{Choice: event.ChoiceAlways}},
 		"arrows": {[]dialog.Key{
 			act(keys.SelectNext), act(keys.SelectNext), act(keys.SelectNext),

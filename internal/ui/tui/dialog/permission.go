@@ -82,6 +82,8 @@ func (d *Permission) Key(k Key) Result {
 		return d.choose(d.opts.at.at)
 	case d.opts.digit(k) >= 0:
 		return d.choose(d.opts.digit(k))
+	case k.is(keys.ConfirmStop, keys.SelectCancel): // also where the question does not offer it
+		return answer(event.Answer{Choice: event.ChoiceNo, Interrupt: true})
 	}
 	for _, q := range quick {
 		if k.is(q.action) {
@@ -104,7 +106,7 @@ var quick = []struct {
 	{keys.ConfirmNo, event.ChoiceNo},
 	{keys.ConfirmNever, event.ChoiceNever},
 	{keys.ConfirmGuide, explain},
-	{keys.SelectCancel, event.ChoiceNo},
+	{keys.ConfirmStop, event.ChoiceStop},
 }
 
 // Contexts are those of a question, or of a line that is typed.

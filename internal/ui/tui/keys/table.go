@@ -97,6 +97,7 @@ const (
 	ConfirmEdits    Action = "confirm:acceptEdits"
 	ConfirmAlways   Action = "confirm:always"
 	ConfirmNo       Action = "confirm:no"
+	ConfirmStop     Action = "confirm:stop"
 	ConfirmNever    Action = "confirm:never"
 	ConfirmGuide    Action = "confirm:guide"
 	ConfirmAccept   Action = "confirm:accept"
@@ -159,7 +160,7 @@ var table = []Binding{
 	{Chat, Submit, []string{"enter"}, "send; while a turn runs: at its next step"},
 	{Chat, Queue, []string{"alt+enter"}, "send when the running turn is over"},
 	{Chat, Newline, []string{"ctrl+j", "shift+enter"}, "new line; so does \\ before enter"},
-	{Chat, Cancel, []string{"esc"}, "interrupt; twice when idle: go back to an earlier message"},
+	{Chat, Cancel, []string{"esc"}, "interrupt, and send what waits; twice when idle: go back to an earlier message"},
 	{Chat, ClearInput, nil, "empty the prompt"},
 	{Chat, ShowKeys, []string{"?"}, "in an empty prompt: list the keys"},
 	{Chat, CycleMode, []string{"shift+tab"}, "next permission mode"},
@@ -236,7 +237,8 @@ var table = []Binding{
 	{Confirmation, ConfirmSession, []string{"s"}, "yes, for this session"},
 	{Confirmation, ConfirmEdits, []string{"e"}, "yes, and accept edits from now on"},
 	{Confirmation, ConfirmAlways, []string{"a"}, "yes, always, by the rule that is shown"},
-	{Confirmation, ConfirmNo, []string{"n", "esc"}, "no"},
+	{Confirmation, ConfirmNo, []string{"n"}, "no; the model may try another way"},
+	{Confirmation, ConfirmStop, []string{"esc"}, "no, and end the turn"},
 	{Confirmation, ConfirmNever, []string{"N"}, "no, never, by the rule that is shown"},
 	{Confirmation, ConfirmGuide, []string{"r"}, "no, and say why"},
 	{Confirmation, ConfirmEditText, []string{"ctrl+g"}, "edit the plan in $VISUAL or $EDITOR"},
