@@ -91,11 +91,13 @@ func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, 
 	}
 	seen := &Seen{State: StateOf(info, HashOf(data)), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
-	if answer, needs := c.changes(p, text); answer != "" {
-		seen.Shown[0].Needs = needs
-		return c.compared(p, answer+p.notice(info.Size(), text.Encoding)), seen, nil
+	if diff, from := c.diff(p, text); diff != "" {
+		seen.Shown[0].Needs = []string{from}
+		return c.changed(p, diff), seen, nil
 	}
-	c.showed(seen, text)
+	if p.whole() {
+		c.env.Reads.full.add(c.path.Real, keptText{seen.State, text.Encoding, text.View, c.callID})
+	}
 	return c.result(p, info, text.Encoding), seen, nil
 }
 
@@ -166,7 +168,6 @@ func (c *readCall) stream(ctx context.Context, f io.Reader, info fs.FileInfo, he
 			break
 		}
 	}
-	c.env.Reads.full.forget(c.path.Real)
 	seen := &Seen{State: StateOf(info, [sha256.Size]byte{}), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
 	return c.result(p, info, files.UTF8), seen, nil

@@ -227,16 +227,6 @@ func (c *change) note(callID string, info fs.FileInfo) {
 		return
 	}
 	reads.Wrote(c.path.Real, callID, info, c.after)
-	text := files.Decode(c.after)
-	if c.env.InContext == nil || text.View != *c.whole {
-		reads.full.forget(c.path.Real)
-		return
-	}
-	all := Span{First: 1, Last: len(lines(text.View)), CallID: callID}
-	reads.full.add(c.path.Real, fullText{
-		state: StateOf(info, HashOf(c.after)), enc: text.Encoding, view: text.View,
-		shown: []Span{all},
-	})
 }
 
 func (c *change) write(ctx context.Context) (*agent.Result, error) {
