@@ -130,7 +130,7 @@ func TestAPlanInItsFileIsSentBackWithWordsAndThenEdited(t *testing.T) {
 	}
 	got := resultTexts(s)
 	for i, want := range []string{
-		"Created.", "The user says: make it two", "Edited",
+		"File created: ", "The user says: make it two", "has been updated",
 		"The user changed it; this is the plan now:\n\n# Three", "changed by something else",
 	} {
 		if i >= len(got) || !strings.Contains(got[i], want) {

@@ -36,6 +36,7 @@ type exchange struct {
 	input    map[string]any
 	result   string
 	gone     bool // compacted, or left behind by a checkout
+	left     bool // by a checkout, so that nothing of it is there
 	whole    bool // it was in the conversation from the start; false: an error
 }
 
@@ -97,6 +98,7 @@ func (r *reader) known() map[int]string {
 	for _, e := range r.log {
 		whole := e.name == "Read" && e.whole && e.input["offset"] == nil && numbered.MatchString(e.result)
 		switch {
+		case e.left:
 		case e.gone && whole:
 			full = nil // a diff from it says nothing now
 		case e.gone || !e.whole:
@@ -256,7 +258,8 @@ func (r *reader) step() {
 		}
 	case "checkout": // to where an earlier result is sent again
 		for i := range r.log {
-			r.log[i].gone = i > len(r.log)*3/4
+			r.log[i].left = i > len(r.log)*3/4
+			r.log[i].gone = r.log[i].left
 		}
 	case "undo":
 		r.put(startLines())

@@ -45,7 +45,7 @@ func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", numberedLines(2500))
 	first := b.must("Read", in{"file_path": "a.txt"})
-	wantIn(t, first, "1\tline 1\n", "2000\tline 2000\n", "Lines 1-2000 of 2500. To go on: offset=2001.")
+	wantIn(t, first, "1\tline 1\n", "2000\tline 2000\n", "Showing lines 1-2000 of 2500. Use offset=2001 to read on.")
 	if strings.Contains(first, "line 2001\n") {
 		t.Error("more than 2000 lines")
 	}
@@ -55,7 +55,7 @@ func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
 		t.Errorf("a note after the last line: %s", rest[len(rest)-100:])
 	}
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}),
-		"3\tline 3\n4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
+		"3\tline 3\n4\tline 4\n\n[Showing lines 3-4 of 2500. Use offset=5 to read on.]")
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 9999}),
 		"The file has only 2500 lines; offset 9999 is past its end.")
 }
@@ -67,9 +67,9 @@ func TestReadStopsBeforeAResultIsTooLong(t *testing.T) {
 	if len(got) > 50_000 {
 		t.Errorf("%d characters", len(got))
 	}
-	wantIn(t, got, "Lines 1-47 of 100. To go on: offset=48.")
+	wantIn(t, got, "Showing lines 1-47 of 100. Use offset=48 to read on.")
 	b.env.Limits.ReadLines = 10
-	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 2}), "Lines 2-11 of 100.")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 2}), "Showing lines 2-11 of 100.")
 }
 
 func TestReadCutsLongLines(t *testing.T) {
@@ -198,7 +198,7 @@ func TestReadSkipsThroughAHugeFileWithoutHoldingIt(t *testing.T) {
 		t.Skip(err)
 	}
 	got := b.must("Read", in{"file_path": "huge.txt", "offset": 150_000, "limit": 2})
-	wantIn(t, got, "150000\tline 150000\n150001\tline 150001\n", "of a file of 3.0 GB. To go on: offset=150002.")
+	wantIn(t, got, "150000\tline 150000\n150001\tline 150001\n", "of a file of 3.0 GB. Use offset=150002 to read on.")
 }
 
 func TestReadStreamsAsItReadsWhole(t *testing.T) {

@@ -156,15 +156,15 @@ func (c *change) plan(path string, run func(context.Context) (*agent.Result, err
 func (e *Files) knows(c *change, whole bool) error {
 	seen, ok := e.Reads.Get(c.path.Real)
 	if !ok {
-		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again",
+		return fmt.Errorf("File has not been read yet: %s. Read it first before writing to it",
 			c.path.Lexical)
 	}
 	if seen.Hashed() && seen.Hash != HashOf(c.before) || !seen.Hashed() && !seen.Same(c.info) {
-		return fmt.Errorf("%s was changed by something else since it was last read. Read it again, then try again",
+		return fmt.Errorf("File has been modified since it was read, by the user or a program: %s. Read it again before writing to it",
 			c.path.Lexical)
 	}
 	if whole && !seen.Whole() {
-		return fmt.Errorf("only a part of %s has been read, and writing would lose the rest. Read all of it first, or use "+
+		return fmt.Errorf("only a part of %s has been read, and Write would replace all of it. Read the whole file first, or use "+
 			"Edit", c.path.Lexical)
 	}
 	return nil
@@ -237,12 +237,11 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, kind := "Created."+notes, "create"
+	kind := "create"
 	if !c.diff.Created {
 		kind = "update"
-		text = fmt.Sprintf("Written: +%d -%d lines.%s", c.diff.Added, c.diff.Removed, notes)
 	}
-	r := agent.TextResult(text)
+	r := agent.TextResult(c.done(fmt.Sprintf(": +%d -%d lines", c.diff.Added, c.diff.Removed)) + notes)
 	r.Title, r.View = c.env.Rel(c.path.Lexical), c.diff
 	r.Meta = map[string]any{
 		"type": kind, "filePath": c.path.Lexical, "content": c.written(),
@@ -250,6 +249,14 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	}
 	r.Unstored = []string{"originalFile"}
 	return r, nil
+}
+
+// done says what was changed. The model knows the text, from its own call.
+func (c *change) done(what string) string {
+	if c.diff.Created {
+		return "File created: " + c.path.Lexical + "."
+	}
+	return "The file " + c.path.Lexical + " has been updated" + what + ". No need to read it back."
 }
 
 // patch is never nil, as readers of the structured output expect a list.
