@@ -90,8 +90,8 @@ func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*ag
 // check refuses an edit that could change nothing.
 func (e *edit) check() error {
 	if e.in.OldString == e.in.NewString {
-		return errors.New("No changes to make: old_string and new_string are exactly the same. If the file has the new text " +
-			"already, go on")
+		return errors.New("No changes to make: old_string and new_string are exactly the same. If the file has the new " +
+			"text already, go on")
 	}
 	return nil
 }

@@ -235,10 +235,11 @@ func (p *page) notice(bytes int64, enc files.Encoding) string {
 		notes = append(notes, fmt.Sprintf("The file has only %s; offset %d is past its end.",
 			count(p.total, "line", "lines"), p.first))
 	case p.more && p.total > 0:
-		notes = append(notes, fmt.Sprintf("Showing lines %d-%d of %d. Use offset=%d to read on.", p.first, last, p.total, last+1))
-	case p.more:
-		notes = append(notes, fmt.Sprintf("Showing lines %d-%d of a file of %s. Use offset=%d to read on.", p.first, last, size(bytes),
+		notes = append(notes, fmt.Sprintf("Showing lines %d-%d of %d. Use offset=%d to read on.", p.first, last, p.total,
 			last+1))
+	case p.more:
+		notes = append(notes, fmt.Sprintf("Showing lines %d-%d of a file of %s. Use offset=%d to read on.", p.first, last,
+			size(bytes), last+1))
 	}
 	if p.cut > 0 {
 		notes = append(notes, fmt.Sprintf("%d long lines are cut.", p.cut))

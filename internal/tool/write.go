@@ -160,12 +160,12 @@ func (e *Files) knows(c *change, whole bool) error {
 			c.path.Lexical)
 	}
 	if seen.Hashed() && seen.Hash != HashOf(c.before) || !seen.Hashed() && !seen.Same(c.info) {
-		return fmt.Errorf("File has been modified since it was read, by the user or a program: %s. Read it again before writing to it",
-			c.path.Lexical)
+		return fmt.Errorf("File has been modified since it was read, by the user or a program: %s. Read it again before "+
+			"writing to it", c.path.Lexical)
 	}
 	if whole && !seen.Whole() {
-		return fmt.Errorf("only a part of %s has been read, and Write would replace all of it. Read the whole file first, or use "+
-			"Edit", c.path.Lexical)
+		return fmt.Errorf("only a part of %s has been read, and Write would replace all of it. Read the whole file first, "+
+			"or use Edit", c.path.Lexical)
 	}
 	return nil
 }
