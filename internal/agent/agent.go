@@ -31,6 +31,7 @@ type Agent struct {
 	repr     repairer
 	doom     doom
 	patience time.Duration // see abandonAfter
+	poll     time.Duration // see pollPause
 
 	mu      sync.Mutex
 	model   llm.Model
@@ -52,7 +53,7 @@ type Agent struct {
 // New makes an agent. It starts nothing.
 func New(cfg Config) *Agent {
 	cfg.setDefaults()
-	return &Agent{cfg: cfg, model: cfg.Model, effort: cfg.Effort, patience: abandonAfter}
+	return &Agent{cfg: cfg, model: cfg.Model, effort: cfg.Effort, patience: abandonAfter, poll: pollPause}
 }
 
 // Steer hands over a message that is delivered before the next step of the running turn, or opens the

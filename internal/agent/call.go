@@ -32,6 +32,9 @@ func (q *queue) perform(p *pending, plan *Plan) {
 		return
 	}
 	ran := q.run(p, plan, decision).with(p.ruling.Context...)
+	if p.note != "" {
+		ran = ran.with(llm.Text{Text: p.note, Origin: llm.OriginReminder})
+	}
 	ran.Took = q.since(began)
 	res := q.afterTool(p, ran)
 	p.settle()

@@ -4,7 +4,9 @@ import (
 	"crypto/sha256"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -15,13 +17,22 @@ import (
 // edit, nor one whose result changes.
 const doomAfter = 3
 
+// A command may be asked again for the same answer: to wait for a server, or to hunt a test that fails now and then.
+// From its pollAfter-th run on a person is asked; where nobody answers, it waits and the model is told.
+const (
+	polls     = "Bash"
+	pollAfter = 8
+	pollPause = 5 * time.Second // longer by this with each run
+	pollMost  = time.Minute
+)
+
 // doom watches the calls of a turn for a model that goes round in circles.
 type doom struct {
 	mu     sync.Mutex
 	calls  map[[32]byte]*rounds
 	news   int // how many times a call came with a result that it had not had in this turn
 	seen   map[[32]byte]bool
-	warned bool // the model was warned
+	warned bool // the model was warned, or the user refused
 }
 
 // rounds is one call: how often in a row it had the same result, and how much was new by then.
@@ -37,7 +48,11 @@ func callKey(c llm.ToolCall) [32]byte {
 }
 
 func resultKey(r llm.ToolResult) [32]byte {
-	b, err := llm.MarshalPart(llm.ToolResult{Parts: r.Parts, IsError: r.IsError})
+	own := slices.DeleteFunc(slices.Clone(r.Parts), func(p llm.Part) bool {
+		t, ok := p.(llm.Text)
+		return ok && t.Origin == llm.OriginReminder
+	})
+	b, err := llm.MarshalPart(llm.ToolResult{Parts: own, IsError: r.IsError})
 	if err != nil {
 		return [32]byte{}
 	}
@@ -48,11 +63,22 @@ func resultKey(r llm.ToolResult) [32]byte {
 func (d *doom) stuck(c llm.ToolCall) (stuck, warned bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	r := d.calls[callKey(c)]
-	if r == nil || r.count < doomAfter || r.news != d.news {
-		return false, false
+	return d.same(c) >= doomAfter, d.warned
+}
+
+// same is how often in a row a call had the same result, while nothing else was new.
+func (d *doom) same(c llm.ToolCall) int {
+	if r := d.calls[callKey(c)]; r != nil && r.news == d.news {
+		return r.count
 	}
-	return true, d.warned
+	return 0
+}
+
+// run is the number of the run that a command would be, of those that gave the same result.
+func (d *doom) run(c llm.ToolCall) int {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.same(c) + 1
 }
 
 func (d *doom) warn() { d.mu.Lock(); d.warned = true; d.mu.Unlock() }
@@ -97,20 +123,15 @@ func (d *doom) one(call, result [32]byte) {
 // model is warned once, and if it continues the turn ends.
 func (q *queue) doomed(p *pending) error {
 	d := &q.a.doom
+	if q.journal && p.call.Name == polls {
+		return q.polled(p, d.run(p.call))
+	}
 	stuck, warned := d.stuck(p.call)
 	if !stuck || !q.journal {
 		return nil
 	}
 	if q.a.cfg.Ask != nil {
-		ans, err := q.a.cfg.Ask(q.ctx, event.Question{
-			Agent: q.a.cfg.Chain,
-			Title: "The model repeats itself",
-			Text: fmt.Sprintf("%s was called %d times with the same input and gave the same result each time, and nothing "+
-				"new came in between. Run it again?",
-				p.call.Name, doomAfter),
-			Options: []event.Option{{ID: event.ChoiceOnce, Label: "Run it again"}, {ID: event.ChoiceNo, Label: "Stop"}},
-			Call:    &p.call,
-		})
+		ans, err := q.askAgain(p, doomAfter)
 		switch {
 		case err != nil:
 			return err
@@ -132,4 +153,54 @@ func (q *queue) doomed(p *pending) error {
 	return fmt.Errorf("Not run: you made this very call %d times and got the same result each time. "+
 		"Do something different: read the result again, change the input, or tell the user what stands in the way.",
 		doomAfter)
+}
+
+// polled slows down a command that has given the same result again and again. It never ends the turn.
+func (q *queue) polled(p *pending, run int) error {
+	if run < pollAfter {
+		return nil
+	}
+	if q.a.cfg.Ask == nil {
+		p.note = fmt.Sprintf("\n[This was run %d of the same command; those before it all gave the same result. To wait for "+
+			"something, let the command wait (sleep, or a loop until it is done). If nothing will change, try something else "+
+			"or tell the user.]", run)
+		return q.pause(min(q.a.poll*time.Duration(run-pollAfter), pollMost))
+	}
+	if _, refused := q.a.doom.stuck(p.call); !refused {
+		ans, err := q.askAgain(p, run-1)
+		if err != nil {
+			return err
+		}
+		if ans.Choice == event.ChoiceOnce {
+			q.a.doom.reset()
+			return nil
+		}
+		q.a.doom.warn()
+	}
+	q.mu.Lock()
+	p.doomed = true
+	q.mu.Unlock()
+	return errors.New("Not run: the user does not want this command again, since its result stays the same. Try " +
+		"something else, or tell the user what you wait for.")
+}
+
+func (q *queue) askAgain(p *pending, times int) (event.Answer, error) {
+	return q.a.cfg.Ask(q.ctx, event.Question{
+		Agent: q.a.cfg.Chain,
+		Title: "The model repeats itself",
+		Text: fmt.Sprintf("%s was called %d times with the same input and gave the same result each time, and nothing "+
+			"new came in between. Run it again?",
+			p.call.Name, times),
+		Options: []event.Option{{ID: event.ChoiceOnce, Label: "Run it again"}, {ID: event.ChoiceNo, Label: "Stop"}},
+		Call:    &p.call,
+	})
+}
+
+func (q *queue) pause(d time.Duration) error {
+	select {
+	case <-time.After(d):
+		return nil
+	case <-q.going.Done():
+		return q.going.Err()
+	}
 }

@@ -29,6 +29,9 @@ var (
 // Live is the configuration that an agent works by.
 func (a *Agent) Live() *Config { return &a.cfg }
 
+// SetPoll changes how long a command waits that is run again and again.
+func (a *Agent) SetPoll(d time.Duration) { a.poll = d }
+
 // SetPatience changes how long an interrupted turn waits for a tool.
 func (a *Agent) SetPatience(d time.Duration) { a.patience = d }
 

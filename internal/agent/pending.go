@@ -61,6 +61,7 @@ type pending struct {
 	shown  llm.ToolCall
 	ran    *Result // the call's own result, while hooks work on it
 	doomed bool    // stopped because it repeats the calls before it
+	note   string  // for its result
 }
 
 // move brings a call to its next phase. Where the order forbids that it changes nothing and returns an error, which

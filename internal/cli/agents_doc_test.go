@@ -106,7 +106,7 @@ func TestTheExampleOfTheTeamsPageIsTrue(t *testing.T) {
 			When:  &llmtest.When{System: "You coordinate", Contains: "Replace the logger"},
 			Parts: []llmtest.Part{llmtest.Tool("TaskCreate", map[string]any{"title": "log", "prompt": "write log.go"})},
 		},
-		llmtest.Reply{When: &llmtest.When{Result: "Created"}, Parts: []llmtest.Part{llmtest.Text("Written.")}},
+		llmtest.Reply{When: &llmtest.When{Result: "File created"}, Parts: []llmtest.Part{llmtest.Text("Written.")}},
 		llmtest.Reply{When: &llmtest.When{Result: "ritten"}, Parts: []llmtest.Part{llmtest.Text("Written.")}},
 		llmtest.Reply{
 			When:  &llmtest.When{Contains: "Your task: log"},

@@ -42,7 +42,7 @@ func TestAWorktreeHoldsTheWorkOfARun(t *testing.T) {
 	}
 	d := drive(t, `
 reply
-  when result="Created"
+  when result="File created"
   say Done.
 reply
   when contains="write it"
@@ -114,7 +114,7 @@ final
 func TestHooksMakeTheWorktreeOfARun(t *testing.T) {
 	d := drive(t, `
 reply
-  when result="Created"
+  when result="File created"
   say Done.
 reply
   when contains="write it"

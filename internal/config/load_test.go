@@ -136,7 +136,7 @@ func TestWithoutAnyFileTheDefaultsHold(t *testing.T) {
 	})
 	diff(t, "cache", s.ExploreCache, config.ExploreCache{Enabled: true, MaxEntries: 200, DirectoryTTLMs: 30000})
 	diff(t, "stream", s.Stream, config.Stream{
-		StallTimeoutMs: 60000, MaxRetries: 3, RetryBaseMs: 1000,
+		StallTimeoutMs: 60000, HeaderTimeoutMs: 120000, ContentTimeoutMs: 300000, MaxRetries: 3, RetryBaseMs: 1000,
 		MaxRetryWaitMs: 30000,
 	})
 	diff(t, "mode", s.Permissions.DefaultMode, "default")

@@ -300,10 +300,12 @@ type WebSearch struct {
 
 // Stream configures timeouts and retries of replies.
 type Stream struct {
-	StallTimeoutMs int `json:"stallTimeoutMs"`
-	MaxRetries     int `json:"maxRetries"`
-	RetryBaseMs    int `json:"retryBaseMs"`
-	MaxRetryWaitMs int `json:"maxRetryWaitMs"`
+	StallTimeoutMs   int `json:"stallTimeoutMs"`
+	HeaderTimeoutMs  int `json:"headerTimeoutMs"`
+	ContentTimeoutMs int `json:"contentTimeoutMs"`
+	MaxRetries       int `json:"maxRetries"`
+	RetryBaseMs      int `json:"retryBaseMs"`
+	MaxRetryWaitMs   int `json:"maxRetryWaitMs"`
 }
 
 // Network configures network access; Config.Transport obeys it.

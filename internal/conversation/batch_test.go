@@ -49,7 +49,7 @@ func TestEachCallOfABatchIsDecidedOnAndJournalled(t *testing.T) {
 		state, text := "ok", fmt.Sprintf("\n1\ttext %d", i)
 		switch {
 		case i == 21:
-			text = "Created"
+			text = "File created"
 		case i == 22:
 			state, text = "error", "denied.txt"
 		case i == 23:

@@ -14,5 +14,5 @@ func keepBlobs(env *tool.Env, log *session.Session) {
 	}
 	env.Blob = log.Blob
 	env.NewBlob = func(ctx context.Context, name string) (tool.BlobWriter, error) { return log.BlobWriter(ctx, name) }
-	env.InContext = log.InContext
+	env.InContext, env.Ago = log.InContext, log.Ago
 }

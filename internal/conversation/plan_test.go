@@ -130,8 +130,8 @@ func TestAPlanInItsFileIsSentBackWithWordsAndThenEdited(t *testing.T) {
 	}
 	got := resultTexts(s)
 	for i, want := range []string{
-		"Created.", "The user says: make it two", "Edited",
-		"The user changed it; this is the plan now:\n\n# Three", "changed by something else",
+		"File created: ", "The user says: make it two", "has been updated",
+		"The user changed it; this is the plan now:\n\n# Three", "modified since it was read",
 	} {
 		if i >= len(got) || !strings.Contains(got[i], want) {
 			t.Errorf("result %d: %q, want %q", i, got[min(i, len(got)-1)], want)

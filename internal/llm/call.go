@@ -16,8 +16,9 @@ import (
 
 // Default limits of Caller.
 const (
-	DefaultStallTimeout  = 60 * time.Second
-	DefaultHeaderTimeout = 5 * time.Minute
+	DefaultStallTimeout   = 60 * time.Second
+	DefaultContentTimeout = 5 * time.Minute
+	DefaultHeaderTimeout  = 2 * time.Minute
 )
 
 // Caller sends single requests to one provider and watches over the replies. Its errors are *Error or the
@@ -33,8 +34,11 @@ type Caller struct {
 	// StallTimeout is the longest gap without a byte in a reply (comments and pings count); 0 means 60 s,
 	// negative no limit. Time spent by the consumer of deltas does not count.
 	StallTimeout time.Duration
+	// ContentTimeout is the longest time without content: pings, comments and empty deltas do not count. 0 means 5 min,
+	// negative no limit.
+	ContentTimeout time.Duration
 	// HeaderTimeout limits the wait for the response headers, counted from the start of sending. It is
-	// longer, because some servers read the whole prompt before they answer; 0 means 5 min, negative no
+	// longer, because some servers read the whole prompt before they answer; 0 means 2 min, negative no
 	// limit.
 	HeaderTimeout time.Duration
 }
@@ -133,7 +137,9 @@ func (c *Caller) sendError(ctx, reqCtx context.Context, w *where, err error) err
 		return ctx.Err()
 	}
 	if errors.Is(context.Cause(reqCtx), errStall) {
-		return w.stall(orDefault(c.HeaderTimeout, DefaultHeaderTimeout), "no answer")
+		e := w.stall("no answer for %s", orDefault(c.HeaderTimeout, DefaultHeaderTimeout))
+		e.Hint, e.once = "check the network; stream.headerTimeoutMs gives a slow host more time", true
+		return e
 	}
 	if e := AsError(err); e != nil { // the transport's error is more precise than its text
 		e.Provider = c.Provider
@@ -145,9 +151,12 @@ func (c *Caller) sendError(ctx, reqCtx context.Context, w *where, err error) err
 func (c *Caller) reply(resp *http.Response, w *where, cancel context.CancelCauseFunc) *Reply {
 	r := &Reply{raw: resp.Body, cancel: cancel, call: c, where: w, clock: c.clock()}
 	r.RequestID = firstHeader(resp.Header, "request-id", "x-request-id")
-	r.guard = &stallGuard{src: resp.Body}
-	if d := orDefault(c.StallTimeout, DefaultStallTimeout); d > 0 {
-		r.guard.limit = d
+	r.guard = &stallGuard{
+		src: resp.Body, clock: r.clock, limit: orDefault(c.StallTimeout, DefaultStallTimeout),
+		content: orDefault(c.ContentTimeout, DefaultContentTimeout),
+	}
+	r.guard.left = r.guard.content
+	if d := r.guard.next(); d > 0 {
 		r.guard.timer = r.clock.AfterFunc(d, func() {
 			r.guard.stalled.Store(true)
 			cancel(errStall)
@@ -216,7 +225,12 @@ func (r *Reply) Failed(ctx context.Context, err error) error {
 		return ctx.Err()
 	}
 	if r.guard.stalled.Load() {
-		return r.where.stall(r.guard.limit, "the reply stopped")
+		if r.guard.empty() {
+			e := r.where.stall("the reply has no content for %s", r.guard.content)
+			e.once = true
+			return e
+		}
+		return r.where.stall("the reply stopped: no bytes for %s", r.guard.limit)
 	}
 	if large, ok := errors.AsType[*EventTooLargeError](err); ok {
 		return r.where.fail(KindProtocol, large.Error(), "check "+r.where.urlVar)
@@ -278,21 +292,57 @@ func (r *Reply) Abort() {
 	_ = r.raw.Close()
 }
 
-// stallGuard cancels the request when a Read receives nothing for too long.
+// stallGuard cancels the request when a Read receives nothing for too long, or all of them only pings. A limit of
+// 0 or less is none.
 type stallGuard struct {
 	src     io.Reader
-	limit   time.Duration
-	timer   Timer // nil without a limit
+	clock   Clock
+	limit   time.Duration // of one Read
+	content time.Duration // of all Reads since the last content
+	left    time.Duration // of content
+	timer   Timer         // nil without a limit
 	stalled atomic.Bool
+}
+
+// next is how long the next Read may take; 0 without a limit.
+func (g *stallGuard) next() time.Duration {
+	if g.content > 0 && (g.limit <= 0 || g.left < g.limit) {
+		return max(g.left, 1)
+	}
+	return max(g.limit, 0)
+}
+
+// empty reports that the time without content is over.
+func (g *stallGuard) empty() bool { return g.content > 0 && g.left <= 0 }
+
+// took notes content.
+func (g *stallGuard) took(d Delta) {
+	switch d := d.(type) {
+	case TextDelta:
+		if d.Text == "" {
+			return
+		}
+	case ReasoningDelta:
+		if d.Text == "" && d.Signature == "" {
+			return
+		}
+	case ToolDelta:
+		if d.JSON == "" && d.Name == "" {
+			return
+		}
+	}
+	g.left = g.content
 }
 
 func (g *stallGuard) Read(p []byte) (int, error) {
 	if g.timer == nil {
 		return g.src.Read(p)
 	}
-	g.timer.Reset(g.limit)
+	began := g.clock.Now()
+	g.timer.Reset(g.next())
 	n, err := g.src.Read(p)
 	g.timer.Stop()
+	g.left -= g.clock.Now().Sub(began)
 	return n, err
 }
 

@@ -188,7 +188,7 @@ func (t *countedTimer) Reset(time.Duration) bool { was := t.armed; t.armed = tru
 func TestWatchdogRunsOnlyWhileWaitingForBytes(t *testing.T) {
 	timer := &countedTimer{}
 	armedInside := false
-	g := &stallGuard{limit: time.Second, timer: timer, src: readerFunc(func(p []byte) (int, error) {
+	g := &stallGuard{limit: time.Second, clock: SystemClock, timer: timer, src: readerFunc(func(p []byte) (int, error) {
 		armedInside = timer.armed
 		return copy(p, ": ping\n"), nil
 	})}

@@ -26,8 +26,8 @@ func (w *where) fail(kind ErrorKind, msg, hint string) *Error {
 	return &Error{Kind: kind, Provider: w.provider, Message: msg, Hint: hint}
 }
 
-func (w *where) stall(d time.Duration, what string) *Error {
-	e := w.fail(KindStall, fmt.Sprintf("%s: no bytes for %s", what, d), "check the network, or the provider's status page")
+func (w *where) stall(what string, d time.Duration) *Error {
+	e := w.fail(KindStall, fmt.Sprintf(what, d), "check the network, or the provider's status page")
 	e.Retryable = true
 	return e
 }

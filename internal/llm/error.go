@@ -42,6 +42,7 @@ type Error struct {
 	Partial    *Message      // the parts that were complete when the stream broke, or nil
 	Err        error
 
+	once    bool // it is retried once only: another try takes as long
 	renewed bool // other credentials are ready: the request is sent again at once
 }
 

@@ -19,13 +19,13 @@ type Decoder interface {
 // Exchange makes attempt n of a request: it sends it, and yields the deltas of the reply and Done. The error of a
 // broken reply has the complete parts.
 func (c *Caller) Exchange(ctx context.Context, n int, out *Outgoing, yield func(Delta) bool,
-	decoder func(*Reply) Decoder,
+	decoder func(*Reply, func(Delta) bool) Decoder,
 ) error {
 	reply, err := c.Post(ctx, n, out, yield)
 	if err != nil {
 		return err
 	}
-	d := decoder(reply)
+	d := decoder(reply, func(d Delta) bool { reply.guard.took(d); return yield(d) })
 	if err := d.Decode(ctx); err != nil {
 		reply.Abort()
 		if m := d.Message(); len(m.Parts) > 0 {

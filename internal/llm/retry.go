@@ -114,7 +114,7 @@ func (p RetryPolicy) next(ctx context.Context, n int, committed bool, err error)
 	switch {
 	case e.renewed && !committed:
 		return retryWait{0, e}, nil
-	case committed || !e.Retryable || n > p.Max:
+	case committed || !e.Retryable || n > p.Max || e.once && n > 1:
 		e.Attempts = n
 		return retryWait{}, e
 	case e.RetryAfter > p.MaxWait:

@@ -77,7 +77,8 @@ func openBedrock(c connection) (llm.Provider, error) {
 		c.prepare = cloud.AWS(o, region)
 	}
 	others := converse.New(converse.Config{
-		Name: c.name, BaseURL: base, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry, StallTimeout: c.stall,
+		Name: c.name, BaseURL: base, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry,
+		StallTimeout: c.stall, HeaderTimeout: c.header, ContentTimeout: c.content,
 		Prepare: c.prepare,
 		KeyVar:  place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL,
 	})
@@ -126,7 +127,7 @@ func newClaude(c connection, where anthropic.Cloud, base, region string) (llm.Pr
 	}
 	return anthropic.New(anthropic.Config{
 		Name: c.name, BaseURL: base, Headers: c.set.Headers, Betas: c.set.Betas, HTTP: c.http, Retry: c.retry,
-		StallTimeout:   c.stall,
+		StallTimeout: c.stall, HeaderTimeout: c.header, ContentTimeout: c.content,
 		ThinkingTokens: c.thinking, Version: c.version, Prepare: c.prepare, CacheTTL: c.cacheTTL, Cloud: where,
 		Region: region,
 		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"),
@@ -176,7 +177,8 @@ func openVertex(c connection) (llm.Provider, error) {
 		return nil, err
 	}
 	return vertexModels{c.name, claude, google.New(google.Config{
-		Name: c.name, BaseURL: base + "google", Headers: c.set.Headers, HTTP: c.http, Retry: c.retry, StallTimeout: c.stall,
+		Name: c.name, BaseURL: base + "google", Headers: c.set.Headers, HTTP: c.http, Retry: c.retry,
+		StallTimeout: c.stall, HeaderTimeout: c.header, ContentTimeout: c.content,
 		KeyVar: "GOOGLE_APPLICATION_CREDENTIALS", URLVar: place(c.name, "apiBase"), Prepare: c.prepare,
 	})}, nil
 }

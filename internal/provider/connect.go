@@ -205,7 +205,8 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 			Max: retries, Base: millis(all.o.Settings().Stream.RetryBaseMs),
 			MaxWait: millis(all.o.Settings().Stream.MaxRetryWaitMs),
 		},
-		stall: millis(all.o.Settings().Stream.StallTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime,
+		stall: millis(all.o.Settings().Stream.StallTimeoutMs), header: millis(all.o.Settings().Stream.HeaderTimeoutMs),
+		content: millis(all.o.Settings().Stream.ContentTimeoutMs), cacheTTL: all.o.Settings().CacheLifetime,
 		task:  all.o.TaskBudget,
 		cloud: cloud.Options{Getenv: all.getenv, HTTP: all.http, Run: all.runCommand},
 	}
@@ -231,17 +232,17 @@ func (all *Set) newProvider(name string, set config.Provider) (llm.Provider, err
 
 // connection holds the settings of one provider for its wire.
 type connection struct {
-	name     string
-	set      config.Provider // with the base URL
-	http     *http.Client
-	retry    llm.RetryPolicy
-	stall    time.Duration
-	version  string
-	thinking *int
-	cacheTTL string
-	task     int
-	prepare  llm.Prepare
-	cloud    cloud.Options
+	name                   string
+	set                    config.Provider // with the base URL
+	http                   *http.Client
+	retry                  llm.RetryPolicy
+	stall, header, content time.Duration
+	version                string
+	thinking               *int
+	cacheTTL               string
+	task                   int
+	prepare                llm.Prepare
+	cloud                  cloud.Options
 
 	responses bool // OpenAI's newer API
 }
@@ -277,7 +278,8 @@ func openAnthropic(c connection) (llm.Provider, error) {
 	return anthropic.New(anthropic.Config{
 		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, AuthToken: c.set.AuthToken, Headers: c.set.Headers,
 		Betas: c.set.Betas,
-		HTTP:  c.http, Retry: c.retry, StallTimeout: c.stall, ThinkingTokens: c.thinking, Version: c.version,
+		HTTP:  c.http, Retry: c.retry, ThinkingTokens: c.thinking, Version: c.version,
+		StallTimeout: c.stall, HeaderTimeout: c.header, ContentTimeout: c.content,
 		Prepare: c.prepare,
 		KeyVar:  place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), CacheTTL: c.cacheTTL, TaskBudget: c.task,
 	})
@@ -289,7 +291,8 @@ func openGoogle(c connection) (llm.Provider, error) {
 	}
 	return google.New(google.Config{
 		Name: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: c.set.Headers, HTTP: c.http, Retry: c.retry,
-		StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), Prepare: c.prepare,
+		StallTimeout: c.stall, HeaderTimeout: c.header, ContentTimeout: c.content,
+		KeyVar: place(c.name, "apiKey"), URLVar: place(c.name, "apiBase"), Prepare: c.prepare,
 	}), nil
 }
 
@@ -314,7 +317,8 @@ func openOpenAI(c connection) (llm.Provider, error) {
 	}
 	return openai.New(openai.Config{
 		ProviderName: c.name, BaseURL: c.set.APIBase, APIKey: c.set.APIKey, Headers: headers, Prepare: c.prepare,
-		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, KeyVar: place(c.name, "apiKey"),
+		HTTP: c.http, Retry: c.retry, StallTimeout: c.stall, HeadTimeout: c.header, ContentTimeout: c.content,
+		KeyVar:    place(c.name, "apiKey"),
 		URLVar:    place(c.name, "apiBase"),
 		Responses: c.responses, APIVersion: c.set.APIVersion, WebSocket: c.set.WebSocket,
 	}), nil

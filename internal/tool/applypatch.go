@@ -410,7 +410,7 @@ func (p *patching) written() []*patched {
 
 func (p *patching) result() *agent.Result {
 	var b strings.Builder
-	b.WriteString("Done.")
+	b.WriteString("Success. Updated the following files:")
 	changes := []map[string]any{}
 	for _, f := range p.order {
 		one := map[string]any{"filePath": f.path.Lexical, "added": f.diff.Added, "removed": f.diff.Removed}

@@ -122,7 +122,7 @@ func TestPatchesNeedTheFilesToBeKnown(t *testing.T) {
 	b.must("ApplyPatch", update(" one\n-two\n+2\n")) // its lines prove that it is known
 	b.must("Edit", in{"file_path": "a.txt", "old_string": "2", "new_string": "two"})
 	b.put("a.txt", "one\ntwo\nthree\nfour\n")
-	b.fails("ApplyPatch", update("-two\n+2\n"), "changed by something else", "Read it again")
+	b.fails("ApplyPatch", update("-two\n+2\n"), "modified since it was read", "Read it again")
 	b.read("a.txt")
 	b.must("ApplyPatch", update("-two\n+2\n"))
 	b.must("ApplyPatch", in{"patch": "*** Begin Patch\n*** Add File: a.txt\n+all new\n*** End Patch"})

@@ -265,7 +265,7 @@ func TestARunningCommandIsSentToTheBackground(t *testing.T) {
 				t.Fatal("not detached")
 			}
 			r := <-out
-			wantIn(t, text(r), "sent the command to the background", "bash_1", "1\n2\n3\n", "ready")
+			wantIn(t, text(r), "moved the command to the background", "bash_1", "1\n2\n3\n", "ready")
 			if r.IsError || r.Meta["backgroundTaskId"] != "bash_1" || r.Meta["backgroundedByUser"] != true {
 				t.Errorf("%+v", r.Meta)
 			}

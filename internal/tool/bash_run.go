@@ -291,7 +291,7 @@ func (c *bashCall) runBehind() (*agent.Result, error) {
 		return nil, errors.Join(err, spool.Close())
 	}
 	c.adopt(s, p)
-	return c.behind(s, fmt.Sprintf("The command runs in the background as %s.", s.id), ""), nil
+	return c.behind(s, fmt.Sprintf("Command running in background with ID: %s.", s.id), ""), nil
 }
 
 // detach hands a running command over to the background: on request of the user, or after the time that a call waits.
@@ -307,10 +307,10 @@ func (c *bashCall) detach(p *bashProc, sink *bashSink, limit time.Duration) *age
 	sink.mu.Unlock()
 	c.adopt(s, p)
 	if limit == 0 {
-		return c.behind(s, fmt.Sprintf("The user sent the command to the background, where it goes on as %s.", s.id), text)
+		return c.behind(s, "The user moved the command to the background, where it is running with ID: "+s.id+".", text)
 	}
-	r := c.behind(s, fmt.Sprintf("The command did not end within %s. It goes on in the background as %s; do not start "+
-		"it again.", limit, s.id), text)
+	r := c.behind(s, fmt.Sprintf("The command did not end within %s. It is still running in the background with ID: %s; "+
+		"do not start it again.", limit, s.id), text)
 	r.Meta["backgroundedByUser"], r.Meta["assistantAutoBackgrounded"], r.Meta["timedOutAfterMs"] = false, true,
 		limit.Milliseconds()
 	return r

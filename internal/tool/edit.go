@@ -90,7 +90,7 @@ func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*ag
 // check refuses an edit that could change nothing.
 func (e *edit) check() error {
 	if e.in.OldString == e.in.NewString {
-		return errors.New("old_string and new_string are the same, so there is nothing to change: if the file has the new " +
+		return errors.New("No changes to make: old_string and new_string are exactly the same. If the file has the new " +
 			"text already, go on")
 	}
 	return nil
@@ -164,12 +164,8 @@ func (e *edit) compute(text *files.Text) error {
 // edit may be the reason.
 func (e *edit) missed(view string) error {
 	err := notFound(e.path.Lexical, view, e.old)
-	if seen, ok := e.env.Reads.Get(e.path.Real); e.rebased || ok && seen.Written {
-		const again = "write old_string as the file is now, or put edits that touch the same lines into one"
-		if e.rebased {
-			return fmt.Errorf("an earlier edit of the same step has changed the text that this one names: %s. %w", again, err)
-		}
-		return fmt.Errorf("%w\nYou have changed this file yourself since you read it: if that was here, %s.", err, again)
+	if e.rebased {
+		return fmt.Errorf("an earlier Edit of the same reply has changed the file. %w", err)
 	}
 	return err
 }
@@ -195,8 +191,8 @@ func occurrences(s, old string) []files.Region {
 }
 
 func (e *edit) ambiguous(view string) error {
-	return fmt.Errorf("old_string matches %d times in %s, at %s. Add surrounding lines to make it unique, or set "+
-		"replace_all to change every one",
+	return fmt.Errorf("Found %d matches of old_string in %s, at %s, but replace_all is false. To change one of them, add "+
+		"surrounding lines to old_string; to change all, set replace_all to true",
 		len(e.regions), e.path.Lexical, listed(lineNumbers(view, e.regions)))
 }
 
@@ -236,18 +232,14 @@ func (e *edit) run(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := ""
+	what := ""
 	switch {
-	case e.diff.Created:
-		text = "Created." + notes
-	case len(e.lines) == 0:
-		text = "Edited." + notes
+	case len(e.lines) == 1:
+		what = " at " + listed(e.lines)
 	case len(e.lines) > 1:
-		text = fmt.Sprintf("%d replacements, at %s.%s", len(e.lines), listed(e.lines), notes)
-	default:
-		text = fmt.Sprintf("Edited at line %d.%s", e.lines[0], notes)
+		what = fmt.Sprintf(": %d replacements, at %s", len(e.lines), listed(e.lines))
 	}
-	text += e.note
+	text := e.done(what) + notes + e.note
 	if e.rebased { // else the model knows the result: its own text in place of the old
 		text += e.snippet()
 	}

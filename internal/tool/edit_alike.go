@@ -166,5 +166,5 @@ func (g guess) fit(view, old, fresh string, fold patch.Fold) (guess, int) {
 // note tells the model that the text was not found exactly.
 func (g guess) note(view string) string {
 	line := strings.Count(view[:g.region.Start], "\n") + 1
-	return fmt.Sprintf(" old_string was not there exactly; it was taken at line %d, %s.", line, g.why)
+	return fmt.Sprintf(" old_string was not found exactly; line %d was taken, %s.", line, g.why)
 }

@@ -193,7 +193,7 @@ func diffEdits(path, before string, edits []udiff.Edit) (event.Diff, []event.Hun
 	var hunks []event.Hunk
 	for _, h := range u.Hunks {
 		h.FromLine += skipped
-		h.ToLine += skipped
+		h.ToLine = h.FromLine + d.Added - d.Removed // go-udiff forgets lines between joined edits
 		one := event.Hunk{OldStart: h.FromLine, NewStart: h.ToLine}
 		for _, l := range h.Lines {
 			addLine(&one, l.Kind, strings.TrimSuffix(l.Content, "\n"), &d)

@@ -16,34 +16,28 @@ const missLines = 50_000
 
 // notFound reports that old is not in the file, and shows the nearest text and how it differs.
 func notFound(path, view, old string) error {
-	head := fmt.Sprintf("old_string was not found in %s", path)
+	head := fmt.Sprintf("String to replace not found in %s", path)
 	if numbered().MatchString(old) {
-		return fmt.Errorf(
-			"%s: it seems to hold the line numbers of Read's output, which are not in the file. Leave them out", head)
+		head += ", nor without the line numbers that it begins with"
+		old = lineNumber().ReplaceAllString(old, "")
 	}
 	if strings.Contains(old, event.Masked) {
 		return fmt.Errorf("%s: %s stands for a secret in it that you are not shown. Give lines without it", head,
 			event.Masked)
 	}
-	if n := strings.Count(old, "\n"); n > 20 && 4*len(old) > 3*len(view) {
-		return fmt.Errorf("%s: it is about the whole file (%d lines). Give only the lines that change, with a few around "+
-			"them; to replace the whole file use Write", head, n+1)
-	}
-	lines := strings.Split(view, "\n")
+	lines := strings.Split(strings.TrimSuffix(view, "\n"), "\n")
 	want := strings.Split(strings.Trim(old, "\n"), "\n")
 	if len(lines) > missLines {
 		lines = lines[:missLines]
 	}
 	for _, k := range likenesses {
 		if at := findLike(lines, want, k.fold); at >= 0 {
-			return fmt.Errorf("%s exactly, but lines %d-%d are alike except for %s. The file has (tab shown as →):\n%s",
-				head, at+1, at+len(want), k.name, shown(lines, at, at+len(want)))
+			return fmt.Errorf("%s. Lines %d-%d match except for %s. They are now:\n%s", head, at+1, at+len(want), k.name,
+				shown(lines, at, at+len(want)))
 		}
 	}
 	if at := nearest(lines, want); at >= 0 {
-		return fmt.Errorf("%s. The nearest text is (tab shown as →):\n%sCopy the text exactly as the file has it, or "+
-			"Read the file again",
-			head, shown(lines, at, at+min(len(want), 10)))
+		return fmt.Errorf("%s. The nearest lines are now:\n%s", head, shown(lines, max(0, at-2), at+len(want)+2))
 	}
 	return fmt.Errorf("%s, nor anything like it. Read the file again", head)
 }
@@ -156,14 +150,14 @@ func mostAlike(lines []string, want string) int {
 
 func notWord(r rune) bool { return !unicode.IsLetter(r) && !unicode.IsDigit(r) && r != '_' }
 
-// shown writes lines of the file with their numbers, tabs made visible.
+// shown writes lines of the file as Read does.
 func shown(lines []string, from, to int) string {
 	var b strings.Builder
 	to = min(to, len(lines))
 	cut := min(to, from+snippetLines)
 	var part []string
 	for _, l := range lines[from:cut] {
-		part = append(part, clip(strings.ReplaceAll(l, "\t", "→")))
+		part = append(part, clip(l))
 	}
 	number(&b, from+1, part)
 	if cut < to {

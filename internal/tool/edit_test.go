@@ -33,7 +33,7 @@ func TestEditReplacesExactTextAndShowsIt(t *testing.T) {
 		t.Errorf("file %q", got)
 	}
 	path := filepath.Join(b.dir, "a.go")
-	if got := text(r); got != "Edited at line 4." {
+	if got := text(r); got != "The file "+path+" has been updated at line 4. No need to read it back." {
 		t.Errorf("%q: it repeats what the model wrote", got)
 	}
 	view := event.Diff{Path: path, Added: 1, Removed: 1, Unified: "--- a" + path + "\n+++ b" + path +
@@ -91,7 +91,7 @@ func TestEditRefusesWhatIsNotClear(t *testing.T) {
 	b.put("a.txt", "foo\nbar\nfoo\nbaz foo\n")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "bar", "new_string": "x"}, "has not been read")
 	b.read("a.txt")
-	b.fails("Edit", in{"file_path": "a.txt", "old_string": "foo", "new_string": "x"}, "3 times", "lines 1, 3, 4",
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "foo", "new_string": "x"}, "Found 3 matches", "lines 1, 3, 4",
 		"replace_all")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "bar", "new_string": "bar"}, "same")
 	b.fails("Edit", in{"file_path": "a.txt", "old_string": "", "new_string": "bar"}, "old_string is empty")
@@ -116,7 +116,7 @@ func TestEditShowsWhatComesNearest(t *testing.T) {
 		old  string
 		want []string
 	}{
-		{"    if x {\n        return", []string{"indentation", "lines 4-5", "→if x {"}},
+		{"    if x {\n        return", []string{"indentation", "Lines 4-5", "4\t\tif x {"}},
 		{"func F()  {", []string{"white space", "3\tfunc F() {"}},
 		{"n \"one\" - two", []string{"quotes, dashes", "5\t"}},
 		{`var message = "a\nb"`, []string{"backslashes"}},
@@ -132,7 +132,7 @@ func TestEditShowsWhatComesNearest(t *testing.T) {
 func TestEditMakesAFileFromNothing(t *testing.T) {
 	b := newBench(t)
 	b.put("empty", "")
-	wantIn(t, b.must("Edit", in{"file_path": "new/a.txt", "old_string": "", "new_string": "hello\n"}), "Created")
+	wantIn(t, b.must("Edit", in{"file_path": "new/a.txt", "old_string": "", "new_string": "hello\n"}), "File created: ")
 	b.must("Edit", in{"file_path": "empty", "old_string": "", "new_string": "x\n"})
 	if b.content("new/a.txt") != "hello\n" || b.content("empty") != "x\n" {
 		t.Error("wrong content")
@@ -180,7 +180,7 @@ func TestEditSeesAChangeBehindItsBack(t *testing.T) {
 	if err := os.Chtimes(path, info.ModTime(), info.ModTime()); err != nil { // the same second, the same size
 		t.Fatal(err)
 	}
-	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "x"}, "changed by something else",
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "two", "new_string": "x"}, "modified since it was read",
 		"Read it again")
 	b.env.Cache.Clear()
 	b.read("a.txt")

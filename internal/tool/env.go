@@ -56,6 +56,8 @@ type Results struct {
 	// InContext reports whether the result of an earlier call is still in the conversation as the model
 	// will see it. Nil: never, so that nothing is answered with "you have seen this".
 	InContext func(callID string) bool
+	// Ago is how many messages follow the result of an earlier call. Nil: none.
+	Ago func(callID string) int
 	// Secrets are the values of the user's credentials, which results do not show. Nil: nothing is masked.
 	Secrets func() *event.Values
 }
@@ -182,7 +184,7 @@ func join(e Env) *Env {
 // list is its own.
 func (e *Env) Clone() *Env {
 	results, own, programs, jobs, commands, net := *e.Results, *e.Files, *e.Programs, *e.Jobs, *e.Commands, *e.Internet
-	results.InContext = nil // that of the subagent's own conversation is the caller's to set
+	results.InContext, results.Ago = nil, nil // those of the subagent's own conversation are the caller's to set
 	own.Dir, own.Reads, own.Cache = NewDir(e.Dir.Get()), e.Reads.Clone(), e.Cache.Clone()
 	commands.Shells = new(Shells)
 	return join(Env{

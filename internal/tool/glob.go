@@ -312,7 +312,7 @@ func (c *globCall) result(g *globFound, took time.Duration) *agent.Result {
 	}
 	text := strings.Join(names, "\n") + "\n"
 	if len(names) == 0 {
-		text = "No files match.\n"
+		text = "No files found.\n"
 	}
 	if len(notes) > 0 {
 		text += "[" + strings.Join(notes, " ") + "]\n"

@@ -58,7 +58,7 @@ func TestGlobWidensASearchThatFindsNothing(t *testing.T) {
 	b.put(".gitignore", "build/\n")
 	wantIn(t, b.must("Glob", in{"pattern": "b.go"}), "src/deep/b.go\n[", "**/b.go")
 	wantIn(t, b.must("Glob", in{"pattern": "**/*.pb"}), "build/gen.pb")
-	wantIn(t, b.must("Glob", in{"pattern": "**/*.nope"}), "No files match.")
+	wantIn(t, b.must("Glob", in{"pattern": "**/*.nope"}), "No files found.")
 }
 
 func TestGlobLeavesOutFoldersNobodyMeans(t *testing.T) {

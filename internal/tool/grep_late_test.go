@@ -53,7 +53,7 @@ func TestALineOfManyMegabytesIsSearched(t *testing.T) {
 			in{"pattern": `(?i)NEEDLE3|needle4`, "output_mode": "content", "-C": 1},
 			[]string{"1-first\n2:…", "needle3\n3:last needle4\n"},
 		},
-		{in{"pattern": `absent`}, []string{"No matches."}},
+		{in{"pattern": `absent`}, []string{"No matches found."}},
 	} {
 		tt.in["path"] = "long.txt"
 		wantIn(t, b.must("Grep", tt.in), tt.want...)

@@ -77,14 +77,14 @@ func (s *search) finish(items []string, all int, h *hits) string {
 	var notes []string
 	switch {
 	case len(items) == 0 && all == 0:
-		notes = append(notes, "No matches.")
+		notes = append(notes, "No matches found.")
 	case len(items) == 0:
 		notes = append(notes, fmt.Sprintf("There are only %d; offset %d is past the end.", all, s.offset))
 	case all > s.offset+len(items) || h.more:
 		last := s.offset + len(items)
-		text := fmt.Sprintf("Showing %d-%d of %d. To go on: offset=%d.", s.offset+1, last, all, last)
+		text := fmt.Sprintf("Showing %d-%d of %d. Use offset=%d to see more.", s.offset+1, last, all, last)
 		if h.more {
-			text = fmt.Sprintf("Showing %d-%d; there are more. To go on: offset=%d.", s.offset+1, last, last)
+			text = fmt.Sprintf("Showing %d-%d; there are more. Use offset=%d to see more.", s.offset+1, last, last)
 		}
 		notes = append(notes, text)
 	}

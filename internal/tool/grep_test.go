@@ -51,7 +51,7 @@ func TestGrepOutputModes(t *testing.T) {
 		{in{"pattern": "foo", "glob": "*.{ts,js}"}, "src/b.ts\n"},
 		{in{"pattern": "foo", "glob": "!*.ts"}, "src/a.go\n"},
 		{in{"pattern": "foo", "glob": "src/*.ts, *.txt"}, "src/b.ts\n"},
-		{in{"pattern": "zebra"}, "[No matches.]\n"},
+		{in{"pattern": "zebra"}, "[No matches found.]\n"},
 	} {
 		if d := cmp.Diff(c.want, b.must("Grep", c.input)); d != "" {
 			t.Errorf("%v: %s", c.input, d)
@@ -68,7 +68,7 @@ func TestGrepPagesThroughResults(t *testing.T) {
 	if n := strings.Count(got, ":hit\n"); n != 250 {
 		t.Errorf("%d lines", n)
 	}
-	wantIn(t, got, "Showing 1-250; there are more. To go on: offset=250.")
+	wantIn(t, got, "Showing 1-250; there are more. Use offset=250 to see more.")
 	got = b.must("Grep", in{"pattern": "hit", "output_mode": "content", "offset": 250})
 	if n := strings.Count(got, ":hit\n"); n != 50 || strings.Contains(got, "offset") {
 		t.Errorf("%d lines: %s", n, got)
@@ -77,7 +77,7 @@ func TestGrepPagesThroughResults(t *testing.T) {
 	if n := strings.Count(got, ":hit\n"); n != 300 {
 		t.Errorf("%d lines", n)
 	}
-	wantIn(t, b.must("Grep", in{"pattern": "hit", "head_limit": 3}), "Showing 1-3 of 10. To go on: offset=3.")
+	wantIn(t, b.must("Grep", in{"pattern": "hit", "head_limit": 3}), "Showing 1-3 of 10. Use offset=3 to see more.")
 	wantIn(t, b.must("Grep", in{"pattern": "hit", "offset": 30}), "There are only 10; offset 30 is past the end.")
 }
 
@@ -320,7 +320,7 @@ func TestAFrequentPatternIsNotSearchedInAllOfALargeTree(t *testing.T) {
 		b.put(fmt.Sprintf("f%04d", i), text)
 	}
 	got := b.must("Grep", in{"pattern": "needle", "output_mode": "content"})
-	wantIn(t, got, "f0000:1:needle\n", "f0747:1:needle\n", "Showing 1-250; there are more. To go on: offset=250.")
+	wantIn(t, got, "f0000:1:needle\n", "f0747:1:needle\n", "Showing 1-250; there are more. Use offset=250 to see more.")
 	if strings.Contains(got, "f0750") {
 		t.Error(got)
 	}
@@ -363,7 +363,7 @@ func TestAPatternThatIsFrequentOnlyLaterIsFoundInOrder(t *testing.T) {
 	for i := range 12 {
 		want += fmt.Sprintf("late/f%02d:%d:needle\n", i/10, i%10+1)
 	}
-	if want += "[Showing 1-12; there are more. To go on: offset=12.]\n"; got != want {
+	if want += "[Showing 1-12; there are more. Use offset=12 to see more.]\n"; got != want {
 		t.Errorf("%s", cmp.Diff(want, got))
 	}
 }

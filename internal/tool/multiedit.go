@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -115,12 +114,9 @@ func (m *multiEdit) run(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	text := "Created." + notes
-	if !m.diff.Created {
-		text = fmt.Sprintf("%d edits made, %d replacements: +%d -%d lines.%s", len(m.list), m.count, m.diff.Added,
-			m.diff.Removed, notes)
-	}
-	r := agent.TextResult(strings.TrimSpace(text + m.notes))
+	text := m.done(fmt.Sprintf(": %d edits, %d replacements, +%d -%d lines", len(m.list), m.count, m.diff.Added,
+		m.diff.Removed))
+	r := agent.TextResult(text + notes + m.notes)
 	r.Title, r.View = m.env.Rel(m.path.Lexical), m.diff
 	r.Meta = map[string]any{
 		"filePath": m.path.Lexical, "edits": m.list, "originalFile": m.original(), "structuredPatch": m.patch(),

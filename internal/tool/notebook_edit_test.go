@@ -44,5 +44,5 @@ func TestNotebookEditChangesCellsOfANotebookThatWasRead(t *testing.T) {
 	b.fails("NotebookEdit", in{"notebook_path": "none.ipynb", "cell_id": "one", "new_source": ""}, "does not exist")
 	b.put("a.ipynb", notebookWith())
 	b.fails("NotebookEdit", in{"notebook_path": "a.ipynb", "new_source": "", "edit_mode": "insert"},
-		"changed by something else")
+		"modified since it was read")
 }

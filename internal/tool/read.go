@@ -187,19 +187,16 @@ func (c *readCall) once(ctx context.Context) (*agent.Result, error) {
 		return r, nil
 	}
 	key := keyOf("Read", c.in, c.env.Dir.Get())
-	if _, compare := c.base(); !compare {
-		if e, ok := c.env.Cache.get(key, c.path.Real, info); ok {
-			c.env.Reads.full.forget(c.path.Real)
-			c.note(*e.seen)
-			return e.result, nil
-		}
+	if e, ok := c.env.Cache.get(key, c.path.Real, info); ok {
+		c.note(*e.seen)
+		return e.result, nil
 	}
 	r, seen, err := c.read(ctx)
 	if err != nil {
 		return nil, pathError("read", c.path, err)
 	}
 	c.note(*seen)
-	if !seen.partly() {
+	if len(seen.Shown) == 0 || len(seen.Shown[0].Needs) == 0 { // no diff, which is good for this moment only
 		c.env.Cache.put(key, cacheEntry{scope: c.path.Real, state: &seen.State, result: r, seen: seen})
 	}
 	return r, nil
@@ -221,7 +218,7 @@ func (c *readCall) note(s Seen) {
 	c.env.Reads.Note(c.path.Real, s)
 }
 
-// unchanged answers briefly when the model still has these lines before it.
+// unchanged answers briefly when the model still has the result of the same Read before it.
 func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
 	seen, ok := c.env.Reads.Get(c.path.Real)
 	if ok && !seen.Same(info) && !c.sameContent(seen, info) {
@@ -236,10 +233,11 @@ func (c *readCall) unchanged(info fs.FileInfo) *agent.Result {
 	if seen.Lines > 0 {
 		last = min(last, seen.Lines)
 	}
-	if _, ok := seen.shownBy(first, last, c.env.InContext); !ok {
+	if !seen.shows(first, last, c.env.InContext) {
 		return nil
 	}
-	r := agent.TextResult("[Unchanged since you read it.]")
+	r := agent.TextResult("File unchanged since last read. The content from the earlier Read tool_result in this " +
+		"conversation is still current; refer to that instead of re-reading.")
 	r.Title = c.env.Rel(c.path.Lexical)
 	r.View = event.TextView{Path: c.path.Lexical, Summary: "Unchanged since it was read"}
 	r.Meta = map[string]any{"type": "file_unchanged", "file": map[string]any{"filePath": c.path.Lexical}}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -35,6 +36,7 @@ type exchange struct {
 	input    map[string]any
 	result   string
 	gone     bool // compacted, or left behind by a checkout
+	left     bool // by a checkout, so that nothing of it is there
 	whole    bool // it was in the conversation from the start; false: an error
 }
 
@@ -75,82 +77,80 @@ func (r *reader) call(name string, input map[string]any) exchange {
 }
 
 var (
-	numbered = regexp.MustCompile(`^(\d+)\t(.*)$`)
+	numbered = regexp.MustCompile(`(?m)^(\d+)\t(.*)$`)
 	hunk     = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@$`)
-	movedBy  = regexp.MustCompile(`; line (\d+) was line (\d+)`)
+)
+
+const (
+	unchangedHead = "File unchanged since last read."
+	changedHead   = "File changed since your full Read of it. Diff from that text to now:\n"
 )
 
 // known are the file's lines as the model can tell them from the results that it still has.
 func (r *reader) known() map[int]string {
-	full, now := map[int]string{}, map[int]string{}
+	full, now := []string(nil), map[int]string{}
+	put := func(lines []string) {
+		now = map[int]string{}
+		for i, l := range lines {
+			now[i+1] = l
+		}
+	}
 	for _, e := range r.log {
+		whole := e.name == "Read" && e.whole && e.input["offset"] == nil && numbered.MatchString(e.result)
 		switch {
+		case e.left:
+		case e.gone && whole:
+			full = nil // a diff from it says nothing now
 		case e.gone || !e.whole:
 		case e.name == "Write":
-			full, now = map[int]string{}, map[int]string{}
-			for i, l := range split(e.input["content"].(string)) {
-				full[i+1], now[i+1] = l, l
-			}
-		case e.name != "Read" || strings.HasPrefix(e.result, "[Unchanged"):
-		case strings.HasPrefix(e.result, "[As in the last full text"):
-			r.apply(e, full, now)
+			put(split(e.input["content"].(string)))
+		case e.name != "Read" || strings.HasPrefix(e.result, unchangedHead):
+		case strings.HasPrefix(e.result, changedHead) && full == nil:
+		case strings.HasPrefix(e.result, changedHead):
+			put(r.patched(full, strings.TrimPrefix(e.result, changedHead)))
 		default:
-			for n, l := range shownLines(e.result) {
-				full[n], now[n] = l, l
+			shown := shownLines(e.result)
+			maps.Copy(now, shown)
+			if whole {
+				full = make([]string, len(shown))
+				for n, l := range shown {
+					full[n-1] = l
+				}
+				put(full)
 			}
 		}
 	}
 	return now
 }
 
-// apply works out the lines that an answer of changes gives for.
-func (r *reader) apply(e exchange, full, now map[int]string) {
-	first, count := 1, len(r.file())
-	if n, ok := e.input["offset"].(int); ok {
-		first = n
-	}
-	if n, ok := e.input["limit"].(int); ok {
-		count = n
-	}
-	old := first
-	if m := movedBy.FindStringSubmatch(e.result); m != nil {
-		old = first + number(m[2]) - number(m[1])
-	}
-	at, end := first, first+count
-	same := func(to int) {
-		for ; at < to; at, old = at+1, old+1 {
-			now[at] = full[old]
-		}
-	}
-	rows := strings.Split(e.result, "\n")
-	for i, row := range rows {
-		m := hunk.FindStringSubmatch(row)
-		if m == nil {
+// patched applies a unified diff, and holds it to what such a diff promises.
+func (r *reader) patched(old []string, diff string) []string {
+	var out []string
+	at := 0
+	for row := range strings.SplitSeq(strings.TrimSuffix(diff, "\n"), "\n") {
+		if m := hunk.FindStringSubmatch(row); m != nil {
+			from := number(m[1])
+			if m[2] != "0" {
+				from--
+			}
+			out = append(out, old[at:from]...)
+			at = from
+			if now := number(m[3]); m[4] != "0" && now != len(out)+1 {
+				r.t.Fatalf("%s: the new line is %d", row, len(out)+1)
+			}
 			continue
 		}
-		from, was := number(m[3]), count1(m[2])
-		if count1(m[4]) == 0 {
-			from++
-		}
-		same(from)
-		for _, row := range rows[i+1:] {
-			m := numbered.FindStringSubmatch(row)
-			if m == nil {
-				break
+		if row[0] != '+' {
+			if old[at] != row[1:] {
+				r.t.Fatalf("%q does not match line %d, %q", row, at+1, old[at])
 			}
-			now[at] = m[2]
 			at++
 		}
-		old += was
+		if row[0] != '-' {
+			out = append(out, row[1:])
+		}
 	}
-	same(end)
-}
-
-func count1(s string) int {
-	if s == "" {
-		return 1
-	}
-	return number(s)
+	return append(out, old[at:]...)
 }
 
 func number(s string) int {
@@ -258,7 +258,8 @@ func (r *reader) step() {
 		}
 	case "checkout": // to where an earlier result is sent again
 		for i := range r.log {
-			r.log[i].gone = i > len(r.log)*3/4
+			r.log[i].left = i > len(r.log)*3/4
+			r.log[i].gone = r.log[i].left
 		}
 	case "undo":
 		r.put(startLines())
@@ -267,8 +268,8 @@ func (r *reader) step() {
 
 func startLines() []string {
 	var out []string
-	for i := range 30 {
-		out = append(out, fmt.Sprintf("this is the text of line %d", i%17))
+	for i := range 230 {
+		out = append(out, fmt.Sprintf("this is the text of line %d", i%97))
 	}
 	return out
 }
@@ -283,7 +284,7 @@ func TestTheModelCanAlwaysTellTheFileFromItsReads(t *testing.T) {
 			r.step()
 		}
 		for _, e := range r.log {
-			if strings.HasPrefix(e.result, "[As in the last full text") {
+			if strings.HasPrefix(e.result, changedHead) {
 				brief++
 			}
 		}

@@ -207,7 +207,7 @@ func (c *readCall) pictures(ctx context.Context, file *os.File, a *document.Answ
 	}
 	note = "No text: the scan is shown as an image, page " + strings.Join(shown, ", ") + "."
 	if left := a.Text[len(parts):]; len(left) > 0 {
-		note += fmt.Sprintf(" To go on: pages=\"%d-%d\".", left[0].Number, a.Text[len(a.Text)-1].Number)
+		note += fmt.Sprintf(" Use pages=\"%d-%d\" to read on.", left[0].Number, a.Text[len(a.Text)-1].Number)
 	}
 	return parts, note
 }
@@ -228,7 +228,7 @@ func pagesText(a *document.Answer, last int) string {
 		last = a.Pages
 	}
 	if shown < last {
-		fmt.Fprintf(&b, "\n[Pages to %d of %d. To go on: pages=\"%d-%d\".]\n", shown, a.Pages, shown+1, last)
+		fmt.Fprintf(&b, "\n[Pages to %d of %d. Use pages=\"%d-%d\" to read on.]\n", shown, a.Pages, shown+1, last)
 	}
 	if empty {
 		b.WriteString(noText)

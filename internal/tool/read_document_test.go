@@ -251,7 +251,7 @@ func TestReadShowsANotebookAsCells(t *testing.T) {
 	if got != want || len(r.Parts) != 2 {
 		t.Errorf("%d parts:\n%s", len(r.Parts), got)
 	}
-	wantIn(t, b.must("Read", in{"file_path": "a.ipynb", "limit": 1}), "Cells 1-1 of 2. To go on: offset=2.")
+	wantIn(t, b.must("Read", in{"file_path": "a.ipynb", "limit": 1}), "Showing cells 1-1 of 2. Use offset=2 to read on.")
 	if got := b.must("Read", in{"file_path": "a.ipynb", "offset": 2}); strings.Contains(got, "Title") {
 		t.Errorf("from cell 2: %s", got)
 	}

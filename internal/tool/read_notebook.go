@@ -63,7 +63,7 @@ func (c *readCall) notebook(ctx context.Context, f io.ReadSeeker, info fs.FileIn
 		return nil, nil, err
 	}
 	if p.last < total && total > 0 {
-		fmt.Fprintf(&p.b, "\n[Cells %d-%d of %d. To go on: offset=%d.]\n", p.first, p.last, total, p.last+1)
+		fmt.Fprintf(&p.b, "\n[Showing cells %d-%d of %d. Use offset=%d to read on.]\n", p.first, p.last, total, p.last+1)
 	}
 	if total == 0 {
 		p.b.WriteString("[A notebook without cells.]\n")

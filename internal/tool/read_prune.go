@@ -10,6 +10,9 @@ func (t *ReadTracker) Prune(there func(callID string) bool) {
 		if !ok {
 			continue
 		}
+		if base, ok := t.full.get(path); ok && !there(base.callID) {
+			t.full.forget(path)
+		}
 		if seen, ok = seen.prune(there); ok {
 			t.files.Add(path, seen)
 		} else {

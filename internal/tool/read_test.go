@@ -45,7 +45,7 @@ func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
 	b := newBench(t)
 	b.put("a.txt", numberedLines(2500))
 	first := b.must("Read", in{"file_path": "a.txt"})
-	wantIn(t, first, "1\tline 1\n", "2000\tline 2000\n", "Lines 1-2000 of 2500. To go on: offset=2001.")
+	wantIn(t, first, "1\tline 1\n", "2000\tline 2000\n", "Showing lines 1-2000 of 2500. Use offset=2001 to read on.")
 	if strings.Contains(first, "line 2001\n") {
 		t.Error("more than 2000 lines")
 	}
@@ -55,7 +55,7 @@ func TestReadShowsAPageAndHowToGoOn(t *testing.T) {
 		t.Errorf("a note after the last line: %s", rest[len(rest)-100:])
 	}
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 3, "limit": 2}),
-		"3\tline 3\n4\tline 4\n\n[Lines 3-4 of 2500. To go on: offset=5.]")
+		"3\tline 3\n4\tline 4\n\n[Showing lines 3-4 of 2500. Use offset=5 to read on.]")
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 9999}),
 		"The file has only 2500 lines; offset 9999 is past its end.")
 }
@@ -67,9 +67,9 @@ func TestReadStopsBeforeAResultIsTooLong(t *testing.T) {
 	if len(got) > 50_000 {
 		t.Errorf("%d characters", len(got))
 	}
-	wantIn(t, got, "Lines 1-47 of 100. To go on: offset=48.")
+	wantIn(t, got, "Showing lines 1-47 of 100. Use offset=48 to read on.")
 	b.env.Limits.ReadLines = 10
-	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 2}), "Lines 2-11 of 100.")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 2}), "Showing lines 2-11 of 100.")
 }
 
 func TestReadCutsLongLines(t *testing.T) {
@@ -198,7 +198,7 @@ func TestReadSkipsThroughAHugeFileWithoutHoldingIt(t *testing.T) {
 		t.Skip(err)
 	}
 	got := b.must("Read", in{"file_path": "huge.txt", "offset": 150_000, "limit": 2})
-	wantIn(t, got, "150000\tline 150000\n150001\tline 150001\n", "of a file of 3.0 GB. To go on: offset=150002.")
+	wantIn(t, got, "150000\tline 150000\n150001\tline 150001\n", "of a file of 3.0 GB. Use offset=150002 to read on.")
 }
 
 func TestReadStreamsAsItReadsWhole(t *testing.T) {
@@ -227,9 +227,9 @@ func TestReadAnswersARepeatedReadBriefly(t *testing.T) {
 	b.env.InContext = func(id string) bool { return there[id] }
 	b.must("Read", in{"file_path": "a.txt", "limit": 20})
 	there[b.last] = true
-	brief := "Unchanged since you read it"
+	brief := unchangedHead
 	wantIn(t, b.must("Read", in{"file_path": "a.txt", "limit": 20}), brief)
-	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 5, "limit": 3}), brief)
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 5, "limit": 3}), "5\tline 5\n")
 	if got := b.must("Read", in{"file_path": "a.txt", "offset": 15, "limit": 10}); strings.Contains(got, brief) {
 		t.Error("lines that were not shown")
 	}
@@ -276,7 +276,7 @@ func TestReadSeesAnotherContentOfTheSameSizeAndTime(t *testing.T) {
 	if err := os.Chtimes(path, time.Unix(1, 0), time.Unix(1, 0)); err != nil {
 		t.Fatal(err)
 	}
-	wantIn(t, b.must("Read", in{"file_path": "a.txt"}), "Unchanged since you read it") // touched only
+	wantIn(t, b.must("Read", in{"file_path": "a.txt"}), unchangedHead) // touched only
 }
 
 func TestReadGivesItsStructuredOutput(t *testing.T) {
@@ -328,7 +328,7 @@ func TestReadOfAKernelFileIsAlwaysFresh(t *testing.T) {
 	b.env.InContext = func(string) bool { return true }
 	first := b.must("Read", in{"file_path": "/proc/uptime"})
 	for start := time.Now(); time.Since(start) < 5*time.Second; { // its clock has steps of 10 ms
-		if next := b.must("Read", in{"file_path": "/proc/uptime"}); strings.Contains(next, "Unchanged") {
+		if next := b.must("Read", in{"file_path": "/proc/uptime"}); strings.Contains(next, "unchanged") {
 			t.Fatalf("%q", next)
 		} else if next != first {
 			return
@@ -374,47 +374,47 @@ func TestReadAndGrepDoNotWaitForNews(t *testing.T) {
 	}
 }
 
-func TestReadGivesOnlyWhatChanged(t *testing.T) {
+func TestReadGivesADiffOfALongFile(t *testing.T) {
 	b := newBench(t)
+	ago := 40
 	b.env.InContext = func(string) bool { return true }
-	b.put("a.txt", numberedLines(50))
+	b.env.Ago = func(string) int { return ago }
+	b.put("a.txt", numberedLines(300))
 	b.must("Read", in{"file_path": "a.txt"})
 	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 7\n", "new_string": "seven\nand more\n"})
-	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 40\nline 41\n", "new_string": ""})
-	for _, c := range []struct {
-		input in
-		want  string
-	}{
-		{in{}, "[As in the last full text of it above, except:]\n@@ -7 +7,2 @@\n7\tseven\n8\tand more\n@@ -40,2 +40,0 @@\n"},
-		{in{}, "[Unchanged since you read it.]"},
-		{in{"offset": 10, "limit": 30}, "[Unchanged since you read it.]"},
-	} {
-		c.input["file_path"] = "a.txt"
-		if got := b.must("Read", c.input); got != c.want {
-			t.Errorf("%v: %q, want %q", c.input, got, c.want)
+	want := changedHead + "@@ -4,7 +4,8 @@\n line 4\n line 5\n line 6\n-line 7\n+seven\n+and more\n line 8\n line 9\n" +
+		" line 10\n"
+	for range 2 { // a diff is given again: it is short, and needs the full text only
+		if got := b.must("Read", in{"file_path": "a.txt"}); got != want {
+			t.Errorf("%q, want %q", got, want)
 		}
 	}
-	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 20\n", "new_string": "twenty\n"})
-	got := b.must("Read", in{"file_path": "a.txt", "offset": 10, "limit": 30})
-	want := "[As in the last full text of it above; line 10 was line 9, except:]\n@@ -20 +21 @@\n21\ttwenty\n"
-	if !strings.HasPrefix(got, want) {
-		t.Errorf("%q, want %q", got, want)
-	}
+	// Lines that no result shows under these numbers are shown.
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 21, "limit": 5}), "21\tline 20\n")
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 21, "limit": 5}), unchangedHead)
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 22, "limit": 3}), "22\tline 21\n")
+	b.must("Edit", in{"file_path": "a.txt", "old_string": "line 1\n", "new_string": ""})
+	wantIn(t, b.must("Read", in{"file_path": "a.txt", "offset": 21, "limit": 5}), "21\tline 21\n")
+	ago = 41
+	wantIn(t, b.must("Read", in{"file_path": "a.txt"}), "300\tline 300\n")
 }
 
-func TestReadComparesWithWhatTheModelWrote(t *testing.T) {
+func TestReadGivesTheWholeTextWhereADiffSavesLittle(t *testing.T) {
 	b := newBench(t)
 	there := true
 	b.env.InContext = func(string) bool { return there }
-	a := invoker(t, b.env)
-	a("Write", in{"file_path": "a.txt", "content": numberedLines(50)})
-	if got, want := a("Read", in{"file_path": "a.txt"}), "[As in the last full text of it above.]\n"; got != want {
-		t.Errorf("%q, want %q", got, want)
+	reread := func(before, after string) string {
+		b.put("a.txt", before)
+		b.must("Read", in{"file_path": "a.txt"})
+		b.put("a.txt", after)
+		return b.must("Read", in{"file_path": "a.txt"})
 	}
-	b.put("a.txt", strings.Replace(numberedLines(50), "line 3\n", "line three\n", 1))
-	wantIn(t, a("Read", in{"file_path": "a.txt"}), "@@ -3 +3 @@\n3\tline three\n")
+	wantIn(t, reread(numberedLines(199), numberedLines(198)), "198\tline 198\n")
+	long := numberedLines(300)
+	wantIn(t, reread(long, strings.ReplaceAll(long, "5", "five")), "300\tline 300\n")
+	wantIn(t, reread(long, numberedLines(301)), "+line 301\n")
 	there = false
-	wantIn(t, a("Read", in{"file_path": "a.txt"}), "50\tline 50\n")
+	wantIn(t, reread(long, numberedLines(301)), "301\tline 301\n")
 }
 
 // invoker runs calls as a model's are run.

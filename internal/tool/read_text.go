@@ -91,11 +91,13 @@ func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, 
 	}
 	seen := &Seen{State: StateOf(info, HashOf(data)), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
-	if answer, needs := c.changes(p, text); answer != "" {
-		seen.Shown[0].Needs = needs
-		return c.compared(p, answer+p.notice(info.Size(), text.Encoding)), seen, nil
+	if diff, from := c.diff(p, text); diff != "" {
+		seen.Shown[0].Needs = []string{from}
+		return c.changed(p, diff), seen, nil
 	}
-	c.showed(seen, text)
+	if p.whole() {
+		c.env.Reads.full.add(c.path.Real, keptText{seen.State, text.Encoding, text.View, c.callID})
+	}
 	return c.result(p, info, text.Encoding), seen, nil
 }
 
@@ -166,7 +168,6 @@ func (c *readCall) stream(ctx context.Context, f io.Reader, info fs.FileInfo, he
 			break
 		}
 	}
-	c.env.Reads.full.forget(c.path.Real)
 	seen := &Seen{State: StateOf(info, [sha256.Size]byte{}), Lines: p.total}
 	seen.Shown = []Span{{First: p.first, Last: p.first + len(p.lines) - 1}}
 	return c.result(p, info, files.UTF8), seen, nil
@@ -234,10 +235,11 @@ func (p *page) notice(bytes int64, enc files.Encoding) string {
 		notes = append(notes, fmt.Sprintf("The file has only %s; offset %d is past its end.",
 			count(p.total, "line", "lines"), p.first))
 	case p.more && p.total > 0:
-		notes = append(notes, fmt.Sprintf("Lines %d-%d of %d. To go on: offset=%d.", p.first, last, p.total, last+1))
-	case p.more:
-		notes = append(notes, fmt.Sprintf("Lines %d-%d of a file of %s. To go on: offset=%d.", p.first, last, size(bytes),
+		notes = append(notes, fmt.Sprintf("Showing lines %d-%d of %d. Use offset=%d to read on.", p.first, last, p.total,
 			last+1))
+	case p.more:
+		notes = append(notes, fmt.Sprintf("Showing lines %d-%d of a file of %s. Use offset=%d to read on.", p.first, last,
+			size(bytes), last+1))
 	}
 	if p.cut > 0 {
 		notes = append(notes, fmt.Sprintf("%d long lines are cut.", p.cut))

@@ -20,8 +20,8 @@ const trackedFiles = 500
 // concurrent use.
 type ReadTracker struct {
 	files *lru.Cache[string, Seen]
-	full  fullTexts
-	made  fullTexts // texts of files that the model changed in parts, which no result shows in full
+	full  *keptTexts // shown by the last full Read
+	made  *keptTexts // made by the model
 	noted []func(path string, s Seen)
 
 	settled  settledFiles // of Settle and Changed, which one goroutine calls
@@ -45,7 +45,7 @@ type Seen struct {
 }
 
 // Span is a range of lines, counted from 1, both ends included, and the call whose result shows it. A result that
-// gives only changes shows the lines together with the results of Needs.
+// gives a diff shows the lines together with the results of Needs.
 type Span struct {
 	First, Last int
 	CallID      string
@@ -64,9 +64,6 @@ func (s Span) there(inContext func(string) bool) bool {
 	}
 	return true
 }
-
-// partly reports whether a result gave only changes.
-func (s Seen) partly() bool { return len(s.Shown) > 0 && len(s.Shown[0].Needs) > 0 }
 
 // Whole reports whether the model knows every line.
 func (s Seen) Whole() bool {
@@ -103,14 +100,11 @@ func (s Seen) calls() []string {
 	return slices.DeleteFunc(slices.Compact(out), func(id string) bool { return id == "" })
 }
 
-// shownBy returns the call whose result shows these lines, if its result is still there.
-func (s Seen) shownBy(first, last int, there func(string) bool) (string, bool) {
-	for _, sp := range s.Shown {
-		if sp.First <= first && sp.Last >= last && sp.there(there) {
-			return sp.CallID, true
-		}
-	}
-	return "", false
+// shows reports whether a result that is still there shows exactly these lines with their numbers.
+func (s Seen) shows(first, last int, there func(string) bool) bool {
+	return slices.ContainsFunc(s.Shown, func(sp Span) bool {
+		return sp.First == first && sp.Last == last && len(sp.Needs) == 0 && sp.there(there)
+	})
 }
 
 // State identifies the content of a file: size, times and inode decide fast, the hash when they differ. A size
@@ -133,7 +127,7 @@ func StateOf(info fs.FileInfo, hash [sha256.Size]byte) State {
 // NewReadTracker makes an empty tracker.
 func NewReadTracker() *ReadTracker {
 	c, _ := lru.New[string, Seen](trackedFiles) // fails only for a size below 1
-	return &ReadTracker{files: c}
+	return &ReadTracker{files: c, full: newKeptTexts(), made: newKeptTexts()}
 }
 
 // Clone makes an independent copy for another conversation, which has none of the texts that this one shows.
@@ -179,14 +173,16 @@ func (t *ReadTracker) Note(path string, s Seen) {
 
 // Wrote remembers that the model itself gave the file this content, all of it.
 func (t *ReadTracker) Wrote(path, callID string, info fs.FileInfo, data []byte) {
-	t.Note(path, Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID})
+	s := Seen{State: StateOf(info, HashOf(data)), Written: true, By: callID}
+	t.keep(path, s, data)
+	t.Note(path, s)
 }
 
-// keep keeps the text of a file that the model changed, to show what others change in it.
+// keep keeps the text of a file that the model made, to show what others change in it.
 func (t *ReadTracker) keep(path string, s Seen, data []byte) {
-	if len(data) <= fullTextBytes/4 {
+	if len(data) <= keptBytes/4 {
 		text := files.Decode(data)
-		t.made.add(path, fullText{state: s.State, enc: text.Encoding, view: text.View})
+		t.made.add(path, keptText{s.State, text.Encoding, text.View, s.By})
 	}
 }
 

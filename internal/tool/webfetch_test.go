@@ -50,7 +50,7 @@ func TestWebFetchReturnsAPageMarkedAsForeign(t *testing.T) {
 		t.Errorf("the page ended its own mark: %s", got)
 	}
 	wantIn(t, b.must("WebFetch", in{"url": at + "/page"}), "Fetched less than 15 minutes ago")
-	wantIn(t, b.must("WebFetch", in{"url": at + "/long"}), "Characters 0-46000 of 100000. To go on: offset=46000.")
+	wantIn(t, b.must("WebFetch", in{"url": at + "/long"}), "Showing characters 0-46000 of 100000. Use offset=46000 to read on.")
 	wantIn(t, b.must("WebFetch", in{"url": at + "/long", "offset": 99_990}), "\n0123456789\n</page>")
 	b.fails("WebFetch", in{"url": at + "/long", "offset": 100_000}, "past its end")
 	wantIn(t, b.must("WebFetch", in{"url": at + "/pdf"}), "--- Page 2 of 3 ---\nThe second page")

@@ -35,7 +35,7 @@ func (e *fetcher) shown(ctx context.Context, in fetchInput, p *web.Page, text st
 		return "", err
 	}
 	if next > 0 {
-		some += fmt.Sprintf("\n[Characters %d-%d of %d. To go on: offset=%d.]", in.Offset, next, total, next)
+		some += fmt.Sprintf("\n[Showing characters %d-%d of %d. Use offset=%d to read on.]", in.Offset, next, total, next)
 	}
 	return some, nil
 }
@@ -238,7 +238,7 @@ func fetchedPages(a *document.Answer, last int) string {
 		}
 	}
 	if next <= last {
-		fmt.Fprintf(&b, "[The text was read to here, of %s. To go on: pages=\"%d-%d\".]\n", count(a.Pages, "page", "pages"),
+		fmt.Fprintf(&b, "[The text was read to here, of %s. Use pages=\"%d-%d\" to read on.]\n", count(a.Pages, "page", "pages"),
 			next, last)
 	}
 	if empty {

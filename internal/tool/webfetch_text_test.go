@@ -41,13 +41,13 @@ func TestALongPDFIsReadOnFromWhereItsTextWasCut(t *testing.T) {
 		got := b.must("WebFetch", in{"url": at, "offset": offset})
 		_, body, _ := strings.Cut(got, ">\n")
 		body, _, _ = strings.Cut(body, "\n</page>")
-		body, note, goesOn := strings.Cut(body, "\n[Characters ")
+		body, note, goesOn := strings.Cut(body, "\n[Showing characters ")
 		all.WriteString(body)
 		if !goesOn {
 			break
 		}
 		var from, to, total, next int
-		if n, err := fmt.Sscanf(note, "%d-%d of %d. To go on: offset=%d.]", &from, &to, &total, &next); n != 4 ||
+		if n, err := fmt.Sscanf(note, "%d-%d of %d. Use offset=%d to read on.]", &from, &to, &total, &next); n != 4 ||
 			from != offset || next != to || next <= offset || total < 30*4500 {
 			t.Fatalf("%q: %v", note, err)
 		}
@@ -76,7 +76,7 @@ func TestALongPDFIsReadOnFromWhereItsTextWasCut(t *testing.T) {
 func TestAPDFOfMoreThanIsReadAtOnceNamesThePagesThatAreLeft(t *testing.T) {
 	b, at := newBench(t), serve(t, "application/pdf", longPDF(12, 100_000))
 	end := b.must("WebFetch", in{"url": at, "offset": 990_000})
-	wantIn(t, end, "[Page 10 is cut here.]\n[The text was read to here, of 12 pages. To go on: pages=\"10-12\".]")
+	wantIn(t, end, "[Page 10 is cut here.]\n[The text was read to here, of 12 pages. Use pages=\"10-12\" to read on.]")
 	rest := b.must("WebFetch", in{"url": at, "pages": "10-12", "offset": 280_000})
 	if wantIn(t, rest, "x."); strings.Contains(rest, "go on") {
 		t.Errorf("%s", rest[len(rest)-300:])
@@ -212,7 +212,7 @@ func TestWhatCannotBeGivenWholeNamesTheNextMove(t *testing.T) {
 	wantIn(t, b.must("WebFetch", in{"url": serve(t, "application/pdf", bytes.ReplaceAll(longPDF(1, 20), []byte(" Tj ET"),
 		[]byte("    ET")))}), "The pages have no text; they may be scans. Download the PDF with Bash and Read it")
 	wantIn(t, b.must("WebFetch", in{"url": serve(t, "application/pdf", longPDF(2, 1_100_000)), "offset": 990_000}),
-		"[Page 1 is cut here.]\n[The text was read to here, of 2 pages. To go on: pages=\"2-2\".]")
+		"[Page 1 is cut here.]\n[The text was read to here, of 2 pages. Use pages=\"2-2\" to read on.]")
 }
 
 // Without a small model, and where there is no page, the answer itself comes.

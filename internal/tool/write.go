@@ -156,16 +156,16 @@ func (c *change) plan(path string, run func(context.Context) (*agent.Result, err
 func (e *Files) knows(c *change, whole bool) error {
 	seen, ok := e.Reads.Get(c.path.Real)
 	if !ok {
-		return fmt.Errorf("%s exists and has not been read in this conversation. Read it first, then try again",
+		return fmt.Errorf("File has not been read yet: %s. Read it first before writing to it",
 			c.path.Lexical)
 	}
 	if seen.Hashed() && seen.Hash != HashOf(c.before) || !seen.Hashed() && !seen.Same(c.info) {
-		return fmt.Errorf("%s was changed by something else since it was last read. Read it again, then try again",
-			c.path.Lexical)
+		return fmt.Errorf("File has been modified since it was read, by the user or a program: %s. Read it again before "+
+			"writing to it", c.path.Lexical)
 	}
 	if whole && !seen.Whole() {
-		return fmt.Errorf("only a part of %s has been read, and writing would lose the rest. Read all of it first, or use "+
-			"Edit", c.path.Lexical)
+		return fmt.Errorf("only a part of %s has been read, and Write would replace all of it. Read the whole file first, "+
+			"or use Edit", c.path.Lexical)
 	}
 	return nil
 }
@@ -227,16 +227,6 @@ func (c *change) note(callID string, info fs.FileInfo) {
 		return
 	}
 	reads.Wrote(c.path.Real, callID, info, c.after)
-	text := files.Decode(c.after)
-	if c.env.InContext == nil || text.View != *c.whole {
-		reads.full.forget(c.path.Real)
-		return
-	}
-	all := Span{First: 1, Last: len(lines(text.View)), CallID: callID}
-	reads.full.add(c.path.Real, fullText{
-		state: StateOf(info, HashOf(c.after)), enc: text.Encoding, view: text.View,
-		shown: []Span{all},
-	})
 }
 
 func (c *change) write(ctx context.Context) (*agent.Result, error) {
@@ -247,12 +237,11 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	if err != nil {
 		return nil, err
 	}
-	text, kind := "Created."+notes, "create"
+	kind := "create"
 	if !c.diff.Created {
 		kind = "update"
-		text = fmt.Sprintf("Written: +%d -%d lines.%s", c.diff.Added, c.diff.Removed, notes)
 	}
-	r := agent.TextResult(text)
+	r := agent.TextResult(c.done(fmt.Sprintf(": +%d -%d lines", c.diff.Added, c.diff.Removed)) + notes)
 	r.Title, r.View = c.env.Rel(c.path.Lexical), c.diff
 	r.Meta = map[string]any{
 		"type": kind, "filePath": c.path.Lexical, "content": c.written(),
@@ -260,6 +249,14 @@ func (c *change) write(ctx context.Context) (*agent.Result, error) {
 	}
 	r.Unstored = []string{"originalFile"}
 	return r, nil
+}
+
+// done says what was changed. The model knows the text, from its own call.
+func (c *change) done(what string) string {
+	if c.diff.Created {
+		return "File created: " + c.path.Lexical + "."
+	}
+	return "The file " + c.path.Lexical + " has been updated" + what + ". No need to read it back."
 }
 
 // patch is never nil, as readers of the structured output expect a list.

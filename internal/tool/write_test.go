@@ -18,7 +18,7 @@ func TestWriteMakesAFileAndItsFolders(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wantIn(t, text(r), "Created.")
+	wantIn(t, text(r), "File created: ")
 	if b.content("a/b/c.txt") != "one\ntwo\n" {
 		t.Error("wrong content")
 	}
@@ -35,7 +35,7 @@ func TestWriteMakesAFileAndItsFolders(t *testing.T) {
 	}
 	// The model wrote it, so it may write and edit it again.
 	b.must("Edit", in{"file_path": "a/b/c.txt", "old_string": "two", "new_string": "2"})
-	wantIn(t, b.must("Write", in{"file_path": "a/b/c.txt", "content": "three\n"}), "Written: +1 -2 lines.")
+	wantIn(t, b.must("Write", in{"file_path": "a/b/c.txt", "content": "three\n"}), "has been updated: +1 -2 lines. No need to read it back.")
 }
 
 func TestWriteWantsToHaveReadWhatItReplaces(t *testing.T) {
@@ -44,12 +44,12 @@ func TestWriteWantsToHaveReadWhatItReplaces(t *testing.T) {
 	write := in{"file_path": "a.txt", "content": "new\n"}
 	b.fails("Write", write, "has not been read", "Read it first")
 	b.must("Read", in{"file_path": "a.txt", "limit": 60})
-	b.fails("Write", write, "only a part", "Read all of it")
+	b.fails("Write", write, "only a part", "Read the whole file")
 	b.must("Read", in{"file_path": "a.txt", "offset": 61})
 	if err := os.WriteFile(path, []byte("other\n"), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	b.fails("Write", write, "changed by something else")
+	b.fails("Write", write, "modified since it was read")
 	b.read("a.txt")
 	b.must("Write", write)
 	if b.content("a.txt") != "new\n" {
@@ -136,7 +136,7 @@ func TestASubagentsEnvIsItsOwn(t *testing.T) {
 	child.must("Edit", in{"file_path": "a.txt", "old_string": "x", "new_string": "y"}) // the parent's reads count
 	child.read("b.txt")
 	b.fails("Edit", in{"file_path": "b.txt", "old_string": "x", "new_string": "y"}, "has not been read")
-	b.fails("Edit", in{"file_path": "a.txt", "old_string": "y", "new_string": "z"}, "changed by something else")
+	b.fails("Edit", in{"file_path": "a.txt", "old_string": "y", "new_string": "z"}, "modified since it was read")
 	child.env.Dir.Set(filepath.Join(b.dir, "sub"))
 	if b.env.Dir.Get() != b.dir {
 		t.Error("the parent moved")
@@ -219,7 +219,7 @@ func TestWritingALargeFileTakesLittleMemory(t *testing.T) {
 	if times := int(after.TotalAlloc-before.TotalAlloc) / len(content); times > 12 { // three of them are the call itself
 		t.Errorf("%d times the content was allocated", times)
 	}
-	wantIn(t, text(r), "Created.")
+	wantIn(t, text(r), "File created: ")
 	if d, ok := r.View.(event.Diff); !ok || !d.Created || d.Added != 131072 {
 		t.Errorf("%T", r.View)
 	}

@@ -41,9 +41,20 @@ func hello(ctx context.Context, p *program, _ options) (figures, error) {
 	}, s.figures()...), nil
 }
 
-// steps measures a session of tool calls.
+// steps measures a session of tool calls that read and edit one file.
 func steps(ctx context.Context, p *program, o options) (figures, error) {
-	s, err := headless(ctx, p, stepScript(o.steps), o.steps+1)
+	return calls(ctx, p, o, stepScript(o.steps, true))
+}
+
+// once measures a session of tool calls that reads no file again.
+func once(ctx context.Context, p *program, o options) (figures, error) {
+	p.copies = (o.steps + 3) / 4
+	defer func() { p.copies = 0 }()
+	return calls(ctx, p, o, stepScript(o.steps, false))
+}
+
+func calls(ctx context.Context, p *program, o options, script *llmtest.Script) (figures, error) {
+	s, err := headless(ctx, p, script, o.steps+1)
 	if err != nil {
 		return nil, err
 	}

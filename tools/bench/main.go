@@ -8,6 +8,7 @@
 //
 //	hello     one prompt, one answer: the time to the first request, CPU, memory, the size of the request
 //	steps     a session of -steps tool calls: the gaps between steps, CPU, memory, sizes and the price
+//	once      the same, but no file is read again
 //	terminal  the interactive program in a pseudo-terminal: its start, the echo of keys, a streamed reply
 //
 // Each program is given by its command line; see program for the words that are replaced in it. Programs take turns,
@@ -62,7 +63,7 @@ func main() {
 
 // measurements are what a word on the command line measures.
 var measurements = map[string]func(context.Context, *program, options) (figures, error){
-	"hello": hello, "steps": steps, "terminal": terminal,
+	"hello": hello, "steps": steps, "once": once, "terminal": terminal,
 }
 
 // run prints a table for each measurement.
@@ -78,7 +79,7 @@ func run(ctx context.Context, o options, what []string, out io.Writer) (err erro
 	}
 	for _, w := range what {
 		if measurements[w] == nil {
-			return fmt.Errorf("%q is not a measurement: hello, steps and terminal are", w)
+			return fmt.Errorf("%q is not a measurement: hello, steps, once and terminal are", w)
 		}
 		lines := o.programs
 		if len(lines) == 0 && w == "terminal" {

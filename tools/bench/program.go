@@ -21,6 +21,7 @@ import (
 //
 // The environment is a clean one, with PROMPT, PORT, URL and the usual variables for an address and a key.
 type program struct {
+	copies            int // of the data file in its project
 	name, line, setup string
 	root              string // holds the home and the project
 }
@@ -88,7 +89,7 @@ const environment = `HOME={home} PEER_HOME={home} TMPDIR={home}/tmp XDG_CONFIG_H
 	LANG=C.UTF-8 TERM=xterm-256color COLORTERM=truecolor NO_PROXY=127.0.0.1 DO_NOT_TRACK=1 PORT={port} URL={url}
 	ANTHROPIC_BASE_URL={url} ANTHROPIC_API_KEY=sk-bench OPENAI_BASE_URL={url}/v1 OPENAI_API_KEY=sk-bench`
 
-// makeProject makes a new git repository with one file.
+// makeProject makes a new git repository with one file, and its copies.
 func (p *program) makeProject() error {
 	if err := os.RemoveAll(p.dir()); err != nil {
 		return err
@@ -100,6 +101,12 @@ func (p *program) makeProject() error {
 	}
 	if out, err := exec.Command("git", "-C", p.dir(), "init", "-q").CombinedOutput(); err != nil {
 		return fmt.Errorf("git init: %w\n%s", err, out)
+	}
+	for i := range p.copies {
+		name := filepath.Join(p.dir(), fmt.Sprintf("data-%d.txt", i))
+		if err := os.WriteFile(name, []byte(dataFile()), 0o644); err != nil {
+			return err
+		}
 	}
 	return os.WriteFile(filepath.Join(p.dir(), "data.txt"), []byte(dataFile()), 0o644)
 }

@@ -24,18 +24,25 @@ func dataFile() string {
 	return strings.Join(lines, "")
 }
 
-// stepScript has n calls: read, search, command and edit in turn. Replies go by arrival, so that a conversation that is
-// compacted on its way continues.
-func stepScript(n int) *llmtest.Script {
+// stepScript has n calls: read, search, command and edit in turn, all of one file, or each four of another one. Replies
+// go by arrival, so that a conversation that is compacted on its way continues.
+func stepScript(n int, oneFile bool) *llmtest.Script {
 	s := &llmtest.Script{Order: "arrival"}
+	path, count := "${WORKDIR}/data.txt", 0
 	for i := range n {
+		if !oneFile && i%4 == 0 {
+			path, count = fmt.Sprintf("${WORKDIR}/data-%d.txt", i/4), 0
+		}
 		s.Replies = append(s.Replies, llmtest.Say([]llmtest.Part{
-			do("read", "path", "${WORKDIR}/data.txt"),
-			do("grep", "pattern", "needle", "path", "${WORKDIR}"),
+			do("read", "path", path),
+			do("grep", "pattern", "needle", "path", path),
 			do("bash", "command", fmt.Sprintf("echo turn-%d", i)),
-			do("edit", "path", "${WORKDIR}/data.txt",
-				"old", fmt.Sprintf("counter = %d;", i/4), "new", fmt.Sprintf("counter = %d;", i/4+1)),
+			do("edit", "path", path,
+				"old", fmt.Sprintf("counter = %d;", count), "new", fmt.Sprintf("counter = %d;", count+1)),
 		}[i%4]))
+		if i%4 == 3 {
+			count++
+		}
 	}
 	return s
 }

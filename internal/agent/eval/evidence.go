@@ -147,7 +147,7 @@ const late = "The command did not end within "
 func leftRunning(results []llm.ToolResult) string {
 	for _, r := range results {
 		text := llm.Message{Parts: r.Parts}.PlainText()
-		if _, rest, ok := strings.Cut(text, " in the background as "); ok && strings.HasPrefix(text, late) {
+		if _, rest, ok := strings.Cut(text, " in the background with ID: "); ok && strings.HasPrefix(text, late) {
 			task, _, _ := strings.Cut(rest, ";")
 			return task
 		}

@@ -47,11 +47,12 @@ type Config struct {
 	NoBetas   bool     // never send that header, for gateways that refuse it
 	Version   string   // lathe's, for the user agent
 
-	HTTP          *http.Client // from llm.HTTPClient; nil means one with default options
-	Retry         llm.RetryPolicy
-	StallTimeout  time.Duration // see llm.Caller
-	HeaderTimeout time.Duration // see llm.Caller
-	Clock         llm.Clock
+	HTTP           *http.Client // from llm.HTTPClient; nil means one with default options
+	Retry          llm.RetryPolicy
+	StallTimeout   time.Duration // see llm.Caller
+	HeaderTimeout  time.Duration // see llm.Caller
+	ContentTimeout time.Duration // as llm.Caller
+	Clock          llm.Clock
 
 	ExtraBody json.RawMessage // an object whose members are added to each body, or replace lathe's settings
 	// budget of models that take one, regardless of the effort (MAX_THINKING_TOKENS); 0 turns thinking off
@@ -103,7 +104,8 @@ func New(c Config) (*Provider, error) {
 		Provider: c.Name, KeyVar: cmp.Or(c.KeyVar, official.Variable("apiKey")),
 		URLVar: cmp.Or(c.URLVar, official.Variable("apiBase")),
 		HTTP:   c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
-		Prepare: c.Prepare,
+		ContentTimeout: c.ContentTimeout,
+		Prepare:        c.Prepare,
 	}
 	return p, nil
 }
@@ -209,7 +211,7 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 		body, header := m.build(req)
 		out := &llm.Outgoing{URL: m.url, Header: header, Body: body, Model: m.info.ID}
 		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply, yield func(llm.Delta) bool) llm.Decoder {
 				return &decoder{reply: reply, req: req, model: m.info.ID, host: m.info.Host, yield: yield}
 			})
 		}, yield)

@@ -31,18 +31,19 @@ const Section = "amazon-bedrock"
 
 // Config describes access to one region.
 type Config struct {
-	Name          string // in errors; "" means "bedrock"
-	BaseURL       string // the address before "/model/ID"
-	Headers       map[string]string
-	HTTP          *http.Client // nil means the default of package llm
-	Retry         llm.RetryPolicy
-	Clock         llm.Clock     // nil means the machine's
-	StallTimeout  time.Duration // as llm.Caller
-	HeaderTimeout time.Duration // as llm.Caller
-	KeyVar        string        // the variable with the credentials, for hints
-	URLVar        string        // the variable that sets BaseURL, for hints
-	Prepare       llm.Prepare   // signs each attempt, see llm.Caller
-	CacheTTL      string        // "" or "5m", or "1h"
+	Name           string // in errors; "" means "bedrock"
+	BaseURL        string // the address before "/model/ID"
+	Headers        map[string]string
+	HTTP           *http.Client // nil means the default of package llm
+	Retry          llm.RetryPolicy
+	Clock          llm.Clock     // nil means the machine's
+	StallTimeout   time.Duration // as llm.Caller
+	HeaderTimeout  time.Duration // as llm.Caller
+	ContentTimeout time.Duration // as llm.Caller
+	KeyVar         string        // the variable with the credentials, for hints
+	URLVar         string        // the variable that sets BaseURL, for hints
+	Prepare        llm.Prepare   // signs each attempt, see llm.Caller
+	CacheTTL       string        // "" or "5m", or "1h"
 }
 
 // Provider makes the models of one region. It is safe for concurrent use.
@@ -66,8 +67,9 @@ func New(c Config) *Provider {
 	}
 	p.caller = llm.Caller{
 		Provider: c.Name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
-		Prepare: c.Prepare,
-		KeyVar:  cmp.Or(c.KeyVar, "AWS_BEARER_TOKEN_BEDROCK"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BEDROCK_BASE_URL"),
+		ContentTimeout: c.ContentTimeout,
+		Prepare:        c.Prepare,
+		KeyVar:         cmp.Or(c.KeyVar, "AWS_BEARER_TOKEN_BEDROCK"), URLVar: cmp.Or(c.URLVar, "ANTHROPIC_BEDROCK_BASE_URL"),
 	}
 	return p
 }
@@ -124,7 +126,7 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 	return func(yield func(llm.Delta, error) bool) {
 		out := &llm.Outgoing{URL: m.url(req), Header: m.p.header, Body: m.body(req), Model: m.info.ID}
 		m.p.conf.Retry.Run(ctx, m.p.conf.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply, yield func(llm.Delta) bool) llm.Decoder {
 				return &decoder{
 					reply: reply, host: m.info.Host, model: m.info.ID, req: req,
 					ReplyParts: llm.ReplyParts{Yield: yield, IDs: llm.CallIDs{Request: req, Prefix: "tooluse"}},

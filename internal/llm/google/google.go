@@ -34,18 +34,19 @@ const wireName = "google"
 
 // Config describes one server.
 type Config struct {
-	Name          string // in errors; "" means "google"
-	BaseURL       string // with or without a version; "" means Google's own
-	APIKey        string // "" sends none
-	Headers       map[string]string
-	HTTP          *http.Client // nil means the default of package llm
-	Retry         llm.RetryPolicy
-	Clock         llm.Clock     // nil means the machine's
-	StallTimeout  time.Duration // as llm.Caller
-	HeaderTimeout time.Duration // as llm.Caller
-	KeyVar        string        // the variable that sets APIKey, for hints; "" means Google's
-	URLVar        string        // the variable that sets BaseURL; "" means Google's
-	Prepare       llm.Prepare   // see llm.Caller
+	Name           string // in errors; "" means "google"
+	BaseURL        string // with or without a version; "" means Google's own
+	APIKey         string // "" sends none
+	Headers        map[string]string
+	HTTP           *http.Client // nil means the default of package llm
+	Retry          llm.RetryPolicy
+	Clock          llm.Clock     // nil means the machine's
+	StallTimeout   time.Duration // as llm.Caller
+	HeaderTimeout  time.Duration // as llm.Caller
+	ContentTimeout time.Duration // as llm.Caller
+	KeyVar         string        // the variable that sets APIKey, for hints; "" means Google's
+	URLVar         string        // the variable that sets BaseURL; "" means Google's
+	Prepare        llm.Prepare   // see llm.Caller
 }
 
 // Provider makes the models of one server. It is safe for concurrent use.
@@ -66,8 +67,9 @@ func New(c Config) *Provider {
 	p.host = llm.HostID(p.name, base)
 	p.caller = llm.Caller{
 		Provider: p.name, HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeaderTimeout,
-		Prepare: c.Prepare,
-		KeyVar:  cmp.Or(c.KeyVar, own.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, own.Variable("apiBase")),
+		ContentTimeout: c.ContentTimeout,
+		Prepare:        c.Prepare,
+		KeyVar:         cmp.Or(c.KeyVar, own.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, own.Variable("apiBase")),
 	}
 	return p
 }
@@ -145,7 +147,7 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			Header: m.p.header, Body: m.body(req), Model: m.info.ID,
 		}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply, yield func(llm.Delta) bool) llm.Decoder {
 				return &decoder{
 					reply: reply, req: req, host: m.info.Host, model: m.info.ID,
 					ReplyParts: llm.ReplyParts{Yield: yield, IDs: llm.CallIDs{Request: req, Prefix: "call"}},

@@ -45,24 +45,25 @@ const chatWire = "openai"
 
 // Config describes one server.
 type Config struct {
-	BaseURL      string            // with or without /v1; "" means OpenAI's own
-	APIKey       string            // "" sends none, for servers without keys
-	Organization string            // OpenAI-Organization
-	Project      string            // OpenAI-Project
-	Headers      map[string]string // further headers; they override the default ones
-	HTTP         *http.Client      // nil means the default of package llm
-	Retry        llm.RetryPolicy
-	Clock        llm.Clock     // nil means the machine's
-	StallTimeout time.Duration // as llm.Caller
-	HeadTimeout  time.Duration // as llm.Caller.HeaderTimeout
-	ProviderName string        // in errors; "" means the host's name in the catalogue, else "openai"
-	KeyVar       string        // the variable that sets APIKey, for hints; "" means OpenAI's
-	URLVar       string        // the variable that sets BaseURL; "" means OpenAI's
-	CacheKey     string        // prompt_cache_key; "" means one derived from the beginning of the conversation
-	Traits       *Traits       // nil means those of the host
-	Prepare      llm.Prepare   // see llm.Caller
-	Responses    bool          // speak the Responses API instead of Chat Completions
-	APIVersion   string        // Azure's api-version; models are then deployments in the address
+	BaseURL        string            // with or without /v1; "" means OpenAI's own
+	APIKey         string            // "" sends none, for servers without keys
+	Organization   string            // OpenAI-Organization
+	Project        string            // OpenAI-Project
+	Headers        map[string]string // further headers; they override the default ones
+	HTTP           *http.Client      // nil means the default of package llm
+	Retry          llm.RetryPolicy
+	Clock          llm.Clock     // nil means the machine's
+	StallTimeout   time.Duration // as llm.Caller
+	HeadTimeout    time.Duration // as llm.Caller.HeaderTimeout
+	ContentTimeout time.Duration // as llm.Caller
+	ProviderName   string        // in errors; "" means the host's name in the catalogue, else "openai"
+	KeyVar         string        // the variable that sets APIKey, for hints; "" means OpenAI's
+	URLVar         string        // the variable that sets BaseURL; "" means OpenAI's
+	CacheKey       string        // prompt_cache_key; "" means one derived from the beginning of the conversation
+	Traits         *Traits       // nil means those of the host
+	Prepare        llm.Prepare   // see llm.Caller
+	Responses      bool          // speak the Responses API instead of Chat Completions
+	APIVersion     string        // Azure's api-version; models are then deployments in the address
 
 	// WebSocket sends requests of the Responses API over WebSockets, on which a request has only the input that is new;
 	// what they do not take goes over HTTP.
@@ -101,7 +102,8 @@ func New(c Config) *Provider {
 		caller: llm.Caller{
 			KeyVar: cmp.Or(c.KeyVar, official.Variable("apiKey")), URLVar: cmp.Or(c.URLVar, official.Variable("apiBase")),
 			HTTP: c.HTTP, Clock: c.Clock, StallTimeout: c.StallTimeout, HeaderTimeout: c.HeadTimeout,
-			Prepare: c.Prepare,
+			ContentTimeout: c.ContentTimeout,
+			Prepare:        c.Prepare,
 		},
 	}
 	if p.name == "" {
@@ -212,7 +214,7 @@ func (m *model) Stream(ctx context.Context, req *llm.Request) iter.Seq2[llm.Delt
 			out.Body = m.body(req)
 		}
 		m.p.retry.Run(ctx, m.p.caller.Clock, func(ctx context.Context, n int, yield func(llm.Delta) bool) error {
-			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply) llm.Decoder {
+			return m.p.caller.Exchange(ctx, n, out, yield, func(reply *llm.Reply, yield func(llm.Delta) bool) llm.Decoder {
 				return turn.watch(m.decoder(reply, req, yield))
 			})
 		}, yield)

@@ -83,7 +83,14 @@ func (s *Session) Until(n int) string {
 func (s *Session) InContext(callID string) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	return s.t.holdsResult(callID)
+	return s.t.heldAt(callID) > 0
+}
+
+// Ago is how many messages follow the result of a call that is in context.
+func (s *Session) Ago(callID string) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.t.msgs) - s.t.heldAt(callID)
 }
 
 // Revision changes whenever Messages does otherwise than to grow: with a compaction and with a checkout.
@@ -179,29 +186,32 @@ func (t *transcript) compact(c Compaction, place int32) {
 	t.msgs, t.ends = msgs, slices.Concat(ends, t.ends[n:])
 }
 
-// holdsResult looks a result up; entries since the last time are indexed first.
-func (t *transcript) holdsResult(callID string) bool {
+// heldAt is the number of the message, from 1, with the whole result of a call; 0: there is none. Entries since the
+// last time are indexed first.
+func (t *transcript) heldAt(callID string) int {
 	if t.held == nil {
-		t.held = map[string]bool{}
+		t.held = map[string]int{}
 	}
 	for ; t.heldTo < len(t.msgs); t.heldTo++ {
 		for _, p := range t.msgs[t.heldTo].Parts {
 			if r, ok := p.(llm.ToolResult); ok {
-				t.held[r.CallID] = !t.stubbed[r.CallID]
+				t.held[r.CallID] = t.heldTo + 1
+				if t.stubbed[r.CallID] {
+					t.held[r.CallID] = 0
+				}
 			} else if name, _, ok := attachedName(p); ok {
-				t.held[AttachedID(name)] = true
+				t.held[AttachedID(name)] = t.heldTo + 1
 			}
 		}
 	}
-	if whole, ok := t.held[callID]; ok {
-		return whole
+	if at, ok := t.held[callID]; ok {
+		return at
 	}
 	// A call made by another one ("ID.2") is held by the result of that.
-	parent, n := callID, strings.LastIndexByte(callID, '.')
-	if n > 0 {
-		parent = callID[:n]
+	if n := strings.LastIndexByte(callID, '.'); n > 0 && !strings.HasPrefix(callID, attachedID) {
+		return t.held[callID[:n]]
 	}
-	return n > 0 && t.held[parent] && !strings.HasPrefix(callID, attachedID)
+	return 0
 }
 
 // edit returns messages with the stubs in place and, up to Until, without the media and the reasoning that are

@@ -48,7 +48,7 @@ type transcript struct {
 	calls  []*call // of the exchange, in order
 
 	stubbed map[string]bool // calls whose results are sent as stubs
-	held    map[string]bool // calls with a result in msgs[:heldTo], and whether it is whole; for holdsResult
+	held    map[string]int  // calls with a result in msgs[:heldTo]: the number of the message, 0 when it is a stub
 	heldTo  int
 
 	invoked []CallStart // calls that the model did not make, which have started and not ended

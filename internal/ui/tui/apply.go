@@ -79,6 +79,14 @@ func (m *model) show(e event.Event, old bool) {
 	switch b := e.Body.(type) {
 	case event.UserMessage:
 		m.userMessage(b)
+	case event.Request:
+		if agent == "" {
+			m.turn.heard = m.now()
+		}
+	case event.Response:
+		if agent == "" {
+			m.turn.heard = time.Time{}
+		}
 	case event.Delta:
 		m.delta(agent, b.ForPeople())
 	case event.PartDone:
@@ -207,6 +215,9 @@ func (m *model) delta(agent string, b event.Delta) {
 		return // a subagent's words are shown when it is done
 	}
 	m.turn.retry = retry{}
+	if t, ok := b.Delta.(llm.TextDelta); !ok || t.Text != "" {
+		m.turn.heard = m.now()
+	}
 	switch d := b.Delta.(type) {
 	case llm.TextDelta:
 		it := m.part(agent, b.MessageID, d.Index, replyItem)

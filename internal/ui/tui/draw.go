@@ -210,6 +210,8 @@ func (m *model) working() []string {
 		return m.retrying(sign)
 	case m.dialogs.Len() > 0:
 		text = "Waiting for you"
+	case !m.anyCall() && !m.turn.heard.IsZero() && m.now().Sub(m.turn.heard) >= unanswered:
+		text, began = "No answer for", m.turn.heard
 	}
 	if !m.turn.stopping.IsZero() {
 		text = "Interrupting"
@@ -226,6 +228,9 @@ func (m *model) working() []string {
 	}
 	return []string{th.Running.Render(text) + th.Dim.Render(ways)}
 }
+
+// unanswered is how long the model may be silent before the user is told.
+const unanswered = 20 * time.Second
 
 // shorterWays are pairs of a phrase in ways and its shorter form for a narrow screen.
 var shorterWays = [][2]string{

@@ -108,7 +108,8 @@ type turn struct {
 	stopping time.Time // when an interrupt was asked for; zero: none was
 	retry    retry
 	spinning bool
-	silent   bool // no text since the last message or call
+	silent   bool      // no text since the last message or call
+	heard    time.Time // when the model was asked or answered last
 }
 
 // retry is a request that failed and will be sent again.

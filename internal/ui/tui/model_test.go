@@ -286,6 +286,25 @@ func TestARetryCountsDown(t *testing.T) {
 	}
 }
 
+func TestAModelThatIsSilentIsNamed(t *testing.T) {
+	m := newTestModel(t, 80, 20)
+	now := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
+	m.now = func() time.Time { return now }
+	shown := func() string { return line.Strip(strings.Join(m.compose().lines, "\n")) }
+	m.apply1(event.TurnStart{})
+	m.apply1(event.Request{Attempt: 1})
+	m.apply1(event.Delta{MessageID: "a", Delta: llm.TextDelta{Text: "A reply"}})
+	now = now.Add(25 * time.Second)
+	m.apply1(event.Delta{MessageID: "a", Delta: llm.TextDelta{}}) // no content
+	if text := shown(); !strings.Contains(text, "No answer for 25s · esc interrupts") {
+		t.Errorf("shown:\n%s", text)
+	}
+	m.apply1(event.Delta{MessageID: "a", Delta: llm.TextDelta{Text: " that goes on"}})
+	if text := shown(); strings.Contains(text, "No answer") {
+		t.Errorf("shown:\n%s", text)
+	}
+}
+
 func TestAnotherWidthInAnInlineReplyLosesAndDoublesNothing(t *testing.T) {
 	m := newTestModel(t, 90, 20)
 	m.options.Inline = true

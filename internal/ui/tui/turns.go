@@ -84,6 +84,7 @@ func (m *model) prompt(msg llm.Message) {
 	m.turn.running++
 	m.turns++
 	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, retry{}
+	m.turn.heard = time.Time{}
 	m.startSpin()
 	m.spawn(func() any { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
 }
