@@ -182,8 +182,8 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Unasked: s.env.RunsUnasked, Covered: i.checkpoints.Covered, Consults: consult.Dialogs(s.env.Plan),
 	})
 	s.skills = s.newLoader()
-	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Unconfined = s.skills.Load, i.Notes(), s.newAgents(),
-		s.approver.Network, s.approver.Unconfined
+	s.env.LoadSkill, s.env.Notes, s.env.Agents, s.env.Hosts, s.env.Again = s.skills.Load, i.Notes(), s.newAgents(),
+		s.approver.Network, s.approver.Again
 	s.env.Keep = s.approver.KeepChanges
 	s.env.UseSmall(s.Beside("web", i.SmallModel), s.CountRequest)
 	s.servers = i.servers.Join(mcp.Seat{

@@ -187,6 +187,7 @@ type bashCall struct {
 	reach    permission.Reach
 	detached bool          // it runs on after its call
 	dropped  bool          // changes of its private view
+	again    bool          // the first run left nothing, and a person approved a second one
 	outside  bool          // it runs outside of the sandbox
 	clock    *commandClock // nil in the background
 	refusal  string        // why the sandbox may have made it fail; empty: nothing points to that

@@ -126,11 +126,19 @@ func (e *Commands) RunsUnasked(r permission.Request) bool {
 
 // mayLeave asks whether the command may run once more, outside of the sandbox. The model has no say in it.
 func (c *bashCall) mayLeave(ctx context.Context) bool {
-	if c.env.Unconfined == nil || !c.env.Boundary.MayLeave() || ctx.Err() != nil {
+	return c.env.Boundary.MayLeave() && c.mayRunAgain(ctx, outsideInput(c.input), true)
+}
+
+// mayWrite asks whether a command that nobody approved may run once more, as an approved one.
+func (c *bashCall) mayWrite(ctx context.Context) bool {
+	return (c.reach == permission.ReachView || c.reach == permission.ReachRead) && c.mayRunAgain(ctx, c.input, false)
+}
+
+func (c *bashCall) mayRunAgain(ctx context.Context, input json.RawMessage, outside bool) bool {
+	if c.env.Again == nil || c.detached || ctx.Err() != nil {
 		return false
 	}
-	input := outsideInput(c.input)
-	return c.env.Unconfined(ctx, agent.Approval{
+	return c.env.Again(ctx, agent.Approval{
 		Request: permission.Request{
 			CallID: c.id, Tool: BashName, Input: input, Accesses: slices.Clone(c.accesses),
 			Dir: c.dir,
@@ -138,7 +146,7 @@ func (c *bashCall) mayLeave(ctx context.Context) bool {
 		Call:    llm.ToolCall{ID: c.id, Name: BashName, Input: input},
 		Title:   bashTitle(c.in),
 		Preview: event.Command{Command: c.in.Command, Dir: c.dir, Warning: c.warnings(ctx, c.accesses)},
-	}, c.refusal)
+	}, c.refusal, outside)
 }
 
 // outsideInput marks the input the way Claude Code does, for programs that answer.

@@ -196,6 +196,12 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 		return c.runBehind()
 	}
 	r, err := c.runFore(ctx)
+	if err == nil && c.again {
+		c.notes = []string{"The first run failed and left nothing. The user approved the command, and it ran again from its " +
+			"beginning, as above. " + c.refusal}
+		c.again, c.refusal, c.reach = false, "", permission.ReachWrite
+		r, err = c.runFore(ctx)
+	}
 	if err != nil || c.refusal == "" || !c.mayLeave(ctx) {
 		return r, err
 	}
@@ -250,27 +256,40 @@ func (c *bashCall) ended(ctx context.Context, p *bashProc, timeout time.Duration
 		c.endDir(dir)
 	}
 	c.keepState(p)
-	c.dropped = c.takeView(ctx, p.run)
+	out := text.finish()
+	c.refused(p, exit, out.text)
+	if c.again = c.refusal != "" && c.mayWrite(ctx); c.again {
+		p.run.Drop()
+	} else {
+		if c.reach == permission.ReachView || c.reach == permission.ReachRead {
+			c.refusal = "" // one question is enough
+		}
+		c.dropped = c.takeView(ctx, p.run)
+	}
 	if c.safe == nil || !c.safe.reads {
 		c.env.Cache.InvalidateSearches()
 		c.env.Reads.CommandRan()
 	}
 	c.notes = append(c.notes, p.swept()...)
-	out := text.finish()
-	if p.run != nil && exit.Code == 0 && !c.readOnly() {
-		if why := p.run.RefusedPart(c.dir, out.text); why != "" {
+	return c.result(exit, cause, timeout, out)
+}
+
+// refused notes what the sandbox refused the command.
+func (c *bashCall) refused(p *bashProc, exit sandbox.Exit, output string) {
+	switch {
+	case p.run == nil || exit.Cancelled:
+	case exit.Code == 0 && !c.readOnly():
+		if why := p.run.RefusedPart(c.dir, output); why != "" {
 			c.notes = append(c.notes, why)
 		}
-	}
-	if p.run != nil && exit.Code != 0 && !exit.Cancelled {
-		if why := p.run.Refusal(c.dir, out.text); why != "" {
+	case exit.Code != 0:
+		if why := p.run.Refusal(c.dir, output); why != "" {
 			c.notes, c.refusal = append(c.notes, why), why
 		}
-		if hint := c.env.Boundary.Hint(c.line(), out.text); hint != "" {
+		if hint := c.env.Boundary.Hint(c.line(), output); hint != "" {
 			c.notes = append(c.notes, hint)
 		}
 	}
-	return c.result(exit, cause, timeout, out)
 }
 
 // runBehind starts the command in the background.

@@ -137,7 +137,7 @@ func TestARefusedCommandRunsOutsideOnlyIfAPersonSaysSo(t *testing.T) {
 	line := map[string]any{"command": "echo x >" + target, "dangerouslyDisableSandbox": true}
 	asked := []agent.Approval{}
 	answer := false
-	env.Unconfined = func(_ context.Context, a agent.Approval, why string) bool {
+	env.Again = func(_ context.Context, a agent.Approval, why string, _ bool) bool {
 		if !strings.Contains(why, "Read-only") {
 			t.Errorf("asked because %q", why)
 		}
@@ -230,5 +230,34 @@ func TestACommandInTheSandboxCannotRewriteTheScriptsOfAnother(t *testing.T) {
 	}
 	if !await.Until(func() bool { return here("stopped") }) {
 		t.Error("the other command was ended")
+	}
+}
+
+func TestAPersonMayLetARefusedCommandWriteTheProject(t *testing.T) {
+	env := confinedEnv(t)
+	base := filepath.Dir(env.Roots.First())
+	if err := os.WriteFile(filepath.Join(base, "notes"), []byte("of the home folder\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	reopen(t, env, `{}`)
+	ctx := agent.WithDecision(t.Context(), permission.Decision{Effect: permission.Allow, Reach: permission.ReachView})
+	line := map[string]any{"command": "echo x >>made; cat " + base + "/notes"}
+	asked, answer := 0, false
+	env.Again = func(_ context.Context, _ agent.Approval, why string, outside bool) bool {
+		if asked++; outside || !strings.Contains(why, "the home folder is hidden") {
+			t.Errorf("outside: %v, %s", outside, why)
+		}
+		return answer
+	}
+	if r := runBash(t, ctx, env, line); asked == 0 || strings.Contains(textOf(r), "of the home folder") {
+		t.Errorf("asked %d times: %s", asked, textOf(r))
+	}
+	answer, asked = true, 0
+	if r := runBash(t, ctx, env, line); asked != 1 || r.IsError || !strings.Contains(textOf(r), "of the home folder") ||
+		!strings.Contains(textOf(r), "ran again from its beginning") {
+		t.Errorf("asked %d times: %s", asked, textOf(r))
+	}
+	if text, err := os.ReadFile(filepath.Join(env.Roots.First(), "made")); err != nil || string(text) != "x\n" {
+		t.Errorf("the first run left something: %q, %v", text, err)
 	}
 }

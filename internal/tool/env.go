@@ -118,8 +118,9 @@ type Commands struct {
 	// Hosts makes the network of the command of a call; hosts in named were approved with it. Nil: hosts that the settings
 	// do not name are refused, and nothing is recorded.
 	Hosts func(callID, command string, named []string) boundary.Network
-	// Unconfined asks a person whether a command that the sandbox refused something may run once outside. Nil: it may not.
-	Unconfined func(ctx context.Context, a agent.Approval, why string) bool
+	// Again asks a person whether a command that the sandbox refused something may run once more: outside, or inside as an
+	// approved one. Nil: it may not.
+	Again func(ctx context.Context, a agent.Approval, why string, outside bool) bool
 	// Keep asks about the changes of a command in its private view. Nil: they are dropped.
 	Keep   KeepQuestion
 	Shells *Shells // the named shells

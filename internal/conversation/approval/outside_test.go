@@ -43,10 +43,10 @@ func TestOnlyAPersonLetsACommandOutOfTheSandbox(t *testing.T) {
 				}
 			}()
 			a := agent.Approval{Request: command(t, "make", permission.ClassWrite)}
-			if got := p.Unconfined(t.Context(), a, "why"); got != want {
+			if got := p.Again(t.Context(), a, "why", true); got != want {
 				t.Errorf("%s, %q: %v", mode, answer, got)
 			}
-			if !want && p.Unconfined(t.Context(), a, "why") {
+			if !want && p.Again(t.Context(), a, "why", true) {
 				t.Error("asked again")
 			}
 			sub.Close()
@@ -58,7 +58,7 @@ func TestOnlyAPersonLetsACommandOutOfTheSandbox(t *testing.T) {
 	}
 	p, _ := approver(t, permission.Default, "Bash")
 	p.Interactive = false
-	if p.Unconfined(t.Context(), agent.Approval{Request: command(t, "make", permission.ClassWrite)}, "why") {
+	if p.Again(t.Context(), agent.Approval{Request: command(t, "make", permission.ClassWrite)}, "why", true) {
 		t.Error("nobody can be asked")
 	}
 }
@@ -92,7 +92,7 @@ func TestANewDenyRuleKeepsACommandInTheSandbox(t *testing.T) {
 				}
 			}
 		}()
-		if p.Unconfined(t.Context(), agent.Approval{Request: command(t, "make", permission.ClassWrite)}, "why") {
+		if p.Again(t.Context(), agent.Approval{Request: command(t, "make", permission.ClassWrite)}, "why", true) {
 			t.Errorf("early %v: it may run outside of the sandbox", early)
 		}
 		sub.Close()

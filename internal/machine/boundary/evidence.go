@@ -24,6 +24,9 @@ func (r *Run) refused(kind, dir, line, around string) bool {
 	if slices.ContainsFunc(paths, func(p string) bool { return r.masks(absolute(p, dir)) }) {
 		return true
 	}
+	if kind == "hidden" {
+		return slices.ContainsFunc(paths, func(p string) bool { return r.hides(absolute(p, dir)) })
+	}
 	if deniedCall(around) {
 		return true
 	}
@@ -70,6 +73,9 @@ func (r *Run) closes(path string) bool {
 	private := []string{p.Temp}
 	if r.Support.Tier == confine.Full {
 		private = []string{"/tmp", "/dev"}
+	}
+	if r.Viewed() && slices.ContainsFunc(p.View, func(o confine.Overlay) bool { return within([]string{o.Dir}) }) {
+		return false
 	}
 	return !within(private) && (p.Mode == confine.ReadOnly || !within(p.Write))
 }
@@ -141,4 +147,11 @@ func absolute(path, dir string) string {
 		path = filepath.Join(dir, path)
 	}
 	return filepath.Clean(path)
+}
+
+// hides reports whether a file is there, in a part of the home folder that the command did not see.
+func (r *Run) hides(path string) bool {
+	p := &r.Policy
+	return inAny(p.Empty, path) && there(path) && !inAny(slices.Concat(p.Show, p.Write), path) &&
+		!slices.ContainsFunc(p.View, func(o confine.Overlay) bool { return within(path, o.Dir) })
 }

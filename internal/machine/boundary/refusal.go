@@ -28,6 +28,9 @@ var refusals = []struct{ text, kind string }{
 	{"Operation not permitted", "access"},
 	{"operation not permitted", "access"},
 	{"EPERM", "access"},
+	{"No such file or directory", "hidden"},
+	{"no such file or directory", "hidden"},
+	{"ENOENT", "hidden"},
 }
 
 // Refusal explains the failure of a command that ran in dir to the model, if lines of its output name something that
@@ -69,6 +72,10 @@ func (r *Run) explain(begin, dir, output string, judge func(kind, dir, line, aro
 	}
 	if line := kinds["network"]; line != "" && hosts == "" {
 		b.WriteString(r.noNetwork() + " (" + clip(line) + ").")
+	}
+	if line := kinds["hidden"]; line != "" {
+		b.WriteString(" the home folder is hidden from a command that nobody approved, but for toolchains and caches (" +
+			clip(line) + ").")
 	}
 	if line := kinds["access"]; line != "" && len(kinds) == 1 {
 		b.WriteString(
