@@ -153,7 +153,7 @@ func beginBoundary(cfg *config.Config, dir, flag string, hosts []string) (*bound
 	paths := cfg.Paths()
 	return boundary.Begin(boundary.Options{
 		Settings: cfg.Settings.Sandbox, Hosts: hosts, Flag: flag, Dir: dir, Home: home, Config: paths.ConfigHome,
-		State: paths.StateHome, Cache: paths.CacheHome,
+		State: paths.StateHome, Cache: paths.CacheHome, Ask: cfg.Settings.Permissions.AskBeforeCommands,
 	})
 }
 

@@ -87,6 +87,8 @@ func fromProject(p keyPath) string {
 		return "stricter ones at once"
 	case p.under("permissions", "rules"):
 		return "deny at once"
+	case p.matches("permissions", "askBeforeCommands"):
+		return "true at once"
 	case p.matches("env"):
 		return "once trusted, some never"
 	}

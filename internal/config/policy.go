@@ -82,6 +82,11 @@ func judge(p keyPath, n *node) verdict {
 			return free // the last match wins: a deny cannot weaken the user's rules
 		}
 		return held
+	case p.matches("permissions", "askBeforeCommands"):
+		if n.kind == 't' {
+			return free
+		}
+		return never
 	case p.matches("plansDirectory"):
 		return judgePlans(n.text)
 	case p.under("sandbox"):

@@ -7,7 +7,8 @@ import (
 )
 
 // restricting are the keys of permissions that can refuse a call.
-var restricting = []string{"deny", "ask", "rules", "disableBypassPermissionsMode", "disableAutoMode"}
+var restricting = []string{"deny", "ask", "rules", "disableBypassPermissionsMode", "disableAutoMode",
+	"askBeforeCommands"}
 
 // restricts reports keys that can refuse a call: losing one would allow more than the user meant. An ordered rule can
 // also allow.

@@ -139,6 +139,7 @@ type Permissions struct {
 	DefaultMode                  string        `json:"defaultMode"`
 	DisableBypassPermissionsMode string        `json:"disableBypassPermissionsMode"` // "" or "disable"
 	DisableAutoMode              string        `json:"disableAutoMode"`              // "" or "disable"
+	AskBeforeCommands            bool          `json:"askBeforeCommands"`
 }
 
 // OrderedRule is one entry of permissions.rules. Action is "allow", "ask" or "deny".

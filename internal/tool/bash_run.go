@@ -197,8 +197,8 @@ func (c *bashCall) run(ctx context.Context) (*agent.Result, error) {
 	}
 	r, err := c.runFore(ctx)
 	if err == nil && c.again {
-		c.notes = []string{"The first run failed and left nothing. The user approved the command, and it ran again from its " +
-			"beginning, as above. " + c.refusal}
+		c.notes = []string{"The first run failed and left nothing. The user approved the command, and it ran again from " +
+			"its beginning, as above. " + c.refusal}
 		c.again, c.refusal, c.reach = false, "", permission.ReachWrite
 		r, err = c.runFore(ctx)
 	}

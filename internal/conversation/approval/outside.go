@@ -9,9 +9,9 @@ import (
 )
 
 // Again asks a person whether a command may run once more, after the sandbox refused it something: outside of it, or
-// inside as an approved command, which writes the project and sees the home folder. No rule, mode or model answers this,
-// and a command that the person kept back is not asked about again. A deny rule or a guard that is new since the first
-// run refuses.
+// inside as an approved command, which writes the project and sees the home folder. No rule, mode or model answers
+// this, and a command that the person kept back is not asked about again. A deny rule or a guard that is new since the
+// first run refuses.
 func (p *Approver) Again(ctx context.Context, a agent.Approval, why string, outside bool) bool {
 	text := insideAgain
 	if outside {

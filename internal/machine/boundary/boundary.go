@@ -71,6 +71,7 @@ type Settings struct {
 type Options struct {
 	Settings json.RawMessage // the setting; nil: none
 	Hosts    []string        // more patterns of hosts that commands may reach
+	Ask      bool            // a question before every command that is not read-only
 	Flag     string          // --sandbox: read-only, workspace, off; empty: not given
 	Dir      string          // the instance's folder, with links resolved
 	Home     string
@@ -241,7 +242,7 @@ func (b *Boundary) RunsUnasked() bool {
 }
 
 // AsksFirst reports whether the settings want a question before every command that is not read-only.
-func (b *Boundary) AsksFirst() bool { return b != nil && b.s.AutoAllow != nil && !*b.s.AutoAllow }
+func (b *Boundary) AsksFirst() bool { return b != nil && (b.o.Ask || b.s.AutoAllow != nil && !*b.s.AutoAllow) }
 
 // Holds reports whether commands are in the full sandbox, where it does not matter which programs they turn out to run.
 func (b *Boundary) Holds() bool { return b.Confined() && b.support().Tier == confine.Full }
