@@ -47,6 +47,7 @@ type Settings struct {
 	AutoAllow         *bool        `json:"autoAllowBashIfSandboxed"` // see RunsUnasked and AsksFirst
 	// the user may let a refused command run once outside; nil: yes
 	AllowOutside *bool    `json:"allowUnsandboxedCommands"`
+	ViewMemoryMB *int     `json:"viewMemoryMB"`     // of a view's changes in memory; nil: 1,024; 0: they go to the disk
 	Excluded     []string `json:"excludedCommands"` // patterns of rules on Bash: commands that run outside
 	Filesystem   struct {
 		AllowWrite []string `json:"allowWrite"`
@@ -102,6 +103,7 @@ type Boundary struct {
 
 	layersOnce          sync.Once
 	layersDir, inMemory string // of the changes of private views; "": it is not in memory
+	onDisk              atomic.Bool
 
 	homeOnce    sync.Once
 	home        string
@@ -242,7 +244,9 @@ func (b *Boundary) RunsUnasked() bool {
 }
 
 // AsksFirst reports whether the settings want a question before every command that is not read-only.
-func (b *Boundary) AsksFirst() bool { return b != nil && (b.o.Ask || b.s.AutoAllow != nil && !*b.s.AutoAllow) }
+func (b *Boundary) AsksFirst() bool {
+	return b != nil && (b.o.Ask || b.s.AutoAllow != nil && !*b.s.AutoAllow)
+}
 
 // Holds reports whether commands are in the full sandbox, where it does not matter which programs they turn out to run.
 func (b *Boundary) Holds() bool { return b.Confined() && b.support().Tier == confine.Full }

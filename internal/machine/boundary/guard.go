@@ -64,7 +64,17 @@ func (r *Run) begin() func(*sandbox.Proc) {
 	}
 	g.watch.changed, g.watch.settled = g.changed, g.settled
 	g.blind = !g.watch.add(masked, protected)
-	return g.started
+	return func(p *sandbox.Proc) {
+		g.started(p)
+		r.limitView(p)
+	}
+}
+
+// note adds a line for the model.
+func (g *guard) note(line string) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.lines = append(g.lines, line)
 }
 
 // covers reports whether a path gets a mount of its own that can be dropped. In a /tmp that shows through, none can.

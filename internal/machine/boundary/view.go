@@ -47,6 +47,9 @@ func outermost(folders []string) (out []string) {
 // layer returns the overlay of one folder for one command.
 func (b *Boundary) layer(dir, name string) confine.Overlay {
 	at := filepath.Join(b.layers(), name)
+	if b.onDisk.Load() {
+		at = filepath.Join(b.temp, "work", name)
+	}
 	return confine.Overlay{Dir: dir, Upper: filepath.Join(at, "upper"), Work: filepath.Join(at, "work")}
 }
 
@@ -75,7 +78,7 @@ const memoryRoom = 2 << 30
 func (b *Boundary) layers() string {
 	b.layersOnce.Do(func() {
 		b.layersDir = filepath.Join(b.temp, "work")
-		if !roomInMemory(sharedMemory, memoryRoom) {
+		if b.viewMB() == 0 || !roomInMemory(sharedMemory, memoryRoom) {
 			return
 		}
 		sweepLayers()

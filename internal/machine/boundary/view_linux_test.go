@@ -146,3 +146,27 @@ func TestAFolderWithOddCharactersHasAView(t *testing.T) {
 
 // same is where a path lies that no copy moved.
 func same(path string) string { return path }
+
+func TestAViewThatGrowsBeyondMemoryMovesToTheDisk(t *testing.T) {
+	p := newPlace(t)
+	b := p.open(t, `{"viewMemoryMB": 1}`)
+	line := "head -c 3000000 /dev/zero >big; sleep 5; echo over"
+	for _, want := range []string{"", "over\n"} {
+		if want != "" {
+			line = "head -c 3000000 /dev/zero >big; sleep 0.5; echo over"
+		}
+		r, err := b.ForCopy([]string{p.dir}, nil, permission.ReachView, boundary.Network{}, same)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.HasPrefix(r.Policy.View[0].Upper, "/dev/shm/") && want == "" {
+			t.Skip("this machine has no room in memory")
+		}
+		_, out := start(t, r, p.dir, line)
+		r.Drop()
+		lines := strings.Join(r.Done(), "\n")
+		if out != want || (want == "") != strings.Contains(lines, "more than 1 MB") {
+			t.Errorf("%q, %s", out, lines)
+		}
+	}
+}
