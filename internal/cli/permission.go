@@ -11,6 +11,8 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation/ruleset"
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -27,17 +29,18 @@ func permissionCommand(p *program, o *Options) *cobra.Command {
 }
 
 func permissionCheckCommand(p *program, o *Options) *cobra.Command {
-	var home, mode string
+	var home, mode, tier string
 	c := &cobra.Command{
 		Use: "check", Short: "Decide on calls and rules, one JSON object a line", Args: noArgs,
 		Long: `Read JSON lines and answer one each. A call: {"id": 1, "tool": "Bash", "input": {"command": "git log | head"}}; the answer has "decision"
-(allow, ask or deny), "class", "reason", "rule" and "accesses". A rule: {"id": 2, "rule": "Bash(ls *)", "effect": "allow", "input": "ls -la"}; the answer
+(allow, ask or deny), "class", "reason", "rule" and "accesses", and for a command the "tier" of the sandbox and its "boundary": read, view, write, open
+(to write, with the network) or outside. A rule: {"id": 2, "rule": "Bash(ls *)", "effect": "allow", "input": "ls -la"}; the answer
 says whether it matches. A line that cannot be read is answered by "error".
 
 Only the given folders and settings count: they need not exist, nothing of the machine is looked at, your own settings are not read, and the folder
 counts as trusted.`,
 		RunE: func(c *cobra.Command, _ []string) error {
-			k, err := newChecker(o, home, mode)
+			k, err := newChecker(o, home, mode, tier)
 			if err != nil {
 				return err
 			}
@@ -46,11 +49,12 @@ counts as trusted.`,
 	}
 	c.Flags().StringVar(&home, "home", "", "the home `folder` to decide for; the process's when not given")
 	c.Flags().StringVar(&mode, "mode", "", "the permission `mode`: "+strings.Join(permission.ModeNames(), ", "))
+	c.Flags().StringVar(&tier, "tier", "full", "the sandbox's `tier` to decide for: full, none")
 	return c
 }
 
 // newChecker makes the policy of an imaginary machine from the command line.
-func newChecker(o *Options, home, mode string) (*checker, error) {
+func newChecker(o *Options, home, mode, tier string) (*checker, error) {
 	dir, err := workingFolder(o)
 	if err != nil {
 		return nil, err
@@ -92,9 +96,31 @@ func newChecker(o *Options, home, mode string) (*checker, error) {
 			"--mode: there is no permission mode %q", mode)
 	}
 	k.machine.RootDirs = append(k.machine.RootDirs, cfg.Settings.Permissions.AdditionalDirectories...)
+	if k.box, err = imaginedBoundary(cfg, dir, home, o.Sandbox, tier); err != nil {
+		return nil, err
+	}
 	k.policy = k.machine.Policy(rules)
 	k.policy.ForbidBypass(cfg.BypassForbidden() != nil)
 	return k, nil
+}
+
+// imaginedBoundary is the sandbox of the tier full, as the settings want it; nil for the tier none.
+func imaginedBoundary(cfg *config.Config, dir, home, flag, tier string) (*boundary.Boundary, error) {
+	switch tier {
+	case confine.None.String():
+		return nil, nil
+	case confine.Full.String():
+	default:
+		return nil, usage("choose full or none", "--tier: there is no tier %q to decide for", tier)
+	}
+	b, err := boundary.Begin(boundary.Options{
+		Settings: cfg.Settings.Sandbox, Flag: flag, Dir: dir, Home: home, Ask: cfg.Settings.Permissions.AskBeforeCommands,
+		Detect: func() confine.Support { return confine.Support{Tier: confine.Full} },
+	})
+	if err != nil {
+		return nil, &Error{Code: exitUsage, Err: err}
+	}
+	return b, nil
 }
 
 // homeFolder is the home to decide for, absolute.

@@ -9,8 +9,11 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/lathe-dev/lathe/internal/machine/boundary"
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/permission/call"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // checker answers the lines of permission check.
@@ -19,7 +22,8 @@ type checker struct {
 	machine *call.Machine
 	policy  *permission.Policy
 	mode    permission.Mode
-	notes   []string // problems with the rules of the settings
+	box     *boundary.Boundary // nil: commands have no sandbox
+	notes   []string           // problems with the rules of the settings
 }
 
 // maxCheckLine is the longest line that is read.
@@ -77,7 +81,9 @@ type checkedCall struct {
 	Source   string               `json:"source,omitempty"`
 	Findings []permission.Finding `json:"findings,omitempty"`
 	Accesses []permission.Access  `json:"accesses"`
-	Propose  []string             `json:"propose,omitempty"` // the rules that "always" would keep
+	Propose  []string             `json:"propose,omitempty"`  // the rules that "always" would keep
+	Boundary string               `json:"boundary,omitempty"` // of a command: see boundaryOf
+	Tier     string               `json:"tier,omitempty"`     // of a command
 }
 
 type checkedRule struct {
@@ -180,6 +186,9 @@ func (k *checker) call(l checkLine) any {
 	if l.Mode != "" {
 		req.Mode = l.Mode
 	}
+	if k.box != nil {
+		tool.Hold(k.box, k.machine.HomeDir, k.machine.RootDirs, req)
+	}
 	d := k.policy.Decide(req)
 	out := checkedCall{
 		ID: l.ID, Decision: d.Effect, Class: permission.ClassOf(req), Layer: d.Layer, Confirm: d.Confirm,
@@ -188,12 +197,33 @@ func (k *checker) call(l checkLine) any {
 	for _, a := range req.Accesses {
 		if a.Command != nil {
 			out.Findings = a.Command.Findings
+			out.Tier, out.Boundary = k.tier(), boundaryOf(a.Command, d)
 		}
 	}
 	if d.Effect == permission.Ask {
 		out.Propose = k.policy.Propose(req)
 	}
 	return out
+}
+
+// tier is that of the sandbox which commands are decided for.
+func (k *checker) tier() string {
+	if k.box == nil {
+		return confine.None.String()
+	}
+	return confine.Full.String()
+}
+
+// boundaryOf says how far a command goes once it is allowed: outside of a sandbox, or in it with the project to read, in a
+// private view, to write, or to write with the network.
+func boundaryOf(cmd *permission.Command, d permission.Decision) string {
+	switch {
+	case !cmd.Held:
+		return "outside"
+	case d.Reach == permission.ReachWrite || d.Reach == permission.ReachEdit:
+		return "write"
+	}
+	return string(d.Reach)
 }
 
 // rule reports whether a rule applies to an input.

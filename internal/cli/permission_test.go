@@ -70,7 +70,7 @@ func TestACorpusOfCommandsAndRules(t *testing.T) {
 		in.Write(c.line(t))
 	}
 	var out, stderr bytes.Buffer
-	if code := cli.Main([]string{"lathe", "permission", "check", "--cwd", "/home/u/proj", "--home", "/home/u"}, &in, &out,
+	if code := cli.Main([]string{"lathe", "permission", "check", "--tier", "none", "--cwd", "/home/u/proj", "--home", "/home/u"}, &in, &out,
 		&stderr); code != 0 {
 		t.Fatalf("exit %d: %s", code, stderr.String())
 	}

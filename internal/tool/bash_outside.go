@@ -25,9 +25,8 @@ func (e *Commands) excluded(in bashInput) bool {
 // are read-only: a program that nothing confines must not be the project's.
 func (e *Files) unheld(in bashInput, dir string, m *Machine, accesses []permission.Access) {
 	command := accesses[0].Command
-	command.Outside = e.Boundary.Outside(e.lineOf(in, m, dir, accesses), dir, m.roots)
-	command.Held = e.Boundary.Holds() && !e.Boundary.AsksFirst() && !command.Outside && !in.Leave && !in.Background &&
-		len(command.Trees) == 0 && e.hides()
+	hold(e.Boundary, in, e.lineOf(in, m, dir, accesses), linePlace{dir: dir, roots: m.roots}, command)
+	command.Held = command.Held && e.hides()
 	if !command.Outside && e.Boundary.Holds() {
 		return
 	}
@@ -45,13 +44,44 @@ func (e *Files) unheld(in bashInput, dir string, m *Machine, accesses []permissi
 	}
 }
 
+// hold finds out whether a command runs outside of a sandbox, and whether the full one holds it.
+func hold(box *boundary.Boundary, in bashInput, line boundary.Line, at linePlace, command *permission.Command) {
+	command.Outside = box.Outside(line, at.dir, at.roots)
+	command.Held = box.Holds() && !box.AsksFirst() && !command.Outside && !in.Leave && !in.Background &&
+		len(command.Trees) == 0
+}
+
+// Hold is what a sandbox holds of a call of Bash on a machine that need not be there: see hold.
+func Hold(box *boundary.Boundary, home string, roots []string, req permission.Request) {
+	var in bashInput
+	if req.Tool != BashName || len(req.Accesses) == 0 || req.Accesses[0].Command == nil ||
+		json.Unmarshal(req.Input, &in) != nil {
+		return
+	}
+	at := linePlace{
+		home: home, dir: req.Dir, roots: roots, foreign: func(string, string) bool { return false },
+	}
+	hold(box, in, newLine(in, at, req.Accesses), at, req.Accesses[0].Command)
+}
+
 // line is that of a call that was analysed.
 func (c *bashCall) line() boundary.Line {
 	return c.env.lineOf(c.in, c.env.Machine(), c.dir, c.accesses)
 }
 
 // lineOf is a command whose accesses are known.
-func (e *Files) lineOf(in bashInput, m *Machine, dir string, accesses []permission.Access) (line boundary.Line) {
+func (e *Files) lineOf(in bashInput, m *Machine, dir string, accesses []permission.Access) boundary.Line {
+	return newLine(in, linePlace{m.Home(), dir, m.roots, m.foreign}, accesses)
+}
+
+// linePlace is where a line runs. foreign reports whether a program lies in a folder of the project.
+type linePlace struct {
+	home, dir string
+	roots     []string
+	foreign   func(program, dir string) bool
+}
+
+func newLine(in bashInput, at linePlace, accesses []permission.Access) (line boundary.Line) {
 	line.Covered = func([]string) bool { return false }
 	line.Excluded = line.Covered
 	// the words may mean something else in a named shell
@@ -66,18 +96,18 @@ func (e *Files) lineOf(in bashInput, m *Machine, dir string, accesses []permissi
 	}
 	line.Foreign = func() bool {
 		return slices.ContainsFunc(accesses[0].Command.Parts,
-			func(p permission.Part) bool { return m.foreign(p.Program, dir) })
+			func(p permission.Part) bool { return at.foreign(p.Program, at.dir) })
 	}
 	for _, a := range accesses {
 		if a.Kind == permission.Write {
 			line.Writes = append(line.Writes, a.Target)
 		}
 	}
-	root := e.Roots.First()
 	// where files lie is for the permissions to judge, but for guarded ones
-	anywhere := []string{filepath.VolumeName(root) + string(filepath.Separator)}
-	line.Covered = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, anywhere) }
-	line.Excluded = func(patterns []string) bool { return e.covers(patterns, in.Command, accesses, m.roots) }
+	anywhere := at
+	anywhere.roots = []string{filepath.VolumeName(at.dir) + string(filepath.Separator)}
+	line.Covered = func(patterns []string) bool { return anywhere.covers(patterns, in.Command, accesses) }
+	line.Excluded = func(patterns []string) bool { return at.covers(patterns, in.Command, accesses) }
 	return line
 }
 
@@ -92,7 +122,7 @@ var bashRules = call.Declaration{Name: BashName, Subject: permission.SubjectComm
 
 // covers reports whether patterns of commands cover every part of a line that is not read-only, and that writes in the
 // roots only.
-func (e *Files) covers(patterns []string, command string, accesses []permission.Access, roots []string) bool {
+func (at linePlace) covers(patterns []string, command string, accesses []permission.Access) bool {
 	var rules []permission.Rule
 	known := call.NewCatalogue(bashRules)
 	for _, pattern := range patterns {
@@ -109,8 +139,8 @@ func (e *Files) covers(patterns []string, command string, accesses []permission.
 	if err != nil {
 		return false
 	}
-	return permission.NewPolicy(known, e.Machine().Home(), roots, rules).CoversEveryPart(permission.Request{
-		Tool: BashName, Input: input, Accesses: accesses, Dir: e.here().dir,
+	return permission.NewPolicy(known, at.home, at.roots, rules).CoversEveryPart(permission.Request{
+		Tool: BashName, Input: input, Accesses: accesses, Dir: at.dir,
 	})
 }
 
