@@ -33,8 +33,7 @@ func (c *call) doubt() (Decision, bool) {
 
 // mayTouch says why a deny rule might be about an access that it does not plainly match.
 func (c *call) mayTouch(r *Rule, a *Access) string {
-	if name := r.deniedName(); a.Below && a.Kind == Read && r.class() == "Read" &&
-		!(name != "" && slices.Contains(a.Except, name)) && c.p.mayMatchBelow(r, c.Dir, a) {
+	if a.Below && a.Kind == Read && r.class() == "Read" && !c.held() && c.p.mayMatchBelow(r, c.Dir, a) {
 		return "everything below " + a.where() + " is read, and what lies there is not known"
 	}
 	if a.Below && a.Kind == Write && (r.class() == "Edit" || r.class() == "Read") && c.p.mayMatchBelow(r, c.Dir, a) {

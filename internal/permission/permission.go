@@ -48,8 +48,6 @@ type Access struct {
 	// Below: for Read, everything below Target is read too, and nobody looked at the names there. A deny rule that
 	// could match one of them asks.
 	Below bool `json:"below,omitempty"`
-	// Except are names that rules deny (see [Policy.DeniedNames]) and that are not read in any folder.
-	Except []string `json:"except,omitempty"`
 }
 
 // Mode is how much runs without asking.

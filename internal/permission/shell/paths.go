@@ -9,10 +9,10 @@ import (
 
 // touch is what makes two accesses the same.
 type touch struct {
-	kind                  permission.Kind
-	target, named, except string
-	redirect, below       bool
-	landings              int // of the line so far
+	kind            permission.Kind
+	target, named   string
+	redirect, below bool
+	landings        int // of the line so far
 }
 
 // access notes an access once.
@@ -22,9 +22,6 @@ func (a *analysis) access(x permission.Access) {
 	}
 	key := touch{kind: x.Kind, target: x.Target, named: x.Named, redirect: x.Redirect, below: x.Below}
 	key.landings = len(a.landings)
-	if x.Below {
-		key.except = strings.Join(x.Except, "/")
-	}
 	if !a.touched[key] {
 		a.touched[key] = true
 		a.accesses = append(a.accesses, x)
