@@ -123,5 +123,6 @@ var homeShown = []string{
 	".bun", ".deno", ".pyenv", ".rbenv", ".rvm", ".gem", ".bundle", ".sdkman", ".asdf", ".m2", ".gradle", ".ivy2", ".sbt",
 	".nuget", ".dotnet", ".pub-cache", ".composer", ".conda", "miniconda3", "anaconda3", ".julia", ".opam", ".ghcup",
 	".cabal", ".stack", ".mix", ".hex", "Library/Caches", ".config/git/config", ".config/git/ignore",
-	".config/git/attributes", ".gitconfig", ".gitignore", ".gitattributes", ".editorconfig", ".inputrc", ".terminfo",
+	".config/git/attributes", ".config/go", ".ripgreprc", ".config/ripgrep", ".jdks", ".jenv", "Android/Sdk", ".swiftpm",
+	".gitconfig", ".gitignore", ".gitattributes", ".editorconfig", ".inputrc", ".terminfo",
 }
