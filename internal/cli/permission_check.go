@@ -214,8 +214,8 @@ func (k *checker) tier() string {
 	return confine.Full.String()
 }
 
-// boundaryOf says how far a command goes once it is allowed: outside of a sandbox, or in it with the project to read, in a
-// private view, to write, or to write with the network.
+// boundaryOf says how far a command goes once it is allowed: outside of a sandbox, or in it with the project to read,
+// in a private view, to write, or to write with the network.
 func boundaryOf(cmd *permission.Command, d permission.Decision) string {
 	switch {
 	case !cmd.Held:

@@ -12,8 +12,8 @@ import (
 // defaultViewMB is how much of a private view's changes memory takes, in megabytes.
 const defaultViewMB = 1024
 
-// limitView ends a command that changes more in its private view than memory may take. Later views keep their changes on
-// the disk, where a command has all the room there is.
+// limitView ends a command that changes more in its private view than memory may take. Later views keep their changes
+// on the disk, where a command has all the room there is.
 func (r *Run) limitView(p *sandbox.Proc) {
 	if p == nil || len(r.Policy.View) == 0 || !within(r.Policy.View[0].Upper, r.b.memory()) {
 		return
