@@ -252,6 +252,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		s.shows("export", "md out.md", "out.md")
 		s.shows("export", "out.html", "out.html")
 		s.shows("export", "json", ".jsonl")
+		s.shows("export", "json", "-2.jsonl")
 		if !strings.Contains(p.read(t, "out.md"), "change it") || !strings.Contains(p.read(t, "out.html"), "<html") {
 			t.Error("not what was asked for")
 		}
