@@ -174,7 +174,10 @@ func (m *model) userMessage(b event.UserMessage) {
 		}
 	}
 	m.turn.silent = true
-	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text), advice: strings.Join(b.Attached, ", ")})
+	m.log.add(&item{
+		kind: userItem, look: &m.look, text: strings.TrimSpace(text), short: m.short[b.Message.PlainText()],
+		advice: strings.Join(b.Attached, ", "),
+	})
 }
 
 // told adds texts that the model got and the user did not write, each folded to a line.
