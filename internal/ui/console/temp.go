@@ -9,7 +9,9 @@ import (
 )
 
 // inTemp finds paths in /tmp.
-var inTemp = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile("/tmp/[^\\s'\"`;|&<>()]+") })
+var inTemp = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile("/tmp/[^\\s'\"`;|&<>()]+")
+})
 
 // tellTemp says once where the files lie that commands write to /tmp: with the sandbox that is the session's own folder.
 // Seen maps a path in /tmp to its place.

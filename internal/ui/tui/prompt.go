@@ -78,8 +78,8 @@ func (m *model) tooLarge(msg llm.Message) string {
 	if window := m.state.ContextWindow; window <= 0 || tokens < window*9/10 {
 		return ""
 	}
-	return fmt.Sprintf("not sent: it has about %dk tokens, and the model's window %dk; save it to a file and name that with @",
-		tokens/1000, m.state.ContextWindow/1000)
+	return fmt.Sprintf("not sent: it has about %dk tokens, and the model's window %dk; save it to a file, and name "+
+		"that with @", tokens/1000, m.state.ContextWindow/1000)
 }
 
 // readImage reads a file of at most limit bytes. Files that would block are refused.
