@@ -248,6 +248,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		s.refuses("copy", "9", "no such reply")
 	},
+	"hlep": func(t *testing.T, s *seat, _ *place) { s.refuses("hlep", "", "did you mean /help?") },
 	"export": func(t *testing.T, s *seat, p *place) {
 		s.shows("export", "md out.md", "out.md")
 		s.shows("export", "out.html", "out.html")

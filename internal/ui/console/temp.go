@@ -13,8 +13,8 @@ var inTemp = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile("/tmp/[^\\s'\"`;|&<>()]+")
 })
 
-// tellTemp says once where the files lie that commands write to /tmp: with the sandbox that is the session's own folder.
-// Seen maps a path in /tmp to its place.
+// tellTemp says once where the files lie that commands write to /tmp: with the sandbox that is the session's own
+// folder. Seen maps a path in /tmp to its place.
 func (c *Console) tellTemp(b event.ToolEnd, seen func(string) string) {
 	v, ok := b.View.(event.Command)
 	if !ok || c.saidTemp {

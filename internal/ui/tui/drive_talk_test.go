@@ -75,6 +75,13 @@ func TestAPasteStaysAChip(t *testing.T) {
 	d.Shows("[Pasted text #3")
 }
 
+// A refusal is told to the person in their words.
+func TestTextsForTheModelAreNotShownToPeople(t *testing.T) {
+	d := opened(t, 90, 24)
+	d.Line("denied")
+	d.Shows("You said no. You said: use make")
+}
+
 // Enter on an agent's call opens its transcript, which is fetched again and takes messages; Esc leads back.
 func TestAnAgentIsWatched(t *testing.T) {
 	d := opened(t, 90, 30)
