@@ -271,7 +271,7 @@ var table = func() map[string]row {
 	t["extend/format"] = row{nil, "which program formats a file is read from the project's files; who runs it is above"}
 	t["conversation/language"] = row{[]string{
 		"agent", "machine/boundary", "config", "event", "machine/files",
-		"machine/files/watch", "extend/format", "machine/git", "llm", "llm/hosts", "extend/lsp", "permission",
+		"base/glob", "machine/files/watch", "extend/format", "machine/git", "llm", "llm/hosts", "extend/lsp", "permission",
 		"machine/sandbox", "tool",
 	}, "servers know functions only; this gives them the settings and the sandbox of an " +
 		"instance, and their reports, with the changes of files, to its sessions"}

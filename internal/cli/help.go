@@ -22,7 +22,7 @@ Usage:
   lathe <command>
 
 Commands:
-  session      list, show, replay, price, verify, export and remove sessions
+  session      list, show, replay, cost, verify, export and remove sessions
   undo         take the file changes of the last steps back
   redo         bring them again
   snapshot     list, show, restore and verify the states of files

@@ -18,7 +18,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/serverset"
 	"github.com/lathe-dev/lathe/internal/llm"
-	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/tool"
@@ -190,31 +189,6 @@ func chooseSession(inst *conversation.Instance, o *Options, so *conversation.Ses
 	}
 	so.Resume = info.ID
 	return err
-}
-
-// pickError lists the newest sessions of the folder where the user cannot pick one.
-func pickError(o *Options) error {
-	s, err := openSessions(o)
-	if err != nil {
-		return err
-	}
-	var b strings.Builder
-	n := 0
-	for info, err := range s.store.List(s.dir) {
-		if err != nil {
-			continue // one that cannot be read cannot be resumed either
-		}
-		if n++; n > 5 {
-			break
-		}
-		fmt.Fprintf(&b, "\n  %s  %s  %s", info.ID, info.Modified.Format(time.DateTime),
-			term.Truncate(term.EscapeLine(sessionTitle(info)), 60, "…"))
-	}
-	if n == 0 {
-		return usage("start one with: lathe -p \"...\"", "there are no sessions in this folder to resume")
-	}
-	return usage("", "--resume needs an id here, and --continue takes the newest; the newest sessions of this folder:%s",
-		b.String())
 }
 
 // workingFolder is the folder to work in, absolute. The current one may have been removed.

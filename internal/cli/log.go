@@ -28,8 +28,11 @@ type journal struct {
 // levelOff is above every record.
 const levelOff slog.Level = 100
 
+// levelTrace is below debug: every event is a record.
+const levelTrace slog.Level = slog.LevelDebug - 4
+
 var logLevels = map[string]slog.Level{
-	"debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "off": levelOff,
+	"trace": levelTrace, "debug": slog.LevelDebug, "info": slog.LevelInfo, "warn": slog.LevelWarn, "error": slog.LevelError, "off": levelOff,
 }
 
 // newJournal makes a log below the state folder; an empty one means no log.
@@ -121,6 +124,7 @@ func loggedArgs(args []string) []string {
 // event records the ends of turns, retries, failures and the like.
 func (j *journal) event(e event.Event) {
 	ctx := context.Background()
+	j.Log(ctx, levelTrace, "event", "session", e.Session, "kind", e.Body.Kind(), "agent", strings.Join(e.Agent, " > "))
 	switch b := e.Body.(type) {
 	case event.TurnEnd:
 		level := slog.LevelInfo

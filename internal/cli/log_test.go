@@ -177,6 +177,18 @@ func TestTheLogMasksSecretsAndEscapesWhatIsForeign(t *testing.T) {
 	}
 }
 
+func TestTheLevelTraceRecordsEveryEvent(t *testing.T) {
+	for level, want := range map[string]int{"trace": 1, "debug": 0} {
+		j := newJournal(t.TempDir(), level)
+		j.event(event.Event{Session: "s", Body: event.StepStart{}})
+		j.close()
+		text, _ := os.ReadFile(j.file.path) // there is none without a record
+		if n := strings.Count(string(text), "kind=step.start"); n != want {
+			t.Errorf("%s: %s", level, text)
+		}
+	}
+}
+
 func TestLoggedArgumentsTellNoPromptAndNoSecret(t *testing.T) {
 	for _, tt := range []struct{ args, want string }{
 		{"-p|fix my secret", "-p (1 words)"},

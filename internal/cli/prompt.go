@@ -65,8 +65,8 @@ func (p *program) initOnly(ctx context.Context, o *Options) error {
 
 // runHeadless answers the prompt of the words and stdin in the chosen formats.
 func (p *program) runHeadless(ctx context.Context, o *Options, words []string) error {
-	if o.ResumePick {
-		return pickError(o)
+	if o.ResumePick { // nobody can choose: the newest, as with --continue
+		o.ResumePick, o.Continue = false, true
 	}
 	if o.ReplayFrom != "" {
 		if err := openRecording(o); err != nil {

@@ -21,7 +21,7 @@ import (
 // be shown, saved and removed also when those are broken.
 func sessionCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
-		Use: "session", Short: "List, show, replay, price, compare, rewind, switch, verify, export, redact and remove " +
+		Use: "session", Short: "List, show, replay, cost, compare, rewind, switch, verify, export, redact and remove " +
 			"sessions", RunE: needCommand,
 		Long: `Every conversation is kept as a session until it is removed. An ID is the session's id, the beginning of it that no
 other session has, or its title: the same that --resume takes.`,

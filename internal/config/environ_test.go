@@ -56,7 +56,7 @@ func TestABadVariableIsAWarningExceptForLathesOwnAndEndpoints(t *testing.T) {
 		`environment BASH_MAX_TIMEOUT_MS: bash.maxTimeoutMs: found "soon", allowed: a whole number, at least 1; this key is left out`,
 	})
 	for kv, want := range map[string]string{
-		"LATHE_LOG=loud":                    `environment LATHE_LOG: log.level: found "loud", allowed: "debug", "info", "warn", "error", "off"; change or unset the variable`,
+		"LATHE_LOG=loud":                    `environment LATHE_LOG: log.level: found "loud", allowed: "trace", "debug", "info", "warn", "error", "off"; change or unset the variable`,
 		"ANTHROPIC_BASE_URL=localhost:8080": `environment ANTHROPIC_BASE_URL: providers.anthropic.apiBase: found "localhost:8080", allowed: a URL that begins with http:// or https://; change or unset the variable`,
 	} {
 		m := newMachine(t)

@@ -241,7 +241,7 @@ func descends(p keyPath) bool {
 	}
 	switch p[0] {
 	case "permissions", "env", "attribution", "exploreCache", "snapshots", "eval", "subagents", "worktree", "bash",
-		"stream", "network", "log", "modelAliases", "lsp", "formatters":
+		"stream", "network", "log", "watcher", "modelAliases", "lsp", "formatters":
 		return len(p) == 1
 	case "providers", "sandbox":
 		return len(p) <= 2

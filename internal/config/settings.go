@@ -97,6 +97,7 @@ type Settings struct {
 	Stream       Stream       `json:"stream"`
 	Network      Network      `json:"network"`
 	Log          Log          `json:"log"`
+	Watcher      Watcher      `json:"watcher"`
 	Debug        bool         `json:"debug"`
 	MaskKeys     bool         `json:"maskKeys"`
 }
@@ -318,7 +319,12 @@ type Network struct {
 
 // Log configures the log file.
 type Log struct {
-	Level string `json:"level"` // "debug", "info", "warn", "error", "off"
+	Level string `json:"level"` // "trace", "debug", "info", "warn", "error", "off"
+}
+
+// Watcher configures which changes of files are noticed.
+type Watcher struct {
+	Ignore []string `json:"ignore"` // patterns below the working folder
 }
 
 // StringList is a list that may be written as one string.

@@ -29,7 +29,13 @@ func (s *Session) attach(ctx context.Context, m llm.Message) llm.Message {
 	}) {
 		return m // sent again as it was
 	}
-	found := s.mentions(authored(m))
+	found, missed := s.mentions(authored(m))
+	for i, word := range missed {
+		if i == mostAttached {
+			break
+		}
+		s.Publish(event.Notice{Level: "warning", Text: "not attached: @" + word + ": " + s.whyMissed(word)})
+	}
 	if n := len(found); n > mostAttached {
 		s.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("of %d files named with @ the first %d are attached", n,
 			mostAttached)})
@@ -71,11 +77,19 @@ func authored(m llm.Message) string {
 }
 
 // mentions finds the paths in a text that exist below the folders the session works in.
-func (s *Session) mentions(text string) []mention {
+func (s *Session) mentions(text string) (found []mention, missed []string) {
 	return mentionsIn(text, func(path string) bool {
 		_, ok := s.mentioned(path)
 		return ok
 	})
+}
+
+// whyMissed says why a word that looks like a path is not attached.
+func (s *Session) whyMissed(word string) string {
+	if p, err := s.env.Roots.Resolve(word, s.Dir()); err == nil && p.Exists() {
+		return "it is outside of the folders of this session; /add-dir adds one"
+	}
+	return "there is no such file"
 }
 
 func (s *Session) mentioned(path string) (files.Path, bool) {
@@ -188,7 +202,8 @@ type Mentioned struct {
 // Mentioned lists the files that a prompt with this text would attach, without reading them.
 func (s *Session) Mentioned(text string) []Mentioned {
 	var out []Mentioned
-	for _, m := range s.mentions(text) {
+	found, _ := s.mentions(text)
+	for _, m := range found {
 		p, ok := s.mentioned(m.Path)
 		if !ok || len(out) == mostAttached {
 			break

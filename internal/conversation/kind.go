@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
@@ -14,6 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // The kind of a session's agent: a subagent's, or the one that a main conversation chooses and keeps in its log as it
@@ -75,6 +77,14 @@ func (i *Instance) kindNamed(name string) (*subagent.Kind, error) {
 		return nil, nil
 	}
 	k, err := i.extensions.Agents.Catalog().Get(name)
+	if err != nil { // a file of that name comes first
+		switch strings.ToLower(name) {
+		case subagent.Build:
+			return nil, nil
+		case "general":
+			k, err = subagent.Without("general", tool.TodoName), nil
+		}
+	}
 	return k.Main(), err
 }
 

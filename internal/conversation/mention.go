@@ -20,15 +20,19 @@ const mostMentions = 1000
 
 // mentionsIn finds the paths in a prompt that exist, each once, in their order. An @ inside of a word, as in an
 // address, begins none, and punctuation after a path does not belong to it unless such a file exists.
-func mentionsIn(text string, exists func(path string) bool) []mention {
-	var out []mention
+// Words that look like a path and are none are missed.
+func mentionsIn(text string, exists func(path string) bool) (out []mention, missed []string) {
 	seen := map[mention]bool{}
 	i := strings.IndexByte(text, '@')
 	for n := 0; i >= 0 && n < mostMentions; n++ {
 		word, rest := mentionAt(text, i)
-		if m, ok := resolveMention(word, exists); ok && !seen[m] {
+		m, ok := resolveMention(word, exists)
+		switch {
+		case ok && !seen[m]:
 			seen[m] = true
 			out = append(out, m)
+		case !ok && looksLikeAPath(word):
+			missed = append(missed, strings.TrimRight(word, ".,;:!?)]}>'\"`"))
 		}
 		next := strings.IndexByte(text[rest:], '@')
 		if next < 0 {
@@ -36,8 +40,17 @@ func mentionsIn(text string, exists func(path string) bool) []mention {
 		}
 		i = rest + next
 	}
-	return out
+	return out, missed
 }
+
+// looksLikeAPath reports a word that somebody may have meant as a file: it ends as a file's name does, and is no
+// address.
+func looksLikeAPath(word string) bool {
+	word = strings.TrimRight(word, ".,;:!?)]}>'\"`")
+	return !strings.ContainsAny(word, "@:#") && pathLike().MatchString(word)
+}
+
+var pathLike = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(`^[~\w./ -]*\w\.[A-Za-z]\w{0,7}$`) })
 
 // mentionAt is the word after the @ at i, empty where that begins none, and where to go on.
 func mentionAt(text string, i int) (word string, rest int) {

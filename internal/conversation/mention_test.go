@@ -2,6 +2,7 @@ package conversation
 
 import (
 	"slices"
+	"strings"
 	"testing"
 )
 
@@ -26,8 +27,20 @@ func TestMentionsAreFound(t *testing.T) {
 		{"me@a.go, @missing, @ and @\"", nil},
 		{"@\"a\n.go\" @a.go", []mention{{Path: "a.go"}}},
 	} {
-		if got := mentionsIn(tt.text, exists); !slices.Equal(got, tt.want) {
+		if got, _ := mentionsIn(tt.text, exists); !slices.Equal(got, tt.want) {
 			t.Errorf("%q: %v, want %v", tt.text, got, tt.want)
+		}
+	}
+}
+
+func TestMentionsThatAreNoFileAreNamed(t *testing.T) {
+	none := func(string) bool { return false }
+	for text, want := range map[string]string{
+		"see @src/mian.go, please": "src/mian.go", "@notes.txt": "notes.txt", "@\"my notes.md\"": "my notes.md",
+		"me@a.go @scope/pkg @user @Override @types/node v1@2.3 @x:y.z": "",
+	} {
+		if _, missed := mentionsIn(text, none); strings.Join(missed, " ") != want {
+			t.Errorf("%q: %q", text, missed)
 		}
 	}
 }

@@ -22,15 +22,17 @@ func (all *Set) ModelsOf(ctx context.Context, name string) ([]llm.ModelInfo, err
 		}
 		return nil, ErrNoKey
 	}
-	if err := all.ready(name); err != nil {
-		return nil, err
-	}
 	p := all.Provider(name)
 	section := llm.CatalogueHost(baseOf(name, p))
 	if section == "" && speaksClaude(wireOf(name, p)) && p.APIBase == "" {
 		section = anthropicWire
 	}
 	out := llm.Known(section)
+	if err := all.ready(name); err != nil {
+		if _, known := hostOf(name); !known || len(out) == 0 { // the catalogue needs no key
+			return nil, err
+		}
+	}
 	if section == "" {
 		served, err := all.served(ctx, name)
 		if err != nil {

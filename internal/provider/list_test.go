@@ -48,8 +48,8 @@ func TestTheModelsOfAKnownHostAreThoseOfTheCatalogue(t *testing.T) {
 		func(m llm.ModelInfo) bool { return m.ID == "groq/openai/gpt-oss-120b" && m.Known && !m.Unpriced }) {
 		t.Errorf("%d %v", len(models), err)
 	}
-	if _, err := set(t, "{}").ModelsOf(t.Context(), "groq"); err == nil || !strings.Contains(err.Error(), "GROQ_API_KEY") {
-		t.Errorf("%v", err)
+	if without, err := set(t, "{}").ModelsOf(t.Context(), "groq"); err != nil || len(without) != len(models) {
+		t.Errorf("the catalogue needs a key: %v", err)
 	}
 	if _, err := set(t, "{}").ModelsOf(t.Context(), "nobody"); err == nil {
 		t.Error("an unknown provider")

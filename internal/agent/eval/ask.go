@@ -28,18 +28,24 @@ type Models struct {
 // small is the name of the small model.
 const small = "small"
 
-// ask puts a question to a judge until check takes the answer, twice at most.
+// mostRetries is how often a judge is asked again.
+const mostRetries = 2
+
+// ask puts a question to a judge until check takes the answer, three times at most.
 func (m Models) ask(ctx context.Context, j Judge, system, question string, check func(answer string) error) error {
 	ctx, cancel := context.WithTimeout(ctx, judgeWait)
 	defer cancel()
 	messages := []llm.Message{llm.UserText(question)}
 	for try := 0; ; try++ {
 		said, err := m.once(ctx, j, system, messages)
+		if err != nil && try < mostRetries && ctx.Err() == nil {
+			continue
+		}
 		if err != nil {
 			return err
 		}
 		broken := check(said.PlainText())
-		if broken == nil || try > 0 {
+		if broken == nil || try == mostRetries {
 			return broken
 		}
 		said.Parts = []llm.Part{llm.Text{Text: orNothing(said.PlainText())}}

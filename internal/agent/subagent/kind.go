@@ -99,6 +99,16 @@ func BuiltIn() []Kind {
 	return builtIn
 }
 
+// Build is another name of lathe's own agent.
+const Build = "build"
+
+// Without is the general kind under another name, without some tools.
+func Without(name string, tools ...string) *Kind {
+	k := BuiltIn()[0]
+	k.Name, k.Without = name, tools
+	return &k
+}
+
 // Judged reports whether judges look at the work of the kind; k may be nil.
 func (k *Kind) Judged() bool { return k != nil && k.Eval }
 

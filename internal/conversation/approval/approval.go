@@ -317,6 +317,12 @@ func (p *Approver) AskAgent(ctx context.Context, q event.Question) (event.Answer
 	return p.Ask(ctx, q)
 }
 
+// confirm says which rule an answer has put in force.
+func (p *Approver) confirm(r permission.Rule, where string) {
+	p.Publish(event.Notice{Level: "info", Text: fmt.Sprintf("from now on %s: %s %s; /permissions changes it", where,
+		r.Effect, r.Text)})
+}
+
 // grant puts rules in force for this session, or keeps them for the project.
 func (p *Approver) grant(texts []string, e permission.Effect, keep bool) {
 	for _, t := range texts {
@@ -328,9 +334,12 @@ func (p *Approver) grant(texts []string, e permission.Effect, keep bool) {
 		p.Rules.Adopt(rule)
 		if !keep {
 			p.Rules.note(rule.Text, e)
+			p.confirm(rule, "in this session")
 			continue
 		}
-		if err := p.Keep(rule); err != nil {
+		if err := p.Keep(rule); err == nil {
+			p.confirm(rule, "in this project")
+		} else {
 			p.Publish(event.Notice{Level: "warning", Text: fmt.Sprintf("the rule %s holds for this session only: %v", t, err)})
 		}
 	}

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/glob"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/files"
@@ -112,8 +113,11 @@ func (f *Folder) changed(batch []watch.Event) {
 	batch = f.branch(batch)
 	joined := f.allJoined()
 	var paths []string
-	ignored := ignoring()
+	ignored, unwatched := ignoring(), f.unwatched()
 	batch = slices.DeleteFunc(batch, func(e watch.Event) bool {
+		if unwatched(e.Path) {
+			return true
+		}
 		known := slices.ContainsFunc(joined, func(s *Joined) bool { return s.Env.Reads.Knows(e.Path) })
 		return !known && ignored(e.Path)
 	})
@@ -125,6 +129,20 @@ func (f *Folder) changed(batch []watch.Event) {
 	f.pool.FilesChanged(paths)
 	for _, s := range joined {
 		s.changes(batch)
+	}
+}
+
+// unwatched returns a function that reports whether the settings leave the changes of a file out.
+func (f *Folder) unwatched() func(path string) bool {
+	var all []glob.Glob
+	for _, pattern := range f.o.Config().Settings.Watcher.Ignore {
+		if g, err := glob.Compile(pattern); err == nil { // a broken one matches nothing
+			all = append(all, g)
+		}
+	}
+	return func(path string) bool {
+		rel, err := filepath.Rel(f.o.Dir, path)
+		return err == nil && slices.ContainsFunc(all, func(g glob.Glob) bool { return g.Match(filepath.ToSlash(rel)) })
 	}
 }
 

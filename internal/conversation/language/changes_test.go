@@ -157,6 +157,23 @@ func TestANeighbourThatGitIgnoresIsNoEvent(t *testing.T) {
 	}
 }
 
+func TestTheSettingsLeaveFilesOutOfTheWatcher(t *testing.T) {
+	s := newSeat(t)
+	s.conf.Settings.Watcher.Ignore = []string{"generated/**", "**/*.tmp"}
+	s.watched()
+	s.put("x.tmp", "x")
+	s.put("y.txt", "y")
+	s.sees(event.FileChanged{Path: s.path("y.txt"), Op: "add"})
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.ContainsFunc(s.events, func(b event.Body) bool {
+		c, ok := b.(event.FileChanged)
+		return ok && strings.HasSuffix(c.Path, ".tmp")
+	}) {
+		t.Errorf("%+v", s.events)
+	}
+}
+
 func TestEveryFileOfTheWorkingFolderIsWatched(t *testing.T) {
 	s := newSeat(t)
 	s.git("init", "-q")

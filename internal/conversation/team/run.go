@@ -159,11 +159,15 @@ func (r *Runner) ask(s State) string {
 		"If nothing is left to do, answer with a summary for the user."
 }
 
-// unfinished names the tasks that are not done.
+// unfinished names the tasks that are not done. A team without any has not begun.
 func (r *Runner) unfinished() error {
 	s, err := r.Board.State()
 	if err != nil {
 		return err
+	}
+	if !slices.ContainsFunc(s.Tasks, func(t Task) bool { return t.Status != Canceled }) {
+		return errors.New("the work has not begun: the coordinator has made no task. It says: " +
+			cmp.Or(firstLine(s.Summary), "nothing"))
 	}
 	var left []string
 	for _, t := range s.Tasks {

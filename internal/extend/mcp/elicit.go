@@ -278,7 +278,9 @@ func (f *field) question() event.Question {
 	if len(s.Default) > 0 {
 		add(useDefault, "The proposed value: "+shortJSON(s.Default))
 	}
-	if !f.required {
+	if f.required {
+		q.Title += " (required)"
+	} else {
 		add(leaveOut, "Leave it out")
 	}
 	if q.Free && len(q.Options) > 0 {

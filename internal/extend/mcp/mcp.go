@@ -48,6 +48,9 @@ type Options struct {
 	// Confine returns the boundary of a program of an entry that the project or a plugin declares, and a function for its
 	// end. Nil, or a nil result: not confined.
 	Confine func(e *entry.Entry) (*sandbox.Confinement, func(), error)
+	// Refused says what the boundary refused a program of an entry, by what it printed; "": nothing. Nil: there is none.
+	Refused func(e *entry.Entry, output string) string
+	Sandbox string // what confines those programs, in words; "": nothing
 
 	// Host sends a message to a server in the process of the host that drives lathe, and returns its answer. Nil: there is
 	// no host.
@@ -242,6 +245,9 @@ func (s *Set) start(v *server) {
 	text := err.Error()
 	if _, ok := errors.AsType[*remote.AuthError](err); !ok { // which says what the user can do
 		text += "; /mcp log " + v.entry.Name + " shows what it printed"
+	}
+	if s.o.Refused != nil {
+		text = strings.TrimSpace(text + "\n" + s.o.Refused(&v.entry, v.log.String()))
 	}
 	for _, w := range s.views0() {
 		if w.seat.Ask != nil {

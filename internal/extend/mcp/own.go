@@ -189,13 +189,24 @@ func (w *View) approveOwn(ctx context.Context, e entry.Entry) bool {
 func (s *Set) startQuestion(title string, e entry.Entry) event.Question {
 	return event.Question{
 		Title: title, Text: effectLines(e.Effects()), Preview: event.TextView{Text: string(e.Raw), Language: "json"},
-		Reason: e.File + " declares it: it runs with your rights, and its tools become the model's",
+		Reason: e.File + " declares it: " + s.bounds(e) + ", and its tools become the model's",
 		Options: []event.Option{
 			{ID: answerStart, Label: "Yes, until its entry changes"},
 			{ID: answerNot, Label: "Not now"},
 			{ID: answerNever, Label: "Never, unless its entry changes"},
 		},
 	}
+}
+
+// bounds says what confines a server, as a clause.
+func (s *Set) bounds(e entry.Entry) string {
+	switch {
+	case e.URL != "":
+		return "lathe connects to it"
+	case s.o.Sandbox != "" && e.Foreign():
+		return "it runs in " + s.o.Sandbox
+	}
+	return "it runs with your rights"
 }
 
 // ofAgent is a server that an agent's file declares, by the ID of its entry, apart from those that agents have at work:

@@ -115,7 +115,7 @@ func (x *exporter) take(b Body, when time.Time) {
 		x.t.settle()
 		x.drain(when)
 		x.r.user(u, when)
-		x.contents(u.Message.Parts)
+		x.contents(forPeople(u.Message))
 		return
 	}
 	switch b := b.(type) {
@@ -169,7 +169,7 @@ func (x *exporter) compaction(c Compaction, when time.Time) {
 	x.r.text(fmt.Sprintf("The conversation was compacted here, from about %d tokens to %d. All of it stays in this log.",
 		c.TokensBefore, c.TokensAfter))
 	for _, m := range c.Messages {
-		x.contents(m.Parts)
+		x.contents(forPeople(m))
 	}
 }
 

@@ -88,8 +88,6 @@ func (h *htmlPage) assistant(m llm.Message, when time.Time) {
 	}
 }
 
-func (h *htmlPage) text(s string) { h.put("<div class=\"text\">%s</div>\n", s) }
-
 func (h *htmlPage) reasoning(s string) {
 	if s != "" {
 		h.put("<details class=\"reasoning\"><summary>Reasoning</summary><div class=\"text\">%s</div></details>\n", s)
@@ -133,6 +131,9 @@ func (h *htmlPage) result(r llm.ToolResult) {
 	for _, p := range r.Parts {
 		switch p := p.(type) {
 		case llm.Text:
+			if strings.HasPrefix(p.Text, "<system-reminder>") {
+				continue
+			}
 			h.put("<pre class=\"result\">%s</pre>\n", p.Text)
 		case llm.Media:
 			h.media(p)

@@ -82,6 +82,9 @@ func (m *markdown) call(c llm.ToolCall, end CallEnd) {
 	for _, p := range end.Result.Parts {
 		switch p := p.(type) {
 		case llm.Text:
+			if strings.HasPrefix(p.Text, "<system-reminder>") {
+				continue
+			}
 			m.put("\n%s\n", fence("text", p.Text))
 		case llm.Media:
 			m.media(p)

@@ -335,6 +335,37 @@ func TestBlobsAreNamedByContentAndKeptOnce(t *testing.T) {
 	same(t, string(data), "same")
 }
 
+// An export for people has what they wrote and read: Markdown is rendered, reminders and context are left out.
+func TestExportsAreForPeople(t *testing.T) {
+	s := create(t, newStore(t))
+	m := llm.UserText("make **it** <b>bold</b>")
+	m.Parts = append(m.Parts, llm.Text{
+		Origin: llm.OriginContext, Text: "<system-reminder>\nWorking folder: /x\n</system-reminder>",
+	})
+	must(t, s.AddUser(ctx, m, false, false))
+	must(t, s.AddReply(ctx, reply(llm.Text{Text: "" +
+		"# Done\n\n| a | b |\n|---|---|\n| 1 | `2` |\n\n[x](javascript:alert(1))"})))
+	must(t, s.AddUser(ctx, llm.Message{Role: llm.User, Parts: []llm.Part{llm.Text{
+		Origin: llm.OriginReminder, Text: "<system-reminder>\nStop hook: test it\n</system-reminder>",
+	}}}, false, true))
+	for _, f := range []ExportFormat{Markdown, HTML} {
+		var b bytes.Buffer
+		must(t, Export(&b, s, f))
+		for _, no := range []string{"system-reminder", "Working folder"} {
+			if strings.Contains(b.String(), no) {
+				t.Errorf("%s has %q:\n%s", f, no, b.String())
+			}
+		}
+		if !strings.Contains(b.String(), "Stop hook: test it") {
+			t.Errorf("%s", b.String())
+		}
+		if f == HTML && (!strings.Contains(b.String(), "<strong>it</strong> &lt;b&gt;bold") ||
+			!strings.Contains(b.String(), "<td><code>2</code></td>") || strings.Contains(b.String(), "javascript")) {
+			t.Errorf("%s", b.String())
+		}
+	}
+}
+
 func TestExportsHoldTheConversation(t *testing.T) {
 	s := create(t, newStore(t))
 	user(t, s, "fix <script>alert(1)</script>")

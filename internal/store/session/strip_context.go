@@ -33,10 +33,31 @@ func Told(m llm.Message) (out []string) {
 		if !ok || t.Origin != llm.OriginReminder && t.Origin != llm.OriginHook {
 			continue
 		}
-		text := strings.NewReplacer("<system-reminder>", "", "</system-reminder>", "").Replace(t.Text)
-		if text = strings.TrimSpace(text); text != "" {
+		if text := untagged(t.Text); text != "" {
 			out = append(out, text)
 		}
 	}
 	return out
+}
+
+// forPeople are the parts of a message without the texts that lathe added for the model alone, and without its tags.
+// Attached files are named.
+func forPeople(m llm.Message) []llm.Part {
+	parts := slices.Clone(StripContext(m).Parts)
+	for i, p := range parts {
+		if t, ok := p.(llm.Text); ok {
+			t.Text = untagged(t.Text)
+			parts[i] = t
+		}
+	}
+	if files := Attached(m); len(files) > 0 {
+		parts = append(parts, llm.Text{Text: "Attached: " + strings.Join(files, ", ")})
+	}
+	return parts
+}
+
+// untagged is a text without the tags of a reminder.
+func untagged(text string) string {
+	return strings.TrimSpace(strings.NewReplacer("<system-reminder>\n", "", "\n</system-reminder>", "",
+		"<system-reminder>", "", "</system-reminder>", "").Replace(text))
 }

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/fuzzy"
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
@@ -95,6 +96,15 @@ func Run(ctx context.Context, h *Host, name, args string) (event.Output, error) 
 func Unknown(name string, more ...Skill) error {
 	near := Complete(name, more, nil, 3)
 	if len(near) == 0 {
+		var all []string
+		for _, c := range append(All(), fromFiles(more)...) {
+			if !c.Hidden {
+				all = append(all, c.Name)
+			}
+		}
+		if typo, d := fuzzy.Nearest(name, all, 2); d <= 2 && len(name) > 2 {
+			return fmt.Errorf("there is no command /%s; did you mean /%s? /help lists them all", name, typo)
+		}
 		return fmt.Errorf("there is no command /%s; /help lists them", name)
 	}
 	var names []string

@@ -479,13 +479,19 @@ func export(_ context.Context, h *Host, args string) (event.Output, error) {
 	if len(log.Messages()) == 0 {
 		return event.Output{}, errNothing
 	}
-	if file == "" {
+	ours := file == ""
+	if ours {
 		file = "lathe-" + log.ID()[:13] + "." + form.ext
 	}
 	if !filepath.IsAbs(file) {
 		file = filepath.Join(h.Status().Dir, file)
 	}
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	base := strings.TrimSuffix(file, "."+form.ext)
+	for n := 2; ours && errors.Is(err, os.ErrExist); n++ {
+		file = fmt.Sprintf("%s-%d.%s", base, n, form.ext)
+		f, err = os.OpenFile(file, os.O_CREATE|os.O_EXCL|os.O_WRONLY, 0o600)
+	}
 	if errors.Is(err, os.ErrExist) {
 		return event.Output{}, fmt.Errorf("%s exists; give another name: /export %s NAME", file, form.ext)
 	}

@@ -248,10 +248,12 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		}
 		s.refuses("copy", "9", "no such reply")
 	},
+	"hlep": func(t *testing.T, s *seat, _ *place) { s.refuses("hlep", "", "did you mean /help?") },
 	"export": func(t *testing.T, s *seat, p *place) {
 		s.shows("export", "md out.md", "out.md")
 		s.shows("export", "out.html", "out.html")
 		s.shows("export", "json", ".jsonl")
+		s.shows("export", "json", "-2.jsonl")
 		if !strings.Contains(p.read(t, "out.md"), "change it") || !strings.Contains(p.read(t, "out.html"), "<html") {
 			t.Error("not what was asked for")
 		}

@@ -71,30 +71,31 @@ type Console struct {
 	dirty   chan struct{} // signals that the status changed
 	turning sync.Mutex    // held while the front changes and readers are notified
 
-	mu      sync.Mutex
-	front   *conversation.Session
-	busy    bool // a turn runs, or the front is being changed
-	own     bool // the turn was not asked for: it has news from the background
-	woken   bool // something ended in the background while it was busy
-	closed  bool
-	queue   []waiting
-	stamps  int        // counts messages that were steered or queued
-	steered int        // the stamp of the newest steered one
-	hurry   bool       // the turn was interrupted for the messages that wait: they are sent at once
-	pending []llm.Part // output of user commands, for the next message
-	shell   map[string]context.CancelFunc
-	trust   string         // the id of the open question whether to trust the folder
-	held    *config.Config // the configuration whose values that question shows
-	seen    statusValues
-	line    string        // output of the statusLine command
-	redraw  chan struct{} // signals that the statusLine command should run
-	model   string        // chosen, but not yet in the journal
-	mode    permission.Mode
-	index   *files.Index // of the session in front
-	prompts *promptHistory
-	used    *usage
-	titled  bool     // a title was asked for
-	made    []string // sessions that were created here
+	mu       sync.Mutex
+	front    *conversation.Session
+	busy     bool // a turn runs, or the front is being changed
+	own      bool // the turn was not asked for: it has news from the background
+	woken    bool // something ended in the background while it was busy
+	closed   bool
+	queue    []waiting
+	stamps   int        // counts messages that were steered or queued
+	steered  int        // the stamp of the newest steered one
+	hurry    bool       // the turn was interrupted for the messages that wait: they are sent at once
+	pending  []llm.Part // output of user commands, for the next message
+	shell    map[string]context.CancelFunc
+	trust    string         // the id of the open question whether to trust the folder
+	held     *config.Config // the configuration whose values that question shows
+	seen     statusValues
+	line     string        // output of the statusLine command
+	redraw   chan struct{} // signals that the statusLine command should run
+	model    string        // chosen, but not yet in the journal
+	mode     permission.Mode
+	index    *files.Index // of the session in front
+	prompts  *promptHistory
+	used     *usage
+	saidTemp bool     // where files in /tmp lie; only follow uses it
+	titled   bool     // a title was asked for
+	made     []string // sessions that were created here
 }
 
 // waiting is a message that waits for the turn's end.

@@ -5,6 +5,7 @@ import (
 	"context"
 	"io"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/conversation"
@@ -141,7 +142,13 @@ func (r *Reader) shown(e event.Event) event.Body {
 // askedBy names who asks, unless the question is of the conversation in front.
 func (c *Console) askedBy(e event.Event) string {
 	if n := len(e.Agent); n > 0 {
-		return "agent " + e.Agent[n-1]
+		kind, call, _ := strings.Cut(e.Agent[n-1], "/")
+		for _, t := range c.session().Env().Agents.Tasks.List() {
+			if t.Call == call && t.Title != "" {
+				return "the agent " + kind + ", which works on: " + t.Title
+			}
+		}
+		return "an agent of the kind " + kind
 	}
 	if info, err := c.inst.Store().Find("", e.Session); err == nil {
 		return "session " + cmp.Or(info.Title, info.FirstPrompt, e.Session)

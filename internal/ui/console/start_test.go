@@ -18,14 +18,14 @@ func TestTheStartIsSeenBeforeTheFirstPrompt(t *testing.T) {
 		`\"additionalContext\":\"the moon is green\"}}'"}]}]}}`)
 	p.write(t, ".mcp.json", `{"mcpServers": {"theirs": {"command": "/bin/cat"}}}`)
 	s := p.open(t, nil)
-	missing := map[string]bool{"good morning": true, "MCP server broken": true, "theirs?": true}
+	missing := map[string]bool{"good morning": true, "MCP server broken": true, "theirs?": true, "with your rights": true}
 	until(s, func(b event.Body) bool {
 		text := ""
 		switch b := b.(type) {
 		case event.Notice:
 			text = b.Text
 		case event.Asked:
-			text = b.Question.Title
+			text = b.Question.Title + b.Question.Reason
 		}
 		for want := range missing {
 			if strings.Contains(text, want) {

@@ -204,7 +204,9 @@ func (c *Console) follow(events *event.Subscription) {
 		if count {
 			c.countChanges(front)
 		}
-		switch e.Body.(type) {
+		switch b := e.Body.(type) {
+		case event.ToolEnd:
+			c.tellTemp(b, c.inst.Boundary().Seen)
 		case event.PartDone:
 			if len(e.Agent) == 0 {
 				c.wantTitle(e.Session)

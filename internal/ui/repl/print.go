@@ -182,7 +182,7 @@ func (r *repl) toolEnd(b event.ToolEnd) {
 	r.out.line("[%s] %s", mark, toolTitle(b.Call.Name, b.Title))
 	text := viewText(b.View)
 	if b.Denied || b.Result.IsError && text == "" {
-		text = b.Result.PlainText()
+		text = b.ForPeople()
 	}
 	if text != "" {
 		r.out.block(indent(text))

@@ -140,8 +140,7 @@ func (m *model) opened(b event.Opened) {
 		m.show(event.Event{Session: b.Session, Body: body}, true)
 	}
 	m.front.History = nil
-	if m.moved != nil && same {
-		name, _, _ := strings.Cut(m.moved.command.Name, " ")
+	if name := movedBy(m.moved); m.moved != nil && (same || isFork(name)) {
 		m.showOutput(dialog.Command{Name: name}, m.moved.out)
 	}
 	m.moved = nil
@@ -182,7 +181,10 @@ func (m *model) userMessage(b event.UserMessage) {
 		}
 	}
 	m.turn.silent = true
-	m.log.add(&item{kind: userItem, look: &m.look, text: strings.TrimSpace(text), advice: strings.Join(b.Attached, ", ")})
+	m.log.add(&item{
+		kind: userItem, look: &m.look, text: strings.TrimSpace(text), short: m.short[b.Message.PlainText()],
+		advice: strings.Join(b.Attached, ", "),
+	})
 }
 
 // told adds texts that the model got and the user did not write, each folded to a line.
@@ -357,12 +359,21 @@ func (m *model) toolEnd(agent string, b event.ToolEnd) {
 	}
 	c.view, c.took, c.tail, c.preview, c.state = b.View, b.Duration, "", nil, state
 	if b.View == nil {
-		c.text = b.Result.PlainText()
+		c.text = b.ForPeople()
 	}
 	c.call.Input = nil
 	m.log.limitMemory(it)
 	delete(m.parts, b.Call.ID)
 	m.stopped()
+}
+
+// movedBy is the name of the command that opened the conversation again, or "".
+func movedBy(msg *outputMsg) string {
+	if msg == nil {
+		return ""
+	}
+	name, _, _ := strings.Cut(msg.command.Name, " ")
+	return name
 }
 
 func (m *model) denied(agent string, b event.Denied) {

@@ -158,7 +158,7 @@ func (m *model) output(msg outputMsg) {
 	}
 	m.showOutput(msg.command, out)
 	// a list adds the message to the name
-	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" {
+	if name, _, _ := strings.Cut(msg.command.Name, " "); name == "rewind" || name == "tree" || isFork(name) {
 		m.moved = &msg
 	}
 	if out.Theme != "" {
@@ -183,6 +183,9 @@ func (m *model) output(msg outputMsg) {
 		m.leaveAsking()
 	}
 }
+
+// isFork reports the command that goes on in a copy of the session.
+func isFork(name string) bool { return name == "fork" || name == "branch" }
 
 // showOutput adds a command's output to the transcript, below the command itself.
 func (m *model) showOutput(c dialog.Command, out event.Output) {

@@ -59,6 +59,29 @@ func TestWhatTheModelIsToldIsSeen(t *testing.T) {
 	d.Shows("and the linter")
 }
 
+// A paste stays a chip in the transcript until that is expanded; one that does not fit the window is not sent.
+func TestAPasteStaysAChip(t *testing.T) {
+	d := opened(t, 100, 30)
+	paste := func(s string) { d.Type("\x1b[200~" + s + "\x1b[201~") }
+	paste(strings.Repeat("a pasted line\n", 60))
+	d.Shows("[Pasted text #1 +60 lines]")
+	d.Type("explain\r")
+	d.Shows("❯ [Pasted text #1 +60 lines]explain")
+	d.Hides("Working")
+	paste(strings.Repeat("word word word word ", 50_000))
+	d.Shows("[Pasted text #2")
+	d.Type("\r")
+	d.Shows("not sent: it has about")
+	d.Shows("[Pasted text #3")
+}
+
+// A refusal is told to the person in their words.
+func TestTextsForTheModelAreNotShownToPeople(t *testing.T) {
+	d := opened(t, 90, 24)
+	d.Line("denied")
+	d.Shows("You said no. You said: use make")
+}
+
 // Enter on an agent's call opens its transcript, which is fetched again and takes messages; Esc leads back.
 func TestAnAgentIsWatched(t *testing.T) {
 	d := opened(t, 90, 30)

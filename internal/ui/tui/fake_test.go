@@ -269,6 +269,10 @@ func (f *fake) turn(ctx context.Context, text string) error {
 		f.publish(event.ToolStart{Call: c, Title: "Explore: look", Preview: v})
 		v.Session, v.Result = "a1", "found"
 		f.publish(event.ToolEnd{Call: c, Title: "Explore: look", Result: llm.TextResult(c, "found", false), View: v})
+	case "denied":
+		c := llm.ToolCall{ID: f.id(), Name: "Bash", Input: json.RawMessage(`{"command": "ls"}`)}
+		f.publish(event.ToolEnd{Call: c, Title: "ls", Denied: true, Result: llm.TextResult(c,
+			"Permission denied: the user refused. The user says: use make", true)})
 	case "told":
 		f.publish(event.UserMessage{Synthetic: true, Told: []string{"Stop hook: run the tests\nand the linter"}})
 		f.publish(event.Compacted{Level: 4, Before: 90, After: 10, Summary: "# Goal\nMend it."})

@@ -51,6 +51,7 @@ type item struct {
 	look *look
 
 	text     string
+	short    string // of a message: with pastes as their labels; "": there are none
 	level    string // of a notice
 	advice   string // below a notice: the next move; below a message: the attached files
 	view     event.View
@@ -187,7 +188,11 @@ func mark(lines []string, first, others string) []string {
 
 func (it *item) renderUser(width int) []string {
 	th := it.look.theme
-	lines := wrap(term.Escape(it.text), width-2)
+	text := it.text
+	if it.short != "" && !it.expanded() {
+		text = it.short
+	}
+	lines := wrap(term.Escape(text), width-2)
 	if most := 12; len(lines) > most && !it.expanded() {
 		hidden := len(lines) - most + 1
 		lines = append(lines[:most-1:most-1], "")

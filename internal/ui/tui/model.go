@@ -78,6 +78,7 @@ type model struct {
 	parts                   map[string]*item  // unfinished parts and calls, by key
 	agents                  map[string]string // calls of subagents, and the call that their subagent belongs to
 	held                    []llm.Message     // came too late for their turn, and wait for its end
+	short                   map[string]string // messages with pastes, by their text: as they are shown
 	steered                 []string          // first lines of messages that wait for the next step
 	sessions                []event.Candidate
 	unlisted, unlistedDrawn bool // the sessions are to be asked for; a frame was drawn since
@@ -124,6 +125,7 @@ const askBackground = "\x1b]11;?\x1b\\"
 func newModel(p *program) *model {
 	m := &model{
 		program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{},
+		short:  map[string]string{},
 		askers: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar,
 	}
 	m.look = newLook(p.options)

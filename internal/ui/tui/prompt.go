@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/ui/tui/editor"
 )
 
@@ -59,8 +60,26 @@ func (m *model) submit(s editor.Submit) {
 			m.command("quit", "")
 			return
 		}
+		if why := m.tooLarge(s.Message); why != "" {
+			m.tell("error", why)
+			m.giveBack(s.Message)
+			return
+		}
+		if s.Short != "" {
+			m.short[s.Message.PlainText()] = s.Short
+		}
 		m.send(s.Message, s.Queue)
 	}
+}
+
+// tooLarge says why a message cannot be sent to the model: no compaction would make room for it.
+func (m *model) tooLarge(msg llm.Message) string {
+	tokens := llm.EstimateTokens(msg)
+	if window := m.state.ContextWindow; window <= 0 || tokens < window*9/10 {
+		return ""
+	}
+	return fmt.Sprintf("not sent: it has about %dk tokens, and the model's window %dk; save it to a file, and name "+
+		"that with @", tokens/1000, m.state.ContextWindow/1000)
 }
 
 // readImage reads a file of at most limit bytes. Files that would block are refused.

@@ -103,8 +103,15 @@ func (m *model) prompted(msg promptMsg) {
 	m.release()
 }
 
+// longPaste is how many bytes are given back as a paste, which stays folded.
+const longPaste = 20_000
+
 // giveBack puts a message that was not taken into the editor, or below the transcript when the user types another one.
 func (m *model) giveBack(msg llm.Message) {
+	if text := msg.PlainText(); m.edit.Empty() && len(text) > longPaste {
+		m.outs(m.edit.Paste(text))
+		return
+	}
 	if m.edit.Empty() {
 		m.edit.SetMessage(msg)
 		return

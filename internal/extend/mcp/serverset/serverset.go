@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"path/filepath"
 	"slices"
+	"sync"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/extend/mcp"
@@ -41,6 +42,17 @@ type Options struct {
 	Runner   *sandbox.Runner
 	Boundary *boundary.Boundary
 	Environ  func() []string
+
+	runs *sync.Map // the newest *boundary.Run of each confined server, by the id of its entry
+}
+
+// refused says what the sandbox refused a server, by what it printed.
+func (o Options) refused(e *entry.Entry, output string) string {
+	run, ok := o.runs.Load(e.ID())
+	if !ok {
+		return ""
+	}
+	return run.(*boundary.Run).Refusal(cmp.Or(e.Base, o.Dir), output)
 }
 
 // New makes the set.
@@ -56,7 +68,14 @@ func New(o Options) *mcp.Set {
 	if paths.StateHome == "" {
 		logins = nil
 	}
+	o.runs = &sync.Map{}
+	confined := ""
+	if o.Boundary.Confined() {
+		confined = "the sandbox: it reads the project and the system, writes its caches and a /tmp of its own, and the " +
+			"network is asked about"
+	}
 	return mcp.New(mcp.Options{
+		Refused: o.refused, Sandbox: confined,
 		Places: o.places, StateHome: state, Root: root, Dir: o.Dir, Version: o.Version, Builtin: o.Builtin, Agents: o.Agents,
 		Runner: o.Runner, Environ: o.Environ, Confine: o.confine, Host: o.Flags.Host, Elicit: o.Flags.Elicit, Logins: logins,
 		Clean:      sandbox.Options{Drop: secrets(o.Config()), ScrubCredentials: set.Bash.ScrubCredentials},
@@ -132,6 +151,9 @@ func (o Options) confine(e *entry.Entry) (*sandbox.Confinement, func(), error) {
 	if e.Plugin != nil {
 		run.Policy.Show = append(run.Policy.Show, real(e.Plugin.Root)...)
 		run.Policy.Write = append(run.Policy.Write, real(e.Plugin.Data)...)
+	}
+	if o.runs != nil {
+		o.runs.Store(e.ID(), run)
 	}
 	return run.Confinement, run.Finish, nil
 }

@@ -192,9 +192,9 @@ func (d *Permission) hints() []hint {
 	case d.typing:
 		return []hint{{"enter", "send"}, {"esc", "back"}}
 	case d.room < d.body:
-		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"esc", "no"}}
+		return []hint{{"enter", "choose"}, {"pgup/pgdn", "scroll"}, {"esc", "no, stop"}}
 	}
-	return []hint{{"enter", "choose"}, {"esc", "no"}}
+	return []hint{{"enter", "choose"}, {"esc", "no, stop"}}
 }
 
 // position is the line between the body and the options: empty, or where in the body one is.
@@ -303,10 +303,29 @@ func (d *Permission) command(lines []string, width int, c event.Command) []strin
 	return lines
 }
 
-// input shows the call's input where there is no better picture of it.
+// kindsOf are the kinds of a chain of agents.
+func kindsOf(chain []string) string {
+	var out []string
+	for _, link := range chain {
+		kind, _, _ := strings.Cut(link, "/")
+		out = append(out, kind)
+	}
+	return strings.Join(out, " > ")
+}
+
+// input shows the call's input where there is no better picture of it, a line for each parameter.
 func (d *Permission) input(lines []string, width int) []string {
 	text := d.q.Text
 	if d.q.Call != nil {
+		if rows, ok := parameters(d.q.Call.Input); ok {
+			for _, row := range rows {
+				spans := []line.Span{
+					{Text: term.EscapeLine(row[0]) + ": ", Style: d.theme.Dim}, {Text: term.EscapeLine(row[1]), Style: d.theme.Strong},
+				}
+				lines = line.Wrap(lines, spans, line.Format{Width: width, Breaking: line.Cells})
+			}
+			return lines
+		}
 		text = string(d.q.Call.Input)
 	}
 	return line.Wrap(lines, []line.Span{{Text: term.EscapeLine(text), Style: d.theme.Strong}},
@@ -323,7 +342,7 @@ func (d *Permission) facts(lines []string, width int) []string {
 		}
 		lines = d.fact(lines, width, "in", d.path(d.q.Permission.Dir, ""))
 		if len(d.q.Permission.Agent) > 0 {
-			lines = d.fact(lines, width, "agent", strings.Join(d.q.Permission.Agent, " > "))
+			lines = d.fact(lines, width, "agent", kindsOf(d.q.Permission.Agent))
 		}
 	}
 	if d.q.Reason != "" {

@@ -112,7 +112,11 @@ func (d *Question) accept(i int) Result {
 		d.typing = true
 		return Result{}
 	case d.opts.multi:
-		return answer(d.several(i))
+		a := d.several()
+		if len(a.Choices) == 0 && a.Text == "" {
+			return Result{Toast: "mark answers with space first, or press esc"}
+		}
+		return answer(a)
 	}
 	a := event.Answer{Choice: d.opts.items[i].ID}
 	if d.edited != "" {
@@ -137,16 +141,13 @@ func (d *Question) Edited(text string) {
 	}
 }
 
-// several are the checked options; without any, the one under the cursor.
-func (d *Question) several(at int) event.Answer {
+// several are the checked options, and what was written.
+func (d *Question) several() event.Answer {
 	a := event.Answer{Text: strings.TrimSpace(d.words.text)}
 	for i, o := range d.opts.items {
 		if d.opts.checked[i] {
 			a.Choices = append(a.Choices, o.ID)
 		}
-	}
-	if len(a.Choices) == 0 && a.Text == "" {
-		a.Choices = []string{d.opts.items[at].ID}
 	}
 	return a
 }
@@ -161,7 +162,7 @@ func (d *Question) typed(k Key) Result {
 	case k.accepts() && strings.TrimSpace(d.words.text) == "":
 		return Result{Toast: "write an answer, or press esc"}
 	case k.accepts() && d.opts.multi && !only:
-		return answer(d.several(d.opts.at.at))
+		return answer(d.several())
 	case k.accepts():
 		return answer(event.Answer{Text: strings.TrimSpace(d.words.text)})
 	default:

@@ -234,6 +234,9 @@ func (e *Editor) send(queue bool) Submit {
 		s.Text = strings.TrimSpace(s.Text)
 	default:
 		s.Message = e.message()
+		if short := trimmed(e.render(e.buf.all(), func(c *chip) string { return c.label })); short != s.Text {
+			s.Short = short
+		}
 		name, args, _ := strings.Cut(strings.TrimPrefix(s.Text, "/"), " ")
 		name, more, lines := strings.Cut(name, "\n")
 		if lines {

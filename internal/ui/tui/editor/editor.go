@@ -34,6 +34,7 @@ type Submit struct {
 	Kind    Kind
 	Queue   bool        // not before the running turn is over
 	Message llm.Message // for Prompt: text with pastes in full, then the images
+	Short   string      // for Prompt: the text with pastes as their labels, where there are some
 	Text    string      // with pastes in full; without ! or # (Shell, Memory); of a Command all of it
 	Name    string      // of a Command, without the slash
 	Args    string      // of a Command
