@@ -89,9 +89,11 @@ func (t *turn) raise() bool {
 }
 
 // limit is the output limit in force; 0 leaves it to the provider.
-func (t *turn) limit() int {
-	m, _ := t.Model()
-	limit := max(t.maxTokens, t.cfg.MaxTokens)
+func (t *turn) limit() int { return t.Agent.limit(t.maxTokens) }
+
+func (a *Agent) limit(raised int) int {
+	m, _ := a.Model()
+	limit := max(raised, a.cfg.MaxTokens)
 	if limit <= 0 && (!m.Info().Known || m.Info().MaxOutput == 0) {
 		return 0 // its limits are not known, and a local server refuses a limit that exceeds it
 	}
