@@ -58,9 +58,9 @@ func asking(form, instructions string) string {
 	return text
 }
 
-// Request asks a model for the summary of msgs, which it reads as a transcript. instructions are those of the person who
-// asked for the compaction, or empty. limit bounds the transcript, in bytes: results are shortened first, then calls,
-// then replies; the user's texts are shortened last. Nothing is shortened that fits.
+// Request asks a model for the summary of msgs, which it reads as a transcript. instructions are those of the person
+// who asked for the compaction, or empty. limit bounds the transcript, in bytes: results are shortened first, then
+// calls, then replies; the user's texts are shortened last. Nothing is shortened that fits.
 func Request(msgs []llm.Message, instructions string, limit int) *llm.Request {
 	return &llm.Request{
 		System:     []llm.Part{llm.Text{Text: asking(transcribe, instructions)}},
