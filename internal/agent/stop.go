@@ -98,15 +98,13 @@ func (a *Agent) limit(raised int) int {
 		return 0 // its limits are not known, and a local server refuses a limit that exceeds it
 	}
 	if limit <= 0 {
-		limit = defaultMaxTokens
+		limit = llm.DefaultMaxTokens
 	}
 	if most := m.Info().MaxOutput; most > 0 && limit > most {
 		limit = most
 	}
 	return limit
 }
-
-const defaultMaxTokens = 16384
 
 // afterText decides after a reply without calls.
 func (t *turn) afterText(ctx context.Context, reply llm.Message) (event.EndReason, error) {
