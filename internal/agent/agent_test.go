@@ -387,7 +387,7 @@ func TestCutReplyIsAskedAgainWithAHigherLimitAndThenContinued(t *testing.T) {
 		reply(llm.StopMaxTokens, llm.Text{Text: "longer half"}),
 		reply(llm.StopEndTurn, llm.Text{Text: "rest"}))
 	f.run(t)
-	if a, b := f.model.reqs[0].MaxTokens, f.model.reqs[1].MaxTokens; a != 16384 || b != 64000 {
+	if a, b := f.model.reqs[0].MaxTokens, f.model.reqs[1].MaxTokens; a != 32000 || b != 64000 {
 		t.Errorf("limits %d, %d", a, b)
 	}
 	msgs := f.model.reqs[2].Messages

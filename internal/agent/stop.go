@@ -89,22 +89,22 @@ func (t *turn) raise() bool {
 }
 
 // limit is the output limit in force; 0 leaves it to the provider.
-func (t *turn) limit() int {
-	m, _ := t.Model()
-	limit := max(t.maxTokens, t.cfg.MaxTokens)
+func (t *turn) limit() int { return t.Agent.limit(t.maxTokens) }
+
+func (a *Agent) limit(raised int) int {
+	m, _ := a.Model()
+	limit := max(raised, a.cfg.MaxTokens)
 	if limit <= 0 && (!m.Info().Known || m.Info().MaxOutput == 0) {
 		return 0 // its limits are not known, and a local server refuses a limit that exceeds it
 	}
 	if limit <= 0 {
-		limit = defaultMaxTokens
+		limit = llm.DefaultMaxTokens
 	}
 	if most := m.Info().MaxOutput; most > 0 && limit > most {
 		limit = most
 	}
 	return limit
 }
-
-const defaultMaxTokens = 16384
 
 // afterText decides after a reply without calls.
 func (t *turn) afterText(ctx context.Context, reply llm.Message) (event.EndReason, error) {

@@ -42,6 +42,33 @@ func (t *turn) overflow(ctx context.Context, cause error) (bool, error) {
 	return shrunk, cause
 }
 
+// Aside is a request that puts one more message of the user behind a conversation, which else is the same as the
+// loop's last one: the provider finds it in its cache. Nil where the tools or the system prompt are not to be had.
+func (a *Agent) Aside(ctx context.Context, msgs []llm.Message, question string) *llm.Request {
+	box, err := a.tools.Load(), a.prepare(ctx)
+	if box == nil && err == nil {
+		box, err = a.refresh(ctx)
+	}
+	if err != nil {
+		return nil
+	}
+	model, effort := a.Model()
+	info := model.Info()
+	r := newRepair(info)
+	for _, m := range msgs {
+		r.add(m)
+	}
+	r.add(llm.UserText(question))
+	req := &llm.Request{
+		System: a.system, Tools: box.list(info), Effort: effort, Temperature: a.cfg.Temperature, MaxTokens: a.limit(0),
+		Messages: r.history(),
+	}
+	if a.cfg.Adjust != nil {
+		a.cfg.Adjust(ctx, info, req)
+	}
+	return req
+}
+
 func (t *turn) onWindow(ctx context.Context, w Window) (bool, error) {
 	before := t.cfg.Transcript.Revision()
 	shrunk, err := guarded("making room in the context window", func() (bool, error) { return t.cfg.OnWindow(ctx, w) })

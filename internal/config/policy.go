@@ -55,6 +55,7 @@ var projectRules = []struct {
 	{free, "prefersReducedMotion"},
 	{free, "autoCompactEnabled"},
 	{free, "compactionThreshold"},
+	{free, "compactionModel"},
 	{free, "includeGitInstructions"},
 	{free, "exploreCache.**"},
 	{held, "lsp.servers.**"}, // they run programs

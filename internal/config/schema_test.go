@@ -229,7 +229,7 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 		"$schema", "version", "effort", "maxThinkingTokens", "maxOutputTokens",
 		"permissions.ask", "permissions.deny", "permissions.disableBypassPermissionsMode", "permissions.disableAutoMode",
 		"disabledMcpjsonServers", "outputStyle", "language",
-		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "includeGitInstructions",
+		"theme", "prefersReducedMotion", "autoCompactEnabled", "compactionThreshold", "compactionModel", "includeGitInstructions",
 		"subagents.maxConcurrent",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs",
 		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB",

@@ -63,6 +63,7 @@ type Settings struct {
 	Memory                 Memory          `json:"memory"`
 	AutoCompactEnabled     bool            `json:"autoCompactEnabled"`
 	CompactionThreshold    int             `json:"compactionThreshold"` // tokens; 0: derived from the model's window
+	CompactionModel        string          `json:"compactionModel"`     // main or small
 	SkillDirs              []string        `json:"skillDirs"`
 	EnabledPlugins         json.RawMessage `json:"enabledPlugins"`         // an object by id, or nil
 	ExtraKnownMarketplaces json.RawMessage `json:"extraKnownMarketplaces"` // an object by name, or nil

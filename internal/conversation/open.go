@@ -251,7 +251,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 	s.closers = append(s.closers, processes.Close, s.language.Leave)
 	cfg.BeforeStep = append(cfg.BeforeStep, agent.BeforeStep{Name: "formatters", Run: s.language.Format},
 		agent.BeforeStep{Name: "changed files", Run: s.language.OthersChanges},
-		agent.BeforeStep{Name: "late diagnostics", Run: s.language.LateDiagnostics})
+		agent.BeforeStep{Name: "late diagnostics", Run: s.language.LateDiagnostics},
+		agent.BeforeStep{Name: "task list", Run: s.env.Todos.Remind})
 	cfg.AfterTool = append(cfg.AfterTool, agent.AfterTool{Name: "diagnostics", Run: s.language.Diagnose})
 	if s.Log() != nil {
 		s.scoped = prompt.NewScoped(s.contextOptions(model.Info().ID))

@@ -36,7 +36,7 @@ func newWindow(s *Session) *Window {
 
 func (k *Window) newCompactor() *compact.Compactor {
 	c := &compact.Compactor{
-		Conversation: onlog.Log{Session: k.s.Log(), Record: k.s.Record}, Summarise: k.summarise,
+		Conversation: onlog.Log{Session: k.s.Log(), Record: k.s.Record}, Summarise: k.summarise, Aside: k.aside,
 		Gather: k.gather, Kept: k.kept, ResultKey: k.resultKey,
 		Save: func(ctx context.Context, stub compact.Stub) string {
 			path, err := k.s.env.SaveBlob(ctx, stub.Call.Name+".txt", []byte(stub.Result.PlainText()))
@@ -46,8 +46,8 @@ func (k *Window) newCompactor() *compact.Compactor {
 			return path
 		},
 		Limit: func() int {
-			m, err := k.s.inst.SmallModel(context.Background())
-			if err != nil || m.Info().ContextWindow <= 0 {
+			m := k.summaryModel(context.Background())
+			if m.Info().ContextWindow <= 0 {
 				return 300_000
 			}
 			return m.Info().ContextWindow * 5 / 2 // bytes: two thirds of the window
@@ -67,13 +67,30 @@ func (k *Window) resultKey(c llm.ToolCall) string {
 	return ""
 }
 
-// summarise asks the model for small work, or the conversation's own where that one is not there.
+// small is whether the model for small work writes summaries.
+func (k *Window) small() bool { return k.s.inst.settings().CompactionModel == "small" }
+
+// summaryModel writes summaries: the conversation's own model, which has it in its cache, or the one for small work.
+func (k *Window) summaryModel(ctx context.Context) llm.Model {
+	if k.small() {
+		if m, err := k.s.inst.SmallModel(ctx); err == nil {
+			return m
+		}
+	}
+	return k.s.loopModel()
+}
+
+func (k *Window) aside(ctx context.Context, msgs []llm.Message, question string) *llm.Request {
+	if k.small() || k.s.agent == nil {
+		return nil
+	}
+	return k.s.agent.Aside(ctx, msgs, question)
+}
+
+// summarise sends a request for a summary.
 func (k *Window) summarise(ctx context.Context, req *llm.Request) (compact.Answer, error) {
 	m, err := k.s.Beside(session.PurposeSummary, func(ctx context.Context) (llm.Model, error) {
-		if m, err := k.s.inst.SmallModel(ctx); err == nil {
-			return m, nil
-		}
-		return k.s.loopModel(), nil
+		return k.summaryModel(ctx), nil
 	})(ctx)
 	if err != nil {
 		return compact.Answer{}, err

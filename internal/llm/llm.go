@@ -227,7 +227,7 @@ type Request struct {
 	System    []Part // Text parts: the static system prompt
 	Messages  []Message
 	Tools     []ToolSpec
-	MaxTokens int    // output limit; 0 means the model's own or 16,384, whichever is lower
+	MaxTokens int    // output limit; 0 means the model's own or 32,000, whichever is lower
 	Effort    Effort // "" is the model's default
 	// Temperature is left out for a model that does not take one: one that reasons. Nil: the model's default.
 	Temperature *float64

@@ -6,8 +6,13 @@ import (
 	"unsafe"
 )
 
-// DefaultMaxTokens is the output limit when neither the request nor the model sets a lower one.
-const DefaultMaxTokens = 16_384
+// DefaultMaxTokens is the output limit when neither the request nor the model sets a lower one. It leaves room for a
+// whole file behind 10,000 tokens of thinking. UnknownMaxTokens is that of models whose limits are not known, on wires
+// that want one.
+const (
+	DefaultMaxTokens = 32_000
+	UnknownMaxTokens = 16_384
+)
 
 // OutputLimit is the output limit of a request that wants one, or 0 for none. It is 0 for a model of unknown limits:
 // local servers refuse a limit that exceeds their window.

@@ -56,7 +56,7 @@ type SystemOptions struct {
 
 // limits are the longest texts of lathe's own sections, in bytes; a test holds the sections to them. The user's
 // sections have no limit but the window's.
-var limits = map[string]int{"base": 3_900, "family": 400, "language": 200}
+var limits = map[string]int{"base": 4_280, "family": 700, "language": 200}
 
 // System returns the system prompt. The same options give the same bytes.
 func System(o SystemOptions) []llm.Part {

@@ -90,7 +90,7 @@ func TestThinkingAndImagesOfTheSettingsReachEveryWire(t *testing.T) {
 		{"openai", "ours", `{"thinking": "adaptive"}`, "image_url", "left out"},
 		{"openai", "ours", `{"contextWindow": 4096}`, "image_url", "max_tokens"},
 		{"openai", "ours", `{"images": false}`, "left out", "image_url"},
-		{"openai", "gpt-5.1", `{"thinking": ""}`, `"max_completion_tokens":16384`, "effort"},
+		{"openai", "gpt-5.1", `{"thinking": ""}`, `"max_completion_tokens":32000`, "effort"},
 		{
 			"responses", "ours", `{"thinking": "adaptive"}`,
 			`"include":["reasoning.encrypted_content"],"reasoning":{"summary":"auto","effort":"high"}`, "max_output_tokens",

@@ -369,7 +369,7 @@ func (c *bashCall) behind(s *shellRun, head, output string) *agent.Result {
 	if output != "" {
 		head += " Its output so far:"
 	}
-	c.notes = append(c.notes, fmt.Sprintf("Read new output with TaskOutput (by CallTool, if it is not in your list), "+
+	c.notes = append(c.notes, fmt.Sprintf("Read new output with TaskOutput, "+
 		"task_id %q; end it with TaskStop. It is ended with the session.", s.id))
 	r := agent.TextResult(compose(head, output, c.notes))
 	r.Title = bashTitle(c.in)

@@ -14,8 +14,8 @@ import (
 
 // Deferral are the tools of a session that the model's list leaves out until they are wanted. The model gets the names
 // of unlisted ones in the description of ToolSearch, those of others with a line each, appended to the conversation: at
-// the start, and again when one arrives or leaves. ToolSearch gives their schemas, CallTool calls them. Safe for
-// concurrent use.
+// the start, and again when one arrives or leaves. ToolSearch gives their schemas; they are called by name, or by
+// CallTool. Safe for concurrent use.
 type Deferral struct {
 	mu       sync.Mutex
 	tools    []agent.Tool

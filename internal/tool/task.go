@@ -25,7 +25,7 @@ type taskInput struct {
 	Kind        string `json:"subagent_type,omitempty" jsonschema:"Default general-purpose"`
 	Model       string `json:"model,omitempty" jsonschema:"Only if the user asked for one"`
 	Background  *bool  `json:"run_in_background,omitempty"`
-	Resume      string `json:"resume,omitempty" jsonschema:"Id of an agent to continue, with its context"`
+	Resume      string `json:"resume,omitempty" jsonschema:"Id of an agent to continue"`
 }
 
 // TaskName is the tool that starts subagents.

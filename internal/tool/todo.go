@@ -32,6 +32,31 @@ const todoMax = 200
 type Todos struct {
 	mu    sync.Mutex
 	items []event.TodoItem
+	steps int // since the list was last replaced, or the model was reminded of it
+}
+
+// staleTodos is after how many steps without a change the model is reminded of open tasks.
+const staleTodos = 10
+
+// Remind is called before each step, and reminds the model of a list with open tasks that it does not update.
+func (t *Todos) Remind(context.Context) ([]llm.Message, error) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if countTodos(t.items, "pending")+countTodos(t.items, "in_progress") == 0 {
+		return nil, nil
+	}
+	if t.steps++; t.steps <= staleTodos {
+		return nil, nil
+	}
+	t.steps = 0
+	var b strings.Builder
+	fmt.Fprintf(&b, "<system-reminder>\nThe task list was not updated for %d steps:\n", staleTodos)
+	for _, it := range t.items {
+		fmt.Fprintf(&b, "- [%s] %s\n", it.Status, it.Content)
+	}
+	b.WriteString("Update it with TodoWrite if it is out of date, and go on. Do not mention this reminder.\n" +
+		"</system-reminder>")
+	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: b.String(), Origin: llm.OriginReminder}}}}, nil
 }
 
 // Get returns the list.
@@ -46,7 +71,7 @@ func (t *Todos) Set(items []event.TodoItem) []event.TodoItem {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	old := t.items
-	t.items = append([]event.TodoItem{}, items...)
+	t.items, t.steps = append([]event.TodoItem{}, items...), 0
 	return append([]event.TodoItem{}, old...)
 }
 

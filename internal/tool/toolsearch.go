@@ -76,8 +76,8 @@ func (d *Deferral) search(in toolSearchInput) (*agent.Result, error) {
 	listed := make([]string, len(found))
 	for i, s := range found {
 		listed[i] = s.Name
-		text := fmt.Sprintf("%s: %s\nInput schema: %s\nTo call it: %s {\"name\":%q,\"input\":{...}}\n", s.Name,
-			s.Description, s.Schema, CallToolName, s.Name)
+		text := fmt.Sprintf("%s: %s\nInput schema: %s\nCall it by its name; if that is refused, call "+
+			"%s {\"name\":%q,\"input\":{...}}\n", s.Name, s.Description, s.Schema, CallToolName, s.Name)
 		r.Parts = append(r.Parts, llm.ToolReference(s.Name, text))
 	}
 	r.View = event.Listing{Title: in.Query, Items: listed, Total: len(listed)}
@@ -132,7 +132,8 @@ func parameters(schema json.RawMessage) string {
 }
 
 const (
-	// CallToolName is the tool through which a model calls a deferred tool.
+	// CallToolName is the tool through which a model calls a deferred tool where its host takes no name that is not in
+	// the list of tools.
 	CallToolName        = "CallTool"
 	callToolDescription = "Calls a tool that ToolSearch found."
 	callToolSchema      = `{"type":"object","properties":{"name":{"type":"string"},"input":{"type":"object"}},` +

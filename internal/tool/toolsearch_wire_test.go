@@ -103,7 +103,7 @@ func checkReferences(t *testing.T, reqs []llmtest.Request) {
 	}
 	for _, want := range []string{
 		"Memory: Notes for later sessions", "More tools are there now",
-		`To call it: CallTool {\"name\":\"Memory\"`,
+		`if that is refused, call CallTool {\"name\":\"Memory\"`,
 	} {
 		if !strings.Contains(last, want) {
 			t.Errorf("%q was not sent", want)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -49,10 +50,13 @@ type Answer struct {
 // one compaction runs at a time.
 type Compactor struct {
 	Conversation Conversation
-	// Summarise sends the request to the model for small work. Nil: an extract takes the summary's place.
+	// Summarise sends the request to the model that writes summaries. Nil: an extract takes the summary's place.
 	Summarise func(context.Context, *llm.Request) (Answer, error)
-	Limit     func() int                         // bytes of transcript that fit that model; nil: 400,000
-	Save      func(context.Context, Stub) string // keeps a result and returns where, or ""; nil: nothing is kept
+	// Aside puts a question behind the conversation, so that the model finds it in its cache; nil, or a nil result: the
+	// model gets a transcript.
+	Aside func(ctx context.Context, msgs []llm.Message, question string) *llm.Request
+	Limit func() int                         // bytes of transcript that fit that model; nil: 400,000
+	Save  func(context.Context, Stub) string // keeps a result and returns where, or ""; nil: nothing is kept
 	// Kept is the rest of the message with the summary; nil: the user's texts only.
 	Kept func(ctx context.Context, t Task, cut []llm.Message, userTexts []string) Kept
 	// Gather starts to collect the input of Kept while the summary is requested. With ahead, the summary is prepared
@@ -214,7 +218,7 @@ func (c *Compactor) Replace(ctx context.Context, t Task, text string) error {
 }
 
 // summary returns the summary of the messages that the plan cuts: the one that was prepared, when it covers enough, or
-// a new one. Either way no more than one request is made for it.
+// a new one.
 func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t Task) (Answer, error) {
 	c.mu.Lock()
 	ahead := c.ahead
@@ -236,7 +240,7 @@ func (c *Compactor) summary(ctx context.Context, p *Plan, msgs []llm.Message, t 
 		}
 		ahead.cancel()
 	}
-	return c.ask(ctx, msgs[:p.Cut], t.Instructions)
+	return c.ask(ctx, msgs, p.Cut, t)
 }
 
 // covers reports whether a summary of the first ahead.cut messages leaves few enough.
@@ -253,21 +257,44 @@ func (p *Plan) take(cut int, msgs []llm.Message) {
 	p.Cut, p.Tail = cut, min(p.Tail, cut)
 }
 
-// ask makes one request for a summary.
-func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, instructions string) (Answer, error) {
+// ask requests a summary, once more when the answer is none. Such an answer is kept with an extract behind it.
+func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, cut int, t Task) (Answer, error) {
 	if c.Summarise == nil {
 		return Answer{}, errors.New("there is no model to write a summary")
+	}
+	var answer Answer
+	for range 2 {
+		next, err := c.request(ctx, msgs, cut, t)
+		if err != nil {
+			return Answer{}, err
+		}
+		answer.Text, answer.Usage = next.Text, answer.Usage.Add(next.Usage)
+		if text, err := Check(next.Text); err == nil {
+			answer.Text = text
+			return answer, nil
+		}
+	}
+	if strings.TrimSpace(answer.Text) == "" {
+		return answer, ErrNoSummary
+	}
+	answer.Text = tidy(answer.Text) + "\n\n" + Extract(msgs[:cut])
+	return answer, nil
+}
+
+// request asks behind the conversation, or where that is refused or does not fit, with a transcript.
+func (c *Compactor) request(ctx context.Context, msgs []llm.Message, cut int, t Task) (Answer, error) {
+	if c.Aside != nil && t.Trigger != Overflow {
+		if req := c.Aside(ctx, msgs, Question(t.Instructions)); req != nil {
+			if answer, err := c.Summarise(ctx, req); err == nil || ctx.Err() != nil {
+				return answer, err
+			}
+		}
 	}
 	limit := defaultLimit
 	if c.Limit != nil {
 		limit = c.Limit()
 	}
-	answer, err := c.Summarise(ctx, Request(msgs, instructions, limit))
-	if err != nil {
-		return Answer{}, err
-	}
-	answer.Text, err = Check(answer.Text)
-	return answer, err
+	return c.Summarise(ctx, Request(msgs[:cut], t.Instructions, limit))
 }
 
 // apply writes the plan as one change and returns the tokens of the prompt after it: a crash leaves all of it or none.
@@ -377,6 +404,6 @@ func (c *Compactor) Note(ctx context.Context, t Task) {
 		if c.Gather != nil {
 			c.Gather(ctx, true)
 		}
-		ahead.answer, ahead.err = c.ask(ctx, msgs[:p.Cut], "")
+		ahead.answer, ahead.err = c.ask(ctx, msgs, p.Cut, Task{Trigger: Auto})
 	}()
 }

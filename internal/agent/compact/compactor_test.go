@@ -105,7 +105,7 @@ func TestAFailedSummaryFallsBackToAnExtract(t *testing.T) {
 		"error": func(context.Context, *llm.Request) (compact.Answer, error) {
 			return compact.Answer{}, errors.New("overloaded")
 		},
-		"nonsense": func(context.Context, *llm.Request) (compact.Answer, error) { return compact.Answer{Text: "No."}, nil },
+		"silence":  func(context.Context, *llm.Request) (compact.Answer, error) { return compact.Answer{Text: " "}, nil },
 		"no model": nil,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -184,7 +184,7 @@ func TestACompactorThatCannotHelpSaysSoAndStops(t *testing.T) {
 	t.Error("it went on for ever")
 }
 
-func TestAModelThatRefusesTheSummaryAheadIsNotAskedAgain(t *testing.T) {
+func TestAnAnswerWithoutHeadingsIsAskedForOnceMoreAndKept(t *testing.T) {
 	conv := &memory{msgs: work(100, 3_000)}
 	var requests atomic.Int32
 	c := &compact.Compactor{Conversation: conv, Summarise: answering("I cannot help with that.", &requests)}
@@ -192,9 +192,36 @@ func TestAModelThatRefusesTheSummaryAheadIsNotAskedAgain(t *testing.T) {
 	task.Used = task.Mark * 95 / 100
 	c.Note(t.Context(), task)
 	r, err := c.Run(t.Context(), full(conv.msgs))
-	if err != nil || !errors.Is(r.Failed, compact.ErrNoSummary) || !strings.Contains(r.Summary, "/w/f1.go") ||
-		requests.Load() != 1 {
+	if err != nil || r.Failed != nil || !strings.HasPrefix(r.Summary, "I cannot help with that.") ||
+		!strings.Contains(r.Summary, "/w/f1.go") || requests.Load() != 2 {
 		t.Fatalf("%+v, %v, %d requests", r, err, requests.Load())
+	}
+}
+
+func TestTheConversationsOwnModelIsAskedBehindTheConversation(t *testing.T) {
+	conv := &memory{msgs: work(100, 3_000)}
+	all := len(conv.msgs)
+	var sent []*llm.Request
+	c := &compact.Compactor{
+		Conversation: conv,
+		Aside: func(_ context.Context, msgs []llm.Message, question string) *llm.Request {
+			return &llm.Request{Messages: append(slices.Clip(msgs), llm.UserText(question))}
+		},
+		Summarise: func(_ context.Context, r *llm.Request) (compact.Answer, error) {
+			if sent = append(sent, r); len(sent) == 1 {
+				return compact.Answer{}, errors.New("too long")
+			}
+			return compact.Answer{Text: summary}, nil
+		},
+	}
+	if r, err := c.Run(t.Context(), full(conv.msgs)); err != nil || r.Summary != summary || len(sent) != 2 {
+		t.Fatalf("%+v, %v, %d requests", r, err, len(sent))
+	}
+	if got := sent[0].Messages; len(got) != all+1 || !strings.HasPrefix(got[all].PlainText(), compact.Opening) {
+		t.Errorf("%d messages of %d", len(got), all)
+	}
+	if len(sent[1].Messages) != 1 { // a transcript, where the conversation was refused
+		t.Errorf("%d messages", len(sent[1].Messages))
 	}
 }
 

@@ -74,6 +74,9 @@ const (
 	todo = "read the last file"
 )
 
+// noTools is the place of the reply to a request for a summary.
+const noTools = -2
+
 const summary = "## Goal\nRead all files\n\n## Wishes\nNone.\n\n## Decisions\nNone.\n\n## Files\nNone.\n\n## " +
 	"State\nNone.\n\n" +
 	"## Open\nNone.\n\n## Failed attempts\nNone.\n\n## Next step\nRead on"

@@ -46,11 +46,15 @@ func (m *model) thinking(req *llm.Request) thinking {
 	return thinking{maxTokens: limit}
 }
 
-// outputLimit returns the request's limit, or 16,384, at most the model's.
+// outputLimit returns the request's limit, or the default, at most the model's.
 func (m *model) outputLimit(req *llm.Request) int {
 	limit := req.MaxTokens
-	if limit <= 0 {
+	switch {
+	case limit > 0:
+	case m.info.Known:
 		limit = llm.DefaultMaxTokens
+	default:
+		limit = llm.UnknownMaxTokens
 	}
 	if m.info.MaxOutput > 0 {
 		limit = min(limit, m.info.MaxOutput)
@@ -68,8 +72,8 @@ func (m *model) budget(e llm.Effort, limit int) thinking {
 		budget = max(*fixed, budgetMin)
 	}
 	total := limit
-	if total <= budget {
-		total += budget
+	if total <= budget || limit >= llm.DefaultMaxTokens {
+		total = max(total, budget+min(limit, llm.UnknownMaxTokens))
 		if m.info.MaxOutput > 0 {
 			total = min(total, m.info.MaxOutput)
 		}

@@ -45,7 +45,7 @@ func (m *model) body(req *llm.Request) *llm.Body {
 // head returns everything except the contents.
 func (m *model) head(req *llm.Request) []byte {
 	b := []byte(`{"generationConfig":{"maxOutputTokens":`)
-	limit := cmp.Or(m.info.OutputLimit(req.MaxTokens), llm.DefaultMaxTokens)
+	limit := cmp.Or(m.info.OutputLimit(req.MaxTokens), llm.UnknownMaxTokens)
 	b = strconv.AppendInt(b, int64(limit), 10)
 	if req.Temperature != nil {
 		b = strconv.AppendFloat(append(b, `,"temperature":`...), *req.Temperature, 'g', -1, 64)

@@ -65,6 +65,9 @@ func (w *When) holds(c *call) bool {
 	return true
 }
 
+// summaryOpening begins the question for a summary that lathe puts behind a conversation.
+const summaryOpening = "Summarise this conversation so far"
+
 // Places of replies outside Script.Replies.
 const (
 	replyFinal   = -1
@@ -82,7 +85,7 @@ func (s *Script) choose(c *call, arrived int) (*Reply, int) {
 			return &s.Replies[i], i
 		}
 	}
-	if len(c.tools) == 0 && (s.NoTools != nil || s.titleLike(c)) {
+	if strings.HasPrefix(c.lastUser(), summaryOpening) || len(c.tools) == 0 && (s.NoTools != nil || s.titleLike(c)) {
 		return s.noTools(c), replyNoTools
 	}
 	n := c.turn

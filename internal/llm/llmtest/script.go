@@ -24,7 +24,7 @@ type Script struct {
 	Order string `json:"order,omitempty"`
 	// Final answers once all replies are used; the default says "All done.".
 	Final *Reply `json:"final,omitempty"`
-	// NoTools answers requests that offer no tools (titles, summaries) and match no When; the default is a
+	// NoTools answers requests for summaries and those that offer no tools (titles) and match no When; the default is a
 	// short text, or a value of the JSON Schema the request asks for.
 	NoTools *Reply `json:"no_tools,omitempty"`
 	// Faults strike any request that offers tools, before those of the reply.

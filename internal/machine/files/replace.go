@@ -36,6 +36,14 @@ type Replaced struct {
 // ErrChanged means that the file is not in the expected state.
 var ErrChanged = errors.New("it was changed by something else meanwhile")
 
+// errReplaced is an ErrChanged that was found at the last moment.
+var errReplaced error = replacedError{}
+
+type replacedError struct{}
+
+func (replacedError) Error() string        { return "another process replaced the file meanwhile" }
+func (replacedError) Is(target error) bool { return target == ErrChanged }
+
 // Replace makes data the content of the file: a temporary file in the same folder, synced, with the old
 // one's mode, owner and attributes, renamed over it. Missing folders are made. expect is the file as the
 // caller last saw it, nil for a file that must not exist; another state is ErrChanged. Whatever fails, the
@@ -84,6 +92,14 @@ func (t *Target) Remove(expect fs.FileInfo) error {
 		return err
 	}
 	defer parent.Close()
+	unlock, err := lockDir(parent)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	if last, err := parent.Lstat(filepath.Base(t.rel)); err == nil && !Unchanged(last, now) {
+		return errReplaced
+	}
 	if err := parent.Remove(filepath.Base(t.rel)); err != nil {
 		return err
 	}
@@ -160,6 +176,14 @@ func (t *Target) replace(data []byte, old fs.FileInfo) (Replaced, error) {
 	defer parent.Close()
 	base := filepath.Base(t.rel)
 	temp, err := t.stage(parent, base, data, old)
+	unlock, lockErr := lockDir(parent)
+	if lockErr != nil {
+		if err == nil {
+			temp.discard()
+		}
+		return Replaced{}, lockErr
+	}
+	defer unlock()
 	if err != nil {
 		if old != nil && (errors.Is(err, fs.ErrPermission) || isReadOnlyFS(err)) {
 			return writeInPlace(parent, base, data, old)
@@ -300,8 +324,8 @@ func (s *staged) putOver(base string, old fs.FileInfo) error {
 	if err != nil {
 		return err
 	}
-	if !os.SameFile(now, old) {
-		return ErrMoved
+	if !Unchanged(now, old) {
+		return errReplaced
 	}
 	if s.file != nil {
 		if err := linkAnonymous(s.file, s.dir, s.temp); err != nil {

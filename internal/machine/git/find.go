@@ -18,7 +18,7 @@ type Repo struct {
 	CommonDir string // where the configuration and the references are; GitDir but for linked worktrees
 	Branch    string // empty when HEAD is detached or cannot be told without git
 	Head      string // the commit's id in full, or empty when there is none yet or it cannot be told
-	Main      string // the branch that origin/HEAD names ("main"), or empty
+	Main      string // the branch that origin/HEAD names ("main"), else main or master, or empty
 	Worktree  bool   // a linked worktree
 }
 
@@ -68,8 +68,20 @@ func open(root string) (Repo, bool) {
 	if main, ok := strings.CutPrefix(line(filepath.Join(r.CommonDir, "refs/remotes/origin/HEAD")),
 		"ref: refs/remotes/origin/"); ok {
 		r.Main = main
+	} else {
+		r.Main = r.usualMain()
 	}
 	return r, true
+}
+
+// usualMain is main or master, where there is such a branch.
+func (r *Repo) usualMain() string {
+	for _, name := range []string{"main", "master"} {
+		if line(filepath.Join(r.CommonDir, "refs/heads", name)) != "" || r.packed("refs/heads/"+name) != "" {
+			return name
+		}
+	}
+	return ""
 }
 
 // readHead reads HEAD. With the reftable format HEAD names refs/heads/.invalid, and only git can tell.

@@ -319,6 +319,15 @@ func TestFindDoesNotWaitForAFIFO(t *testing.T) {
 	}
 }
 
+func TestTheMainBranchIsKnownWithoutARemote(t *testing.T) {
+	newGit(t)
+	dir := repo(t)
+	sh(t, dir, `git branch -M master; git checkout -qb work`)
+	if r, _ := Find(dir); r.Main != "master" || r.Branch != "work" {
+		t.Errorf("got %+v", r)
+	}
+}
+
 func TestMainBranchIsThatOfOrigin(t *testing.T) {
 	newGit(t)
 	dir := repo(t)

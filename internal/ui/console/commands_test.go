@@ -435,9 +435,8 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 	"compact": func(t *testing.T, s *seat, _ *place) {
 		s.shows("compact", "", "Little is gained", "`/compact --force`")
 		s.command("compact", "--force keep the names")
-		if done := until(s, func(c event.Compacted) bool { return c.Level == 4 }); done.Trigger != "manual" ||
-			done.Failed == "" {
-			t.Errorf("%+v: the model's answer is no summary, so an extract is to take its place", done)
+		if done := until(s, func(c event.Compacted) bool { return c.Level == 4 }); done.Trigger != "manual" {
+			t.Errorf("%+v", done)
 		}
 		if log, err := os.ReadFile(s.session().Log().Path()); err != nil || !strings.Contains(string(log), "change it") {
 			t.Errorf("the log has lost what was compacted: %v", err)
