@@ -25,9 +25,18 @@ func (c *Child) Cover(cmd *exec.Cmd, protect, mask []string) (err error) {
 			p.Copies = append(p.Copies, one)
 		}
 	}
-	herr := cmd.Process.WithHandle(func(pidfd uintptr) { err = inside.Cover(pidfd, c.user, p) })
-	if herr != nil {
-		return herr
+	ask := &Child{ours: -1}
+	defer ask.Close()
+	if err := ask.open(); err != nil {
+		return err
 	}
-	return err
+	herr := cmd.Process.WithHandle(func(pidfd uintptr) {
+		err = c.stems.ask(c.user, inside.AskCover, &inside.Request{Plan: *p}, int(pidfd), int(ask.file.Fd()))
+	})
+	if err = errors.Join(herr, err); err != nil {
+		return err
+	}
+	ask.file.Close()
+	m, _, err := ask.receive(0)
+	return errors.Join(err, ask.failed(m))
 }

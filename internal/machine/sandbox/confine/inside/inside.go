@@ -1,14 +1,13 @@
 // Package inside carries out the sandbox of one command, in the process that becomes it.
 //
-// The words: a [Plan] is a policy resolved to mounts and rules; a script is the list of system calls that carries it
-// out; the init program is the first process in the sandbox. [Enter] makes a child in new namespaces that shares
-// lathe's memory, executes the script in a few lines of assembler, and then the init program. That is some hundred
-// bytes of code in a file in memory: it starts the command, reaps orphans, and reports to lathe on the socket at
-// descriptor 3, in messages that begin with one of the Msg letters.
+// The words: a [Plan] is a policy resolved to mounts and rules; a stem is lathe started again, once for all commands of
+// a session; a space is a thread of the stem in namespaces of its own, where it carries out a plan. The first process of
+// a sandbox is a copy (fork) of that thread, and a child of lathe: it gives up its rights, starts the command, reaps
+// orphans, and reports to lathe on the socket at descriptor 3, in messages that begin with one of the Msg letters.
 //
-// There is no helper program on the way, because starting lathe again took longer than everything else together, and no
-// C.
+// The stem saves the start of a program for each command, which took longer than everything else together, and needs
+// no C: a thread of it may enter namespaces that lathe itself, with its many threads, may not.
 //
-// Promises: the child carries out the whole script or starts nothing; a failed step is known by its name; no Go code
-// runs in the child.
+// Promises: the first process carries out the whole plan or starts nothing; a failed step is known by its name; of Go
+// only code that needs no memory and no stack runs in it.
 package inside

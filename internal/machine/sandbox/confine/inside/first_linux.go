@@ -1,0 +1,220 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"runtime"
+	"syscall"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// first is the first process of a sandbox: a copy of the process that prepared it, without a program of its own, that
+// gives up its rights, starts the command, reaps orphans, and reports to lathe. All that it does is in the functions
+// here that the compiler must not change: it has no other thread, so it may neither allocate memory nor grow its stack.
+type first struct {
+	calls            []call
+	path, argv, envp uintptr
+	direct           bool // it becomes the command
+	leave            bool // it stays while any process is left
+	unblocked        uint64
+	status           int32
+	message          [2]iovec
+	head             [9]byte
+	keep             []any // the memory of the addresses
+}
+
+// call is a system call. An error ends the process with the name of the step, unless the call may fail.
+type call struct {
+	step string
+	may  bool
+	nr   uintptr
+	args [5]uintptr
+}
+
+// iovec is struct iovec, without a pointer that the garbage collector would want to know of.
+type iovec struct{ base, length uintptr }
+
+func (f *first) call(step string, nr uintptr, args ...uintptr) {
+	c := call{step: step, nr: nr}
+	copy(c.args[:], args)
+	f.calls = append(f.calls, c)
+}
+
+func (f *first) try(nr uintptr, args ...uintptr) {
+	f.call("", nr, args...)
+	f.calls[len(f.calls)-1].may = true
+}
+
+// text is the address of a string that ends with a zero.
+func (f *first) text(t string) uintptr {
+	p, err := unix.BytePtrFromString(t)
+	must("read "+t, err)
+	return f.address(unsafe.Pointer(p))
+}
+
+func (f *first) address(p unsafe.Pointer) uintptr {
+	f.keep = append(f.keep, p)
+	return uintptr(p)
+}
+
+// texts is the address of an array of strings.
+func (f *first) texts(what string, all []string) uintptr {
+	out, err := syscall.SlicePtrFromStrings(all)
+	must(what, err)
+	return f.address(unsafe.Pointer(&out[0]))
+}
+
+// fork makes the first process. It is a child of lathe, as the process that calls is. No signal reaches it.
+func (f *first) fork() (pid int, err error) {
+	Blocked(func() {
+		if p, errno := f.clone(); errno != 0 {
+			err = errno
+		} else {
+			pid = int(p)
+		}
+	})
+	runtime.KeepAlive(f)
+	return pid, err
+}
+
+//go:norace
+//go:nosplit
+//go:noinline
+func (f *first) clone() (uintptr, syscall.Errno) {
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_PARENT, 0, 0, 0, 0, 0)
+	if errno == 0 && pid == 0 {
+		f.live()
+	}
+	return pid, errno
+}
+
+// live never returns.
+//
+//go:norace
+//go:nosplit
+func (f *first) live() {
+	for i := range f.calls {
+		c := &f.calls[i]
+		_, _, errno := syscall.RawSyscall6(c.nr, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], 0)
+		if errno != 0 && !c.may {
+			f.message[1] = iovec{uintptr(unsafe.Pointer(unsafe.StringData(c.step))), uintptr(len(c.step))}
+			f.send(MsgFailed, int32(errno), 0)
+			exit(99)
+		}
+	}
+	if f.direct {
+		f.send(MsgStarted, 0, 0)
+		f.exec()
+	}
+	// Its memory is copied, so that the two do not share a stack. It goes on when the child has executed the command.
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
+	if errno != 0 {
+		f.send(MsgError, int32(errno), 0)
+		exit(99)
+	}
+	if pid == 0 {
+		syscall.RawSyscall6(unix.SYS_SETSID, 0, 0, 0, 0, 0, 0)
+		f.exec()
+	}
+	if !f.send(MsgStarted, int32(pid), 0) && !f.leave {
+		exit(99) // lathe was killed before the kernel knew that this process ends with it
+	}
+	for fd := range uintptr(control) { // so that the output ends with the processes that write it
+		syscall.RawSyscall6(unix.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
+	}
+	f.reap(pid)
+}
+
+// exec starts the command. A failure is reported before the other process reports the start.
+//
+//go:norace
+//go:nosplit
+func (f *first) exec() {
+	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&f.unblocked)), 0, 8, 0, 0)
+	_, _, errno := syscall.RawSyscall6(unix.SYS_EXECVE, f.path, f.argv, f.envp, 0, 0, 0)
+	f.send(MsgError, int32(errno), 0)
+	exit(99)
+}
+
+// reap waits for the command, ends what it left, and reports both.
+//
+//go:norace
+//go:nosplit
+func (f *first) reap(command uintptr) {
+	for got := uintptr(0); got != command; {
+		var errno syscall.Errno
+		if got, errno = f.wait(0); errno != 0 {
+			exit(99)
+		}
+	}
+	status, left := f.status, int32(0)
+	errno := syscall.Errno(0)
+	for got := uintptr(1); errno == 0 && got != 0; {
+		got, errno = f.wait(unix.WNOHANG)
+	}
+	switch {
+	case errno != 0: // ECHILD
+		f.send(MsgEnded, status, 0)
+	case f.leave:
+		f.send(MsgEnded, status, 1)
+		for errno == 0 {
+			_, errno = f.wait(0)
+		}
+	default:
+		syscall.RawSyscall6(unix.SYS_KILL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0, 0, 0)
+		for _, errno = f.wait(0); errno == 0; _, errno = f.wait(0) {
+			left++
+		}
+		f.send(MsgEnded, status, left)
+	}
+	exit(0)
+}
+
+// wait waits for any child.
+//
+//go:norace
+//go:nosplit
+func (f *first) wait(flags uintptr) (pid uintptr, errno syscall.Errno) {
+	for {
+		pid, _, errno = syscall.RawSyscall6(unix.SYS_WAIT4, ^uintptr(0), uintptr(unsafe.Pointer(&f.status)), flags, 0, 0, 0)
+		if errno != unix.EINTR {
+			return pid, errno
+		}
+	}
+}
+
+// send reports to lathe: a letter, two numbers, and what is in the second part.
+//
+//go:norace
+//go:nosplit
+func (f *first) send(kind byte, a, b int32) bool {
+	f.head[0] = kind
+	*(*[4]byte)(f.head[1:]) = *(*[4]byte)(unsafe.Pointer(&a))
+	*(*[4]byte)(f.head[5:]) = *(*[4]byte)(unsafe.Pointer(&b))
+	f.message[0] = iovec{uintptr(unsafe.Pointer(&f.head)), uintptr(len(f.head))}
+	_, _, errno := syscall.RawSyscall6(unix.SYS_WRITEV, control, uintptr(unsafe.Pointer(&f.message)), 2, 0, 0, 0)
+	return errno == 0
+}
+
+//go:norace
+//go:nosplit
+func exit(code uintptr) {
+	for {
+		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, code, 0, 0, 0, 0, 0)
+	}
+}
+
+// Blocked runs f on a thread that no signal reaches, nor a process that f makes until it unblocks them.
+func Blocked(f func()) {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	var all, old unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old)
+	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }()
+	f()
+}

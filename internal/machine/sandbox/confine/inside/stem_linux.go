@@ -1,0 +1,263 @@
+//go:build amd64 || arm64
+
+package inside
+
+import (
+	"encoding/binary"
+	"errors"
+	"os"
+	"os/signal"
+	"runtime"
+	"slices"
+	"unsafe"
+
+	"golang.org/x/sys/unix"
+)
+
+// The values of argv[0] with which lathe starts itself: as the probe that tests its own boundary, as a stem, and as the
+// command of a carrier, a program that may make namespaces where lathe may not.
+const (
+	ProbeName   = "lathe-sandbox-probe"
+	StemName    = "lathe-sandbox-stem"
+	CarriedName = "lathe-sandbox-carried"
+)
+
+// Lathe's own file, even if it was replaced or cannot be found by name inside.
+const (
+	Self        = "/proc/self/exe"  // a Path
+	selfPath    = "/proc/self/fd/5" // of the first process
+	CarriedPath = "/proc/self/fd/4" // of a carrier, which passes no argv[0] but this: its argument is CarriedName
+)
+
+// Messages to lathe are one of these letters and two numbers of four bytes.
+const (
+	MsgPid     = 'P' // the first process, with descriptors: the listener of the proxy, then sockets of the inner network
+	MsgFailed  = 'F' // errno; then the name of the failed step
+	MsgStarted = 'S'
+	MsgError   = 'E' // errno of the exec
+	MsgEnded   = 'X' // wait status, then how many processes outlived the command
+)
+
+// Requests to a stem are one of these letters, with descriptors. The first one is the Request.
+const (
+	AskStart = 'S' // then the command's standard files, and its end of the socket to lathe
+	AskCover = 'C' // then a process of the sandbox, and a socket for MsgStarted or MsgFailed
+)
+
+const (
+	control       = 3 // the inner end of the socket to lathe
+	carriedPlan   = 5 // a Request
+	carriedStderr = 6 // the command's, since the carrier has its own
+)
+
+func init() {
+	switch {
+	case len(os.Args) > 0 && os.Args[0] == ProbeName:
+		probeChild()
+	case len(os.Args) == 1 && os.Args[0] == StemName:
+		stem()
+	case len(os.Args) == 2 && os.Args[0] == CarriedPath && os.Args[1] == CarriedName:
+		carried()
+	}
+}
+
+// Ask sends a request to a stem.
+func Ask(stem int, letter byte, r *Request, fds ...int) error {
+	file, err := r.File()
+	if err != nil {
+		return err
+	}
+	defer unix.Close(file)
+	return unix.Sendmsg(stem, []byte{letter}, unix.UnixRights(append([]int{file}, fds...)...), nil, unix.MSG_NOSIGNAL)
+}
+
+// stem serves requests until lathe ends, and never returns.
+func stem() {
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // copies of it are inside, and have seen environments of others
+	letter, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*8))
+	for {
+		n, size, _, _, err := unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
+		if err == unix.EINTR {
+			continue
+		}
+		if err != nil || n == 0 {
+			unix.Exit(0)
+		}
+		all, err := unix.ParseSocketControlMessage(rights[:size])
+		if err != nil || len(all) != 1 {
+			continue
+		}
+		if fds, err := unix.ParseUnixRights(&all[0]); err == nil {
+			go newSpace(fds).serve(letter[0])
+		}
+	}
+}
+
+// space is a thread of the stem that carries out one request.
+type space struct {
+	request Request
+	fds     []int
+	lathe   int // the socket
+}
+
+func newSpace(fds []int) *space { return &space{fds: fds, lathe: fds[len(fds)-1]} }
+
+// serve reports to lathe. The thread ends with it, for all that it changed.
+func (s *space) serve(letter byte) {
+	runtime.LockOSThread()
+	defer func() {
+		for _, fd := range s.fds {
+			unix.Close(fd)
+		}
+	}()
+	defer s.failed()
+	must("read the plan", s.request.read(s.fds[0]))
+	switch letter {
+	case AskStart:
+		s.start([]int{s.fds[1], s.fds[2], s.fds[3], s.lathe})
+	case AskCover:
+		must("enter the sandbox", unix.Unshare(unix.CLONE_FS))
+		must("enter the sandbox", unix.Setns(s.fds[1], unix.CLONE_NEWNS))
+		s.guard(&s.request.Plan)
+		_ = s.send(MsgStarted, 0, nil, nil)
+	}
+}
+
+// failure is a step that ends the thread: no later one may run then.
+type failure struct {
+	step  string
+	errno unix.Errno
+}
+
+// must ends the thread with an error, unless it is expected, and reports whether there was none.
+func must(step string, err error, expected ...unix.Errno) bool {
+	if err == nil {
+		return true
+	}
+	errno := unix.EINVAL
+	if errors.As(err, &errno); !slices.Contains(expected, errno) {
+		panic(failure{step, errno})
+	}
+	return false
+}
+
+// failed reports a failure of the thread.
+func (s *space) failed() {
+	switch f := recover().(type) {
+	case nil:
+	case failure:
+		_ = s.send(MsgFailed, int(f.errno), []byte(f.step), nil)
+	default:
+		panic(f)
+	}
+}
+
+func (s *space) send(kind byte, number int, text []byte, fds []int) error {
+	head := binary.NativeEndian.AppendUint32([]byte{kind}, uint32(number))
+	var rights []byte
+	if len(fds) > 0 {
+		rights = unix.UnixRights(fds...)
+	}
+	return unix.Sendmsg(s.lathe, append(append(head, 0, 0, 0, 0), text...), rights, nil, unix.MSG_NOSIGNAL)
+}
+
+// keep closes a descriptor with the thread.
+func (s *space) keep(step string, fd int, err error, expected ...unix.Errno) int {
+	if !must(step, err, expected...) {
+		return -1
+	}
+	s.fds = append(s.fds, fd)
+	return fd
+}
+
+// start carries out a plan in new namespaces and makes the first process.
+func (s *space) start(files []int) {
+	p := &s.request.Plan
+	flags := unix.CLONE_FS
+	if p.Namespaces {
+		flags = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+		if !p.HostNet {
+			flags |= unix.CLONE_NEWNET
+		}
+	}
+	must("make namespaces", unix.Unshare(flags))
+	var sockets []int
+	if p.Namespaces {
+		s.mounts(p)
+		if !p.HostNet {
+			s.loopback()
+			sockets = s.sockets(p)
+		}
+	}
+	f := s.first(files)
+	pid, err := f.fork()
+	must("make the first process", err)
+	if s.send(MsgPid, pid, nil, sockets) != nil {
+		_ = unix.Kill(pid, unix.SIGKILL)
+	}
+}
+
+// first prepares the first process. Files are its standard ones, and its end of the socket to lathe.
+func (s *space) first(files []int) *first {
+	p, r := &s.request.Plan, &s.request
+	must("enter the working folder", unix.Chdir(p.Dir))
+	f := &first{direct: !p.Namespaces, leave: p.Leave}
+	files = append(files, s.rules(p))
+	path, flags := r.Path, [...]uintptr{control: unix.O_CLOEXEC, 4: unix.O_CLOEXEC, 5: unix.O_CLOEXEC}
+	if path == Self {
+		own, err := unix.Open(Self, unix.O_PATH|unix.O_CLOEXEC, 0)
+		files, path = append(files, s.keep("open lathe's own file", own, err)), selfPath
+	}
+	for i, fd := range files { // by way of high numbers, because each may have the number of another
+		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 10)
+		f.call("place a descriptor", unix.SYS_DUP3, uintptr(s.keep("take a descriptor", high, err)), uintptr(i), flags[i])
+	}
+	f.path, f.argv, f.envp = f.text(path), f.texts("read the arguments", r.Args), f.texts("read the environment", r.Env)
+	f.lock(p, uintptr(len(files)))
+	return f
+}
+
+// secureBits are SECBIT_NOROOT and SECBIT_NO_CAP_AMBIENT_RAISE, locked, and SECBIT_KEEP_CAPS locked as unset.
+const secureBits = 0b11100011
+
+// lock gives up all rights that the command does not have, and closes descriptors from keep on.
+func (f *first) lock(p *Plan, keep uintptr) {
+	if !p.Carried {
+		f.call("begin a session", unix.SYS_SETSID)
+		if !p.Leave {
+			f.call("end with lathe", unix.SYS_PRCTL, unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL))
+		}
+		f.call("close descriptors", unix.SYS_CLOSE_RANGE, keep, ^uintptr(0)>>32)
+	} else { // the other threads of a Go program use theirs
+		f.call("close descriptors", unix.SYS_CLOSE_RANGE, keep, ^uintptr(0)>>32, unix.CLOSE_RANGE_CLOEXEC)
+	}
+	if p.Namespaces && !p.Carried {
+		f.proc(p.Processes, keep)
+	}
+	f.call("set no_new_privs", unix.SYS_PRCTL, unix.PR_SET_NO_NEW_PRIVS, 1)
+	f.call("set up Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, 4, 0)
+	// Programs of root gain no capabilities either. EPERM: so it is, without CAP_SETPCAP.
+	f.try(unix.SYS_PRCTL, unix.PR_SET_SECUREBITS, secureBits)
+	header := &unix.CapUserHeader{Version: unix.LINUX_CAPABILITY_VERSION_3}
+	f.call("drop the capabilities", unix.SYS_CAPSET, f.address(unsafe.Pointer(header)),
+		f.address(unsafe.Pointer(&[2]unix.CapUserData{})))
+	filter := filterFor(p.Sockets, p.Namespaces)
+	f.call("set up seccomp", unix.SYS_SECCOMP, unix.SECCOMP_SET_MODE_FILTER, 0,
+		f.address(unsafe.Pointer(&unix.SockFprog{Len: uint16(len(filter)), Filter: &filter[0]})))
+}
+
+// carried is the first process of a sandbox that a carrier made, and never returns.
+func carried() {
+	s := newSpace([]int{carriedPlan, control})
+	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
+	// Go blocks these in no thread. They are for the command; handled, they do nothing here, and are as usual there.
+	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
+	func() {
+		defer s.failed()
+		must("read the plan", s.request.read(carriedPlan))
+		f := s.first([]int{0, 1, carriedStderr, control})
+		must("report", s.send(MsgPid, 0, nil, s.sockets(&s.request.Plan)))
+		Blocked(f.live)
+	}()
+	unix.Exit(99)
+}
