@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
@@ -369,6 +370,39 @@ func TestConfinedOverlayKeepsTheFolderAsItWas(t *testing.T) {
 	}
 }
 
+// TestConfinedOverlayShowsWhatChangedBelow: the overlay is mounted once for many commands, and the kernel remembers
+// names that it looked up.
+func TestConfinedOverlayShowsWhatChangedBelow(t *testing.T) {
+	r := New()
+	defer r.Close()
+	s := full(t)
+	if s.Carrier != "" {
+		t.Skip("bubblewrap shows the changes alone")
+	}
+	work, cache, own := realDir(t), realDir(t), realDir(t)
+	o := confine.Overlay{Dir: cache, Upper: own + "/upper", Work: own + "/work"}
+	if err := errors.Join(os.Mkdir(o.Upper, 0o700), os.Mkdir(o.Work, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	c := &Confinement{Policy: confine.Policy{
+		Mode: confine.Workspace, Write: []string{work}, Overlay: []confine.Overlay{o},
+	}, Support: s}
+	write(t, cache+"/replaced", "before")
+	write(t, cache+"/gone", "there")
+	const line = "cat replaced gone new sub/new; ls"
+	sh(t, r, cache, line, c)
+	write(t, cache+"/other", "after")
+	write(t, cache+"/new", "new")
+	write(t, cache+"/sub/new", "below")
+	if err := errors.Join(os.Rename(cache+"/other", cache+"/replaced"), os.Remove(cache+"/gone")); err != nil {
+		t.Fatal(err)
+	}
+	_, out := sh(t, r, cache, line, c)
+	if want := "aftercat: gone: No such file or directory\nnewbelownew\nreplaced\nsub\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
 func TestConfinedBackgroundProcessesEndWithTheCommand(t *testing.T) {
 	r := New()
 	defer r.Close()
@@ -461,6 +495,47 @@ func TestConfinedProxyConnectionsAreHandedOver(t *testing.T) {
 	})
 	if err != nil || exit.Code != 0 || out.String() != "got ping\n" {
 		t.Errorf("got %+v, %v: %q", exit, err, out.String())
+	}
+}
+
+// TestConfinedCommandsAndTheirStemDieWithLathe: the parent is this test in a process of its own, which is killed.
+func TestConfinedCommandsAndTheirStemDieWithLathe(t *testing.T) {
+	s := full(t)
+	if dir := os.Getenv("SANDBOX_TEST_CONFINED_PARENT"); dir != "" {
+		_, err := New().Start(context.Background(), Spec{
+			Argv: []string{"/bin/sh", "-c", "trap '' TERM HUP; sleep 1000 & echo >ready; sleep 1000"}, Dir: dir,
+			Confine: &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{dir}}, Support: s},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {}
+	}
+	dir := realDir(t)
+	ready := arrival(t, dir, "ready")
+	parent := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	parent.Env = append(os.Environ(), "SANDBOX_TEST_CONFINED_PARENT="+dir)
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready()
+	below := map[int]bool{parent.Process.Pid: true}
+	for range 5 { // generations
+		for _, st := range allProcs() {
+			if below[st.ppid] {
+				below[st.pid] = true
+			}
+		}
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	if len(below) < 5 { // the parent, the stem, the first process, the command, sleep; perhaps the reaper
+		t.Errorf("there are %d processes", len(below))
+	}
+	for pid := range below {
+		if err := await.Exit(pid); err != nil {
+			t.Errorf("process %d outlived a lathe that was killed: %v", pid, err)
+		}
 	}
 }
 

@@ -58,7 +58,7 @@ func (s *Stems) grow(user bool) (*stem, error) {
 	one := &stem{cmd: exec.Command(inside.Self), control: os.NewFile(uintptr(fds[0]), "stem")}
 	theirs := os.NewFile(uintptr(fds[1]), "stem")
 	defer theirs.Close()
-	one.cmd.Args, one.cmd.Dir, one.cmd.Env = []string{inside.StemName}, "/", []string{}
+	one.cmd.Args, one.cmd.Dir, one.cmd.Env = []string{inside.StemName}, "/", []string{"GOMAXPROCS=1", "GOGC=10"} // so that a copy of it is cheap
 	one.cmd.ExtraFiles = []*os.File{theirs}
 	one.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if user {

@@ -3,9 +3,11 @@
 package inside
 
 import (
+	"fmt"
 	"os"
 	"slices"
 	"strings"
+	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -21,19 +23,59 @@ type mounted struct {
 	fd   int // -1: the path is not there
 }
 
+// bases are namespaces with the overlays that many commands share, by what is in them: to mount one on disk takes longer
+// than all else. They are mounted on their folders Work, where no command finds them.
+var bases struct {
+	sync.Mutex
+	all map[string]int
+}
+
+// base enters the namespace with the overlays of a plan, and makes it for the first command. Mounts of the system reach
+// it as they come and go.
+func (s *space) base(p *Plan) {
+	shared := p.shared()
+	key := fmt.Sprint(shared)
+	bases.Lock()
+	defer bases.Unlock()
+	if fd, ok := bases.all[key]; ok {
+		must("enter the mounts", unix.Setns(fd, unix.CLONE_NEWNS))
+		return
+	}
+	must("make a mount namespace", unix.Unshare(unix.CLONE_NEWNS))
+	mount("keep the mounts apart", "", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
+	for _, o := range shared {
+		if overlay(o, o.Work) != nil {
+			mount("mount "+o.Upper, o.Upper, o.Work, "", unix.MS_BIND, "")
+		}
+	}
+	fd, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	must("keep the mounts", err)
+	if bases.all == nil {
+		bases.all = map[string]int{}
+	}
+	bases.all[key] = fd
+}
+
+// shared are the overlays that a plan has in common with others.
+func (p *Plan) shared() []Overlay {
+	if p.TempWork == "" {
+		return p.Overlay
+	}
+	return append([]Overlay{{"/tmp", p.Temp, p.TempWork}}, p.Overlay...)
+}
+
 // mounts makes the file system of the space read-only, except for the plan's writable folders. A path that is gone by
 // then is passed over.
 func (s *space) mounts(p *Plan) {
 	mount("make the mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	for _, o := range p.Overlay {
-		if overlay(o) != nil {
-			mount("mount "+o.Upper+" on "+o.Dir, o.Upper, o.Dir, "", unix.MS_BIND, "")
-		}
+	for _, o := range p.shared() {
+		// The kernel forgets what it knows of the folder below, which may have changed.
+		_ = unix.Mount("", o.Work, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
 	}
 	var nodes, open []mounted
 	for _, o := range p.View {
 		take := s.take
-		if overlay(o) != nil {
+		if overlay(o, o.Dir) != nil {
 			take = s.locked
 		}
 		open = append(open, take(o.Dir))
@@ -45,13 +87,13 @@ func (s *space) mounts(p *Plan) {
 		open = append(open, s.take(path))
 	}
 	for _, o := range p.Overlay {
-		open = append(open, s.take(o.Dir))
+		open = append(open, mounted{o.Dir, s.clone(o.Work)})
 	}
 	for _, path := range p.Show {
 		open = append(open, s.locked(path))
 	}
 	private := mounted{path: privateDir, fd: -1}
-	if p.Private != "" { // before the overlay on /tmp, which it can be below
+	if p.Private != "" { // before /tmp is covered, which it can be below
 		private.fd = s.clone(p.Private)
 	}
 	temp := s.temp(p)
@@ -75,10 +117,10 @@ func (s *space) mounts(p *Plan) {
 	s.guard(p)
 }
 
-// overlay mounts the changes in Upper over a folder.
-func overlay(o Overlay) error {
+// overlay mounts a folder with the changes in Upper.
+func overlay(o Overlay, at string) error {
 	escape := strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace
-	return unix.Mount("overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, "lowerdir="+escape(o.Dir)+
+	return unix.Mount("overlay", at, "overlay", unix.MS_NOSUID|unix.MS_NODEV, "lowerdir="+escape(o.Dir)+
 		",upperdir="+escape(o.Upper)+",workdir="+escape(o.Work)+",userxattr,volatile")
 }
 
@@ -136,10 +178,7 @@ func (s *space) temp(p *Plan) mounted {
 	if p.TempWork == "" {
 		return mounted{"/tmp", s.clone(p.Temp)}
 	}
-	if overlay(Overlay{"/tmp", p.Temp, p.TempWork}) != nil {
-		mount("mount "+p.Temp, p.Temp, "/tmp", "", unix.MS_BIND, "")
-	}
-	return mounted{"/tmp", s.clone("/tmp")}
+	return mounted{"/tmp", s.clone(p.TempWork)}
 }
 
 // dev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.

@@ -74,22 +74,28 @@ func Ask(stem int, letter byte, r *Request, fds ...int) error {
 // stem serves requests until lathe ends, and never returns.
 func stem() {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // copies of it are inside, and have seen environments of others
+	go await()
+	select {}
+}
+
+// await takes one request on a thread of its own, which ends with it, for all that it changed.
+func await() {
+	runtime.LockOSThread()
 	letter, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*8))
-	for {
-		n, size, _, _, err := unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
-		if err == unix.EINTR {
-			continue
-		}
-		if err != nil || n == 0 {
-			unix.Exit(0)
-		}
-		all, err := unix.ParseSocketControlMessage(rights[:size])
-		if err != nil || len(all) != 1 {
-			continue
-		}
-		if fds, err := unix.ParseUnixRights(&all[0]); err == nil {
-			go newSpace(fds).serve(letter[0])
-		}
+	n, size, _, _, err := unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
+	for err == unix.EINTR {
+		n, size, _, _, err = unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
+	}
+	if err != nil || n == 0 {
+		unix.Exit(0)
+	}
+	go await()
+	all, err := unix.ParseSocketControlMessage(rights[:size])
+	if err != nil || len(all) != 1 {
+		return
+	}
+	if fds, err := unix.ParseUnixRights(&all[0]); err == nil {
+		newSpace(fds).serve(letter[0])
 	}
 }
 
@@ -102,9 +108,8 @@ type space struct {
 
 func newSpace(fds []int) *space { return &space{fds: fds, lathe: fds[len(fds)-1]} }
 
-// serve reports to lathe. The thread ends with it, for all that it changed.
+// serve reports to lathe.
 func (s *space) serve(letter byte) {
-	runtime.LockOSThread()
 	defer func() {
 		for _, fd := range s.fds {
 			unix.Close(fd)
@@ -173,8 +178,12 @@ func (s *space) keep(step string, fd int, err error, expected ...unix.Errno) int
 // start carries out a plan in new namespaces and makes the first process.
 func (s *space) start(files []int) {
 	p := &s.request.Plan
-	flags := unix.CLONE_FS
+	must("make namespaces", unix.Unshare(unix.CLONE_FS))
+	flags := 0
 	if p.Namespaces {
+		if len(p.shared()) > 0 {
+			s.base(p)
+		}
 		flags = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 		if !p.HostNet {
 			flags |= unix.CLONE_NEWNET
