@@ -14,15 +14,16 @@ import (
 // gives up its rights, starts the command, reaps orphans, and reports to lathe. All that it does is in the functions
 // here that the compiler must not change: it has no other thread, so it may neither allocate memory nor grow its stack.
 type first struct {
-	calls            []call
-	path, argv, envp uintptr
-	direct           bool // it becomes the command
-	leave            bool // it stays while any process is left
-	unblocked        uint64
-	status           int32
-	message          [2]iovec
-	head             [9]byte
-	keep             []any // the memory of the addresses
+	calls   []call
+	at      int   // the present one
+	execute int   // the one that executes the command
+	errno   int32 // of that
+	direct  bool  // it becomes the command
+	leave   bool  // it stays while any process is left
+	status  int32
+	message [2]iovec
+	head    [9]byte
+	keep    []any // the memory of the addresses
 }
 
 // call is a system call. An error ends the process with the name of the step, unless the call may fail.
@@ -90,52 +91,57 @@ func (f *first) clone() (uintptr, syscall.Errno) {
 	return pid, errno
 }
 
-// live never returns.
+// live never returns. The command's process shares its memory and stack until it executes the command, while this one
+// waits. So all calls are made at one place, between which there is no other: what the two have on the stack is the same
+// then. Of the calls from f.execute on, only this process's own clone returns without an error.
 //
 //go:norace
 //go:nosplit
 func (f *first) live() {
-	for i := range f.calls {
-		c := &f.calls[i]
-		_, _, errno := syscall.RawSyscall6(c.nr, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], 0)
-		if errno != 0 && !c.may {
+	var result uintptr
+	for f.at < len(f.calls) {
+		c := &f.calls[f.at]
+		r, _, errno := syscall.RawSyscall6(c.nr, c.args[0], c.args[1], c.args[2], c.args[3], c.args[4], 0)
+		if f.at >= f.execute {
+			if errno == 0 {
+				result = r
+				break
+			}
+			f.errno = int32(errno)
+		} else if errno != 0 && !c.may {
 			f.message[1] = iovec{uintptr(unsafe.Pointer(unsafe.StringData(c.step))), uintptr(len(c.step))}
 			f.send(MsgFailed, int32(errno), 0)
 			exit(99)
 		}
+		f.at++
 	}
-	if f.direct {
-		f.send(MsgStarted, 0, 0)
-		f.exec()
-	}
-	// Its memory is copied, so that the two do not share a stack. It goes on when the child has executed the command.
-	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_VFORK|uintptr(unix.SIGCHLD), 0, 0, 0, 0, 0)
-	if errno != 0 {
-		f.send(MsgError, int32(errno), 0)
+	if f.errno != 0 { // in the process itself, if it becomes the command
+		f.send(MsgError, f.errno, 0)
 		exit(99)
 	}
-	if pid == 0 {
-		syscall.RawSyscall6(unix.SYS_SETSID, 0, 0, 0, 0, 0, 0)
-		f.exec()
-	}
-	if !f.send(MsgStarted, int32(pid), 0) && !f.leave {
+	if !f.send(MsgStarted, int32(result), 0) && !f.leave {
 		exit(99) // lathe was killed before the kernel knew that this process ends with it
 	}
 	for fd := range uintptr(control) { // so that the output ends with the processes that write it
 		syscall.RawSyscall6(unix.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
 	}
-	f.reap(pid)
+	f.reap(result)
 }
 
-// exec starts the command. A failure is reported before the other process reports the start.
-//
-//go:norace
-//go:nosplit
-func (f *first) exec() {
-	syscall.RawSyscall6(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, uintptr(unsafe.Pointer(&f.unblocked)), 0, 8, 0, 0)
-	_, _, errno := syscall.RawSyscall6(unix.SYS_EXECVE, f.path, f.argv, f.envp, 0, 0, 0)
-	f.send(MsgError, int32(errno), 0)
-	exit(99)
+// command adds the calls that start the command.
+func (f *first) command(r *Request, path string) {
+	if f.direct {
+		f.call("report", unix.SYS_WRITE, control, f.text(string(MsgStarted)+"........"), 9)
+	} else {
+		f.call("make a process", unix.SYS_CLONE, unix.CLONE_VM|unix.CLONE_VFORK|uintptr(unix.SIGCHLD))
+		f.try(unix.SYS_SETSID)
+	}
+	f.try(unix.SYS_RT_SIGPROCMASK, unix.SIG_SETMASK, f.address(unsafe.Pointer(new(uint64))), 0, 8) // none is blocked
+	f.execute = len(f.calls)
+	f.call("", unix.SYS_EXECVE, f.text(path), f.texts("read the arguments", r.Args), f.texts("read the environment", r.Env))
+	if !f.direct {
+		f.call("", unix.SYS_EXIT_GROUP, 99)
+	}
 }
 
 // reap waits for the command, ends what it left, and reports both.

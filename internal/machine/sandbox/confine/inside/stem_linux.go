@@ -221,8 +221,8 @@ func (s *space) first(files []int) *first {
 		high, err := unix.FcntlInt(uintptr(fd), unix.F_DUPFD_CLOEXEC, 10)
 		f.call("place a descriptor", unix.SYS_DUP3, uintptr(s.keep("take a descriptor", high, err)), uintptr(i), flags[i])
 	}
-	f.path, f.argv, f.envp = f.text(path), f.texts("read the arguments", r.Args), f.texts("read the environment", r.Env)
 	f.lock(p, uintptr(len(files)))
+	f.command(r, path)
 	return f
 }
 
