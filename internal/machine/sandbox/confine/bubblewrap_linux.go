@@ -69,7 +69,7 @@ func (c *Child) startCarried(cmd *exec.Cmd, request *inside.Request) error {
 	if !c.plan.Leave {
 		carrier.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
-	inside.Blocked(func() { err = carrier.Start() }) // bubblewrap would end at a SIGTERM, and the command with it at once
+	err = inside.Blocked(carrier.Start) // bubblewrap would end at a SIGTERM, and the command with it at once
 	c.file.Close()
 	if err != nil {
 		return fmt.Errorf("the sandbox could not be set up: %w", err)

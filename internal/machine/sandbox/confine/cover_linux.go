@@ -25,18 +25,16 @@ func (c *Child) Cover(cmd *exec.Cmd, protect, mask []string) (err error) {
 			p.Copies = append(p.Copies, one)
 		}
 	}
-	ask := &Child{ours: -1}
-	defer ask.Close()
-	if err := ask.open(); err != nil {
+	answer := &Child{ours: -1}
+	defer answer.Close()
+	if err := answer.open(); err != nil {
 		return err
 	}
 	herr := cmd.Process.WithHandle(func(pidfd uintptr) {
-		err = c.stems.ask(c.user, inside.AskCover, &inside.Request{Plan: *p}, int(pidfd), int(ask.file.Fd()))
+		err = c.stems.ask(c.user, inside.AskCover, &inside.Request{Plan: *p}, int(pidfd), int(answer.file.Fd()))
 	})
 	if err = errors.Join(herr, err); err != nil {
 		return err
 	}
-	ask.file.Close()
-	m, _, err := ask.receive(0)
-	return errors.Join(err, ask.failed(m))
+	return answer.answered()
 }

@@ -105,9 +105,12 @@ func (c *Child) Start(cmd *exec.Cmd, stems *Stems) error {
 		case err != nil:
 			return c.complaintOf(err)
 		case m.kind == inside.MsgPid:
-			perr := c.took(fds)
 			cmd.Process, err = os.FindProcess(m.number)
-			return errors.Join(perr, err)
+			return err
+		case m.kind == inside.MsgSockets:
+			if err := c.took(fds); err != nil {
+				return err
+			}
 		}
 		c.early = append(c.early, m) // the new process may be quicker than the stem
 	}
@@ -143,7 +146,7 @@ func (c *Child) Started() (proxy net.Listener, err error) {
 		if err == nil {
 			err = c.failed(m)
 		}
-		if err == nil && m.kind == inside.MsgPid {
+		if err == nil && m.kind == inside.MsgSockets && fds != nil {
 			err = c.took(fds)
 		}
 		switch {

@@ -28,14 +28,13 @@ type Stems struct {
 }
 
 type stem struct {
-	cmd     *exec.Cmd
-	control *os.File
+	process *os.Process
+	socket  *Child          // our end is that to the stem
+	bases   map[string]byte // the numbers of those that it made
 }
 
 // of returns the stem, which it starts if need be.
 func (s *Stems) of(user bool) (*stem, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
 	if one := s.all[user]; one != nil {
 		return one, nil
 	}
@@ -51,24 +50,34 @@ func (s *Stems) of(user bool) (*stem, error) {
 }
 
 func (s *Stems) grow(user bool) (*stem, error) {
-	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
-	if err != nil {
+	one := &stem{socket: &Child{ours: -1}, bases: map[string]byte{}}
+	if err := one.socket.open(); err != nil {
 		return nil, err
 	}
-	one := &stem{cmd: exec.Command(inside.Self), control: os.NewFile(uintptr(fds[0]), "stem")}
-	theirs := os.NewFile(uintptr(fds[1]), "stem")
-	defer theirs.Close()
-	one.cmd.Args, one.cmd.Dir, one.cmd.Env = []string{inside.StemName}, "/", []string{"GOMAXPROCS=1", "GOGC=10"} // so that a copy of it is cheap
-	one.cmd.ExtraFiles = []*os.File{theirs}
-	one.cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
+	cmd := exec.Command(inside.Self)
+	cmd.Args, cmd.Dir, cmd.Env = []string{inside.StemName}, "/", []string{"GOGC=off"} // it has no thread for that
+	cmd.ExtraFiles = []*os.File{one.socket.file}
+	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if user {
-		one.cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
-		one.cmd.SysProcAttr.UidMappings = identity("/proc/self/uid_map", os.Getuid())
-		one.cmd.SysProcAttr.GidMappings = identity("/proc/self/gid_map", os.Getgid())
-		one.cmd.SysProcAttr.AmbientCaps = inside.Capabilities() // which an ordinary user would lose with the exec
+		cmd.SysProcAttr.Cloneflags = unix.CLONE_NEWUSER | unix.CLONE_NEWNS
+		cmd.SysProcAttr.UidMappings = identity("/proc/self/uid_map", os.Getuid())
+		cmd.SysProcAttr.GidMappings = identity("/proc/self/gid_map", os.Getgid())
+		cmd.SysProcAttr.AmbientCaps = inside.Capabilities() // which an ordinary user would lose with the exec
 	}
-	if err := s.Fork(one.cmd.Start); err != nil {
-		one.control.Close()
+	err := s.Fork(cmd.Start)
+	one.socket.file.Close()
+	if err == nil {
+		var m message
+		if m, _, err = one.socket.receive(0); err != nil {
+			_ = cmd.Process.Kill()
+		}
+		_ = cmd.Wait() // the stem is its copy
+		if err == nil {
+			one.process, err = os.FindProcess(m.number)
+		}
+	}
+	if err != nil {
+		one.socket.Close()
 		return nil, err
 	}
 	return one, nil
@@ -76,52 +85,76 @@ func (s *Stems) grow(user bool) (*stem, error) {
 
 // ask sends a request. A stem that was killed is replaced.
 func (s *Stems) ask(user bool, letter byte, r *inside.Request, fds ...int) (err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	for range 2 {
 		one, serr := s.of(user)
 		if serr != nil {
 			return serr
 		}
-		cerr := control(one.control, func(fd int) { err = inside.Ask(fd, letter, r, fds...) })
-		if err = errors.Join(cerr, err); !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) {
+		var base byte
+		if base, err = one.base(letter, r); err == nil {
+			err = inside.Ask(one.socket.ours, letter, base, r, fds...)
+		}
+		if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, errEnd) {
 			return err
 		}
-		s.drop(user)
+		s.end(user)
 	}
 	return err
 }
 
-func control(f *os.File, use func(fd int)) error {
-	c, err := f.SyscallConn()
-	if err != nil {
-		return err
+// base returns the number of the namespace that a plan shares with others, which is made for the first one; 0: none.
+func (one *stem) base(letter byte, r *inside.Request) (byte, error) {
+	shared := r.Plan.Shared()
+	key := fmt.Sprint(shared)
+	if n := one.bases[key]; n > 0 || letter != inside.AskStart || len(shared) == 0 || !r.Plan.Namespaces {
+		return n, nil
 	}
-	return c.Control(func(fd uintptr) { use(int(fd)) })
+	answer := &Child{ours: -1}
+	defer answer.Close()
+	if err := answer.open(); err != nil {
+		return 0, err
+	}
+	if err := inside.Ask(one.socket.ours, inside.AskBase, 0, r, int(answer.file.Fd())); err != nil {
+		return 0, err
+	}
+	if err := answer.answered(); err != nil {
+		return 0, err
+	}
+	one.bases[key] = byte(len(one.bases) + 1)
+	return one.bases[key], nil
+}
+
+// answered waits for the answer to a request.
+func (c *Child) answered() error {
+	c.file.Close()
+	m, _, err := c.receive(0)
+	return errors.Join(err, c.failed(m))
 }
 
 // drop ends a stem.
 func (s *Stems) drop(user bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if one := s.all[user]; one != nil {
-		delete(s.all, user)
-		one.end()
-	}
+	s.end(user)
 }
 
-func (one *stem) end() {
-	one.control.Close()
-	_ = one.cmd.Process.Kill()
-	_ = one.cmd.Wait()
+func (s *Stems) end(user bool) {
+	one := s.all[user]
+	if one == nil {
+		return
+	}
+	delete(s.all, user)
+	one.socket.Close()
+	_ = one.process.Kill()
+	_, _ = one.process.Wait()
 }
 
 // Close ends the stems. Their commands go on.
 func (s *Stems) Close() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	for _, one := range s.all {
-		one.end()
-	}
-	s.all = nil
+	s.drop(false)
+	s.drop(true)
 }
 
 // identity maps ids to themselves: the process's own, or for root all ids of this namespace.

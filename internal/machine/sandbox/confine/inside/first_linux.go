@@ -3,16 +3,14 @@
 package inside
 
 import (
-	"runtime"
 	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
 
-// first is the first process of a sandbox: a copy of the process that prepared it, without a program of its own, that
-// gives up its rights, starts the command, reaps orphans, and reports to lathe. All that it does is in the functions
-// here that the compiler must not change: it has no other thread, so it may neither allocate memory nor grow its stack.
+// first is the last part of the first process of a sandbox: it gives up its rights, starts the command, reaps orphans,
+// and reports to lathe. It neither allocates memory nor grows its stack.
 type first struct {
 	calls   []call
 	at      int   // the present one
@@ -67,33 +65,9 @@ func (f *first) texts(what string, all []string) uintptr {
 	return f.address(unsafe.Pointer(&out[0]))
 }
 
-// fork makes the first process. It is a child of lathe, as the process that calls is. No signal reaches it.
-func (f *first) fork() (pid int, err error) {
-	Blocked(func() {
-		if p, errno := f.clone(); errno != 0 {
-			err = errno
-		} else {
-			pid = int(p)
-		}
-	})
-	runtime.KeepAlive(f)
-	return pid, err
-}
-
-//go:norace
-//go:nosplit
-//go:noinline
-func (f *first) clone() (uintptr, syscall.Errno) {
-	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, unix.CLONE_PARENT, 0, 0, 0, 0, 0)
-	if errno == 0 && pid == 0 {
-		f.live()
-	}
-	return pid, errno
-}
-
 // live never returns. The command's process shares its memory and stack until it executes the command, while this one
-// waits. So all calls are made at one place, between which there is no other: what the two have on the stack is the same
-// then. Of the calls from f.execute on, only this process's own clone returns without an error.
+// waits. So all system calls are made at one place, and no function is called between them: what the two have on the
+// stack is the same then. From f.execute on, only the clone of this process itself returns without an error.
 //
 //go:norace
 //go:nosplit
@@ -210,17 +184,4 @@ func exit(code uintptr) {
 	for {
 		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, code, 0, 0, 0, 0, 0)
 	}
-}
-
-// Blocked runs f on a thread that no signal reaches, nor a process that f makes until it unblocks them.
-func Blocked(f func()) {
-	runtime.LockOSThread()
-	defer runtime.UnlockOSThread()
-	var all, old unix.Sigset_t
-	for i := range all.Val {
-		all.Val[i] = ^all.Val[i]
-	}
-	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old)
-	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }()
-	f()
 }

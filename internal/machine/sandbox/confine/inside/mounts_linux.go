@@ -3,11 +3,9 @@
 package inside
 
 import (
-	"fmt"
 	"os"
 	"slices"
 	"strings"
-	"sync"
 
 	"golang.org/x/sys/unix"
 )
@@ -23,41 +21,34 @@ type mounted struct {
 	fd   int // -1: the path is not there
 }
 
-// bases are namespaces with the overlays that many commands share, by what is in them: to mount one on disk takes longer
-// than all else. They are mounted on their folders Work, where no command finds them.
-var bases struct {
-	sync.Mutex
-	all map[string]int
-}
+// bases are mount namespaces with the overlays that many commands share: to mount one on disk takes longer than all
+// else. They are mounted on their folders Work, where no command finds them.
+var bases []int
 
-// base enters the namespace with the overlays of a plan, and makes it for the first command. Mounts of the system reach
-// it as they come and go.
+// base makes one. Mounts of the system reach it as they come and go.
 func (s *space) base(p *Plan) {
-	shared := p.shared()
-	key := fmt.Sprint(shared)
-	bases.Lock()
-	defer bases.Unlock()
-	if fd, ok := bases.all[key]; ok {
-		must("enter the mounts", unix.Setns(fd, unix.CLONE_NEWNS))
-		return
-	}
+	const own = "/proc/self/ns/mnt"
+	back, err := unix.Open(own, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	s.keep("keep the mounts", back, err)
 	must("make a mount namespace", unix.Unshare(unix.CLONE_NEWNS))
+	defer func() {
+		if unix.Setns(back, unix.CLONE_NEWNS) != nil {
+			unix.Exit(99)
+		}
+	}()
 	mount("keep the mounts apart", "", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
-	for _, o := range shared {
+	for _, o := range p.Shared() {
 		if overlay(o, o.Work) != nil {
 			mount("mount "+o.Upper, o.Upper, o.Work, "", unix.MS_BIND, "")
 		}
 	}
-	fd, err := unix.Open("/proc/thread-self/ns/mnt", unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	fd, err := unix.Open(own, unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	must("keep the mounts", err)
-	if bases.all == nil {
-		bases.all = map[string]int{}
-	}
-	bases.all[key] = fd
+	bases = append(bases, fd)
 }
 
-// shared are the overlays that a plan has in common with others.
-func (p *Plan) shared() []Overlay {
+// Shared are the overlays that a plan has in common with others.
+func (p *Plan) Shared() []Overlay {
 	if p.TempWork == "" {
 		return p.Overlay
 	}
@@ -68,7 +59,7 @@ func (p *Plan) shared() []Overlay {
 // then is passed over.
 func (s *space) mounts(p *Plan) {
 	mount("make the mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	for _, o := range p.shared() {
+	for _, o := range p.Shared() {
 		// The kernel forgets what it knows of the folder below, which may have changed.
 		_ = unix.Mount("", o.Work, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
 	}

@@ -9,6 +9,7 @@ import (
 	"os/signal"
 	"runtime"
 	"slices"
+	"syscall"
 	"unsafe"
 
 	"golang.org/x/sys/unix"
@@ -31,7 +32,8 @@ const (
 
 // Messages to lathe are one of these letters and two numbers of four bytes.
 const (
-	MsgPid     = 'P' // the first process, with descriptors: the listener of the proxy, then sockets of the inner network
+	MsgPid     = 'P' // the process of a stem, or the first one of a sandbox
+	MsgSockets = 'N' // with descriptors: the listener of the proxy, then sockets of the inner network
 	MsgFailed  = 'F' // errno; then the name of the failed step
 	MsgStarted = 'S'
 	MsgError   = 'E' // errno of the exec
@@ -40,6 +42,7 @@ const (
 
 // Requests to a stem are one of these letters, with descriptors. The first one is the Request.
 const (
+	AskBase  = 'B' // then a socket for MsgStarted or MsgFailed
 	AskStart = 'S' // then the command's standard files, and its end of the socket to lathe
 	AskCover = 'C' // then a process of the sandbox, and a socket for MsgStarted or MsgFailed
 )
@@ -61,80 +64,132 @@ func init() {
 	}
 }
 
-// Ask sends a request to a stem.
-func Ask(stem int, letter byte, r *Request, fds ...int) error {
+// Ask sends a request to a stem. The base is the number of the AskBase before, counted from 1.
+func Ask(stem int, letter, base byte, r *Request, fds ...int) error {
 	file, err := r.File()
 	if err != nil {
 		return err
 	}
 	defer unix.Close(file)
-	return unix.Sendmsg(stem, []byte{letter}, unix.UnixRights(append([]int{file}, fds...)...), nil, unix.MSG_NOSIGNAL)
+	flags := uint32(unix.SIGCHLD)
+	if letter == AskStart {
+		flags = r.Plan.Flags()
+	}
+	text := binary.NativeEndian.AppendUint32([]byte{letter, base}, flags)
+	return unix.Sendmsg(stem, text, unix.UnixRights(append([]int{file}, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
-// stem serves requests until lathe ends, and never returns.
+// stem serves requests until lathe ends, and never returns. It is a copy of the process that lathe started, without the
+// other threads of a Go program: so its own copies, which have one thread too, may run any code that starts no
+// goroutine and collects no garbage, and cost little.
 func stem() {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // copies of it are inside, and have seen environments of others
-	go await()
-	select {}
-}
-
-// await takes one request on a thread of its own, which ends with it, for all that it changed.
-func await() {
-	runtime.LockOSThread()
-	letter, rights := make([]byte, 1), make([]byte, unix.CmsgSpace(4*8))
-	n, size, _, _, err := unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
-	for err == unix.EINTR {
-		n, size, _, _, err = unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
+	block()
+	if pid, _ := clone(unix.CLONE_PARENT); pid != 0 {
+		unix.Exit(0) // or it failed, which lathe sees at the end of the socket
 	}
-	if err != nil || n == 0 {
+	_, _ = unix.Setsid()
+	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	lathe := &space{lathe: control}
+	if lathe.send(MsgPid, unix.Getpid(), nil, nil) != nil {
 		unix.Exit(0)
 	}
-	go await()
-	all, err := unix.ParseSocketControlMessage(rights[:size])
-	if err != nil || len(all) != 1 {
-		return
-	}
-	if fds, err := unix.ParseUnixRights(&all[0]); err == nil {
-		newSpace(fds).serve(letter[0])
+	letter, rights := make([]byte, 6), make([]byte, unix.CmsgSpace(4*8))
+	for {
+		n, size, _, _, err := unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
+		if err != nil || n < len(letter) {
+			unix.Exit(0)
+		}
+		_, _ = unix.Wait4(-1, nil, unix.WNOHANG, nil) // one that covered paths
+		all, err := unix.ParseSocketControlMessage(rights[:size])
+		if err != nil || len(all) != 1 {
+			continue
+		}
+		if fds, err := unix.ParseUnixRights(&all[0]); err == nil {
+			(&space{fds: fds, lathe: fds[len(fds)-1]}).serve(letter[0], letter[1], binary.NativeEndian.Uint32(letter[2:]))
+		}
 	}
 }
 
-// space is a thread of the stem that carries out one request.
+// block lets no signal reach this thread and its copies. It returns the signals that it did not reach before.
+func block() (old unix.Sigset_t) {
+	var all unix.Sigset_t
+	for i := range all.Val {
+		all.Val[i] = ^all.Val[i]
+	}
+	_ = unix.PthreadSigmask(unix.SIG_SETMASK, &all, &old)
+	return old
+}
+
+// Blocked runs f, which starts a process that no signal reaches until it unblocks them.
+func Blocked(f func() error) error {
+	runtime.LockOSThread()
+	defer runtime.UnlockOSThread()
+	old := block()
+	defer func() { _ = unix.PthreadSigmask(unix.SIG_SETMASK, &old, nil) }()
+	return f()
+}
+
+//go:norace
+//go:nosplit
+//go:noinline
+func clone(flags uintptr) (uintptr, syscall.Errno) {
+	pid, _, errno := syscall.RawSyscall6(unix.SYS_CLONE, flags, 0, 0, 0, 0, 0)
+	return pid, errno
+}
+
+// space is a copy of the stem that carries out one request.
 type space struct {
 	request Request
 	fds     []int
 	lathe   int // the socket
 }
 
-func newSpace(fds []int) *space { return &space{fds: fds, lathe: fds[len(fds)-1]} }
-
-// serve reports to lathe.
-func (s *space) serve(letter byte) {
+// serve carries out a request, in a copy of the stem unless it is for the stem itself.
+func (s *space) serve(letter, base byte, flags uint32) {
 	defer func() {
 		for _, fd := range s.fds {
 			unix.Close(fd)
 		}
 	}()
-	defer s.failed()
-	must("read the plan", s.request.read(s.fds[0]))
-	switch letter {
-	case AskStart:
-		s.start([]int{s.fds[1], s.fds[2], s.fds[3], s.lathe})
-	case AskCover:
-		must("enter the sandbox", unix.Unshare(unix.CLONE_FS))
-		must("enter the sandbox", unix.Setns(s.fds[1], unix.CLONE_NEWNS))
-		s.guard(&s.request.Plan)
+	if letter == AskBase {
+		defer s.failed()
+		must("read the plan", s.request.read(s.fds[0]))
+		s.base(&s.request.Plan)
 		_ = s.send(MsgStarted, 0, nil, nil)
+		return
+	}
+	pid, errno := clone(uintptr(flags))
+	switch {
+	case errno != 0:
+		_ = s.send(MsgFailed, int(errno), []byte("make namespaces"), nil)
+	case pid == 0:
+		s.copied(letter, base)
+		unix.Exit(99)
+	case letter == AskStart && s.send(MsgPid, int(pid), nil, nil) != nil:
+		_ = unix.Kill(int(pid), unix.SIGKILL)
 	}
 }
 
-// failure is a step that ends the thread: no later one may run then.
+// copied is the copy.
+func (s *space) copied(letter, base byte) {
+	defer s.failed()
+	must("read the plan", s.request.read(s.fds[0]))
+	if letter == AskStart {
+		s.start(base)
+	}
+	must("enter the sandbox", unix.Setns(s.fds[1], unix.CLONE_NEWNS))
+	s.guard(&s.request.Plan)
+	_ = s.send(MsgStarted, 0, nil, nil)
+}
+
+// failure is a step that ends the process: no later one may run then.
 type failure struct {
 	step  string
 	errno unix.Errno
 }
 
-// must ends the thread with an error, unless it is expected, and reports whether there was none.
+// must ends the process with an error, unless it is expected, and reports whether there was none.
 func must(step string, err error, expected ...unix.Errno) bool {
 	if err == nil {
 		return true
@@ -146,7 +201,7 @@ func must(step string, err error, expected ...unix.Errno) bool {
 	return false
 }
 
-// failed reports a failure of the thread.
+// failed reports a failure.
 func (s *space) failed() {
 	switch f := recover().(type) {
 	case nil:
@@ -166,7 +221,7 @@ func (s *space) send(kind byte, number int, text []byte, fds []int) error {
 	return unix.Sendmsg(s.lathe, append(append(head, 0, 0, 0, 0), text...), rights, nil, unix.MSG_NOSIGNAL)
 }
 
-// keep closes a descriptor with the thread.
+// keep remembers a descriptor.
 func (s *space) keep(step string, fd int, err error, expected ...unix.Errno) int {
 	if !must(step, err, expected...) {
 		return -1
@@ -175,35 +230,41 @@ func (s *space) keep(step string, fd int, err error, expected ...unix.Errno) int
 	return fd
 }
 
-// start carries out a plan in new namespaces and makes the first process.
-func (s *space) start(files []int) {
-	p := &s.request.Plan
-	must("make namespaces", unix.Unshare(unix.CLONE_FS))
-	flags := 0
+// Flags are those of clone(2) for the first process.
+func (p *Plan) Flags() uint32 {
+	flags := unix.CLONE_PARENT
 	if p.Namespaces {
-		if len(p.shared()) > 0 {
-			s.base(p)
-		}
-		flags = unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
+		flags |= unix.CLONE_NEWNS | unix.CLONE_NEWPID | unix.CLONE_NEWIPC | unix.CLONE_NEWUTS | unix.CLONE_NEWCGROUP
 		if !p.HostNet {
 			flags |= unix.CLONE_NEWNET
 		}
 	}
-	must("make namespaces", unix.Unshare(flags))
-	var sockets []int
+	return uint32(flags)
+}
+
+// start carries out a plan in the first process, and never returns.
+func (s *space) start(base byte) {
+	p := &s.request.Plan
+	if base > 0 {
+		must("enter the mounts", unix.Setns(bases[base-1], unix.CLONE_NEWNS))
+		must("copy the mounts", unix.Unshare(unix.CLONE_NEWNS))
+	}
 	if p.Namespaces {
 		s.mounts(p)
-		if !p.HostNet {
-			s.loopback()
-			sockets = s.sockets(p)
-		}
 	}
+	if p.Namespaces && !p.HostNet {
+		s.loopback()
+	}
+	s.become([]int{s.fds[1], s.fds[2], s.fds[3], s.lathe})
+}
+
+// become makes the first process of this one.
+func (s *space) become(files []int) {
 	f := s.first(files)
-	pid, err := f.fork()
-	must("make the first process", err)
-	if s.send(MsgPid, pid, nil, sockets) != nil {
-		_ = unix.Kill(pid, unix.SIGKILL)
+	if sockets := s.sockets(&s.request.Plan); len(sockets) > 0 {
+		must("pass the sockets of the inner network", s.send(MsgSockets, 0, nil, sockets))
 	}
+	f.live()
 }
 
 // first prepares the first process. Files are its standard ones, and its end of the socket to lathe.
@@ -257,16 +318,15 @@ func (f *first) lock(p *Plan, keep uintptr) {
 
 // carried is the first process of a sandbox that a carrier made, and never returns.
 func carried() {
-	s := newSpace([]int{carriedPlan, control})
+	s := &space{lathe: control}
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0)
 	// Go blocks these in no thread. They are for the command; handled, they do nothing here, and are as usual there.
 	signal.Notify(make(chan os.Signal, 1), unix.SIGHUP, unix.SIGINT, unix.SIGQUIT, unix.SIGTERM)
+	block()
 	func() {
 		defer s.failed()
 		must("read the plan", s.request.read(carriedPlan))
-		f := s.first([]int{0, 1, carriedStderr, control})
-		must("report", s.send(MsgPid, 0, nil, s.sockets(&s.request.Plan)))
-		Blocked(f.live)
+		s.become([]int{0, 1, carriedStderr, control})
 	}()
 	unix.Exit(99)
 }
