@@ -498,6 +498,64 @@ func TestConfinedProxyConnectionsAreHandedOver(t *testing.T) {
 	}
 }
 
+func TestConfinedNetworksAreOfOneCommandAtATime(t *testing.T) {
+	r := New()
+	defer r.Close()
+	s := full(t)
+	for _, name := range []string{"curl", "python3"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("no " + name)
+		}
+	}
+	work := realDir(t)
+	write(t, work+"/page", "hello")
+	c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
+	const get = "curl -s --retry 100 --retry-connrefused --retry-delay 0 --retry-max-time 20 http://127.0.0.1:8000/page"
+	for range 2 { // the second round has the network of the first one
+		ready := arrival(t, work, "ready")
+		server, err := r.Start(t.Context(), Spec{
+			Argv: []string{"/bin/sh", "-c", "python3 -m http.server 8000 & " + get + " >got; echo >ready; wait"},
+			Dir:  work, Confine: c,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ready()
+		if exit, out := sh(t, r, work, "curl -s http://127.0.0.1:8000/page", c); exit.Code == 0 {
+			t.Errorf("another command reached the server: %q", out)
+		}
+		server.End()
+		if got, err := os.ReadFile(work + "/got"); err != nil || string(got) != "hello" {
+			t.Errorf("the server does not work: %q, %v", got, err)
+		}
+		os.Remove(work + "/ready")
+		if exit, out := sh(t, r, work, "curl -s http://127.0.0.1:8000/page", c); exit.Code == 0 {
+			t.Errorf("a later command reached the server: %q", out)
+		}
+	}
+}
+
+func TestConfinedCommandsStartAfterTheirStemWasKilled(t *testing.T) {
+	r := New()
+	defer r.Close()
+	s := full(t)
+	work := realDir(t)
+	c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
+	sh(t, r, work, "true", c)
+	for _, st := range allProcs() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", st.pid))
+		if st.ppid == os.Getpid() && bytes.Contains(line, []byte("lathe-sandbox-stem")) {
+			_ = syscall.Kill(st.pid, syscall.SIGKILL)
+			if err := await.Exit(st.pid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if exit, out := sh(t, r, work, "echo here", c); exit.Code != 0 || out != "here\n" {
+		t.Errorf("got %+v: %s", exit, out)
+	}
+}
+
 // TestConfinedCommandsAndTheirStemDieWithLathe: the parent is this test in a process of its own, which is killed.
 func TestConfinedCommandsAndTheirStemDieWithLathe(t *testing.T) {
 	s := full(t)

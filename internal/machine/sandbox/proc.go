@@ -293,11 +293,11 @@ func (p *Proc) closeOutputs() {
 
 // release closes lathe's side of the sandbox.
 func (p *Proc) release() {
-	if p.child != nil {
-		p.child.Close()
-	}
 	if p.listen != nil {
 		p.listen.Close()
+	}
+	if p.child != nil {
+		p.child.Close()
 	}
 }
 

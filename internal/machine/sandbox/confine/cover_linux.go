@@ -31,7 +31,7 @@ func (c *Child) Cover(cmd *exec.Cmd, protect, mask []string) (err error) {
 		return err
 	}
 	herr := cmd.Process.WithHandle(func(pidfd uintptr) {
-		err = c.stems.ask(c.user, inside.AskCover, &inside.Request{Plan: *p}, int(pidfd), int(answer.file.Fd()))
+		_, err = c.stems.ask(c.user, inside.AskCover, &inside.Request{Plan: *p}, int(pidfd), int(answer.file.Fd()))
 	})
 	if err = errors.Join(herr, err); err != nil {
 		return err

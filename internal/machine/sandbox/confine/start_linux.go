@@ -23,8 +23,10 @@ type Child struct {
 	user  bool
 	plan  *inside.Plan
 	stems *Stems
-	ours  int      // our end of the socket
-	file  *os.File // the inner end, until the child has it
+	net   *innerNet
+	first *os.Process // of the sandbox
+	ours  int         // our end of the socket
+	file  *os.File    // the inner end, until the child has it
 	proxy net.Listener
 	local []int
 	ended *message
@@ -89,7 +91,8 @@ func (c *Child) Start(cmd *exec.Cmd, stems *Stems) error {
 		fds = append(fds, int(file.Fd()))
 	}
 	c.stems = stems
-	if err := stems.ask(c.user, inside.AskStart, request, fds...); err != nil {
+	var err error
+	if c.net, err = stems.ask(c.user, inside.AskStart, request, fds...); err != nil {
 		return err
 	}
 	runtime.KeepAlive(cmd)
@@ -106,6 +109,7 @@ func (c *Child) Start(cmd *exec.Cmd, stems *Stems) error {
 			return c.complaintOf(err)
 		case m.kind == inside.MsgPid:
 			cmd.Process, err = os.FindProcess(m.number)
+			c.first = cmd.Process
 			return err
 		case m.kind == inside.MsgSockets:
 			if err := c.took(fds); err != nil {
@@ -213,7 +217,7 @@ func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 	return 0, 0, false
 }
 
-// Close releases the sockets.
+// Close releases the sockets, and the network for another command. The listener must be closed before.
 func (c *Child) Close() {
 	c.file.Close()
 	if c.complaint != nil {
@@ -221,6 +225,10 @@ func (c *Child) Close() {
 	}
 	if c.proxy != nil {
 		c.proxy.Close()
+	}
+	if c.first != nil && errors.Is(c.first.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		c.net.release()
+		c.net = nil
 	}
 	if c.ours >= 0 {
 		unix.Close(c.ours)

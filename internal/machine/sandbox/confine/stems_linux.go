@@ -31,6 +31,8 @@ type stem struct {
 	process *os.Process
 	socket  *Child          // our end is that to the stem
 	bases   map[string]byte // the numbers of those that it made
+	nets    byte            // how many networks it made
+	free    []byte          // the numbers of those that no command has
 }
 
 // of returns the stem, which it starts if need be.
@@ -84,31 +86,69 @@ func (s *Stems) grow(user bool) (*stem, error) {
 }
 
 // ask sends a request. A stem that was killed is replaced.
-func (s *Stems) ask(user bool, letter byte, r *inside.Request, fds ...int) (err error) {
+func (s *Stems) ask(user bool, letter byte, r *inside.Request, fds ...int) (used *innerNet, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for range 2 {
 		one, serr := s.of(user)
 		if serr != nil {
-			return serr
+			return nil, serr
 		}
-		var base byte
-		if base, err = one.base(letter, r); err == nil {
-			err = inside.Ask(one.socket.ours, letter, base, r, fds...)
+		reused := inside.Reused{}
+		if letter == inside.AskStart {
+			reused.Net = one.net(&r.Plan)
+			reused.Mounts, err = one.base(r)
+		}
+		if err == nil {
+			err = inside.Ask(one.socket.ours, letter, reused, r, fds...)
 		}
 		if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, errEnd) {
-			return err
+			return &innerNet{s, one, reused.Net}, err
 		}
 		s.end(user)
 	}
-	return err
+	return nil, err
+}
+
+// innerNet is a network that a command has.
+type innerNet struct {
+	stems  *Stems
+	stem   *stem
+	number byte
+}
+
+// net returns the number of a network for a command; 0: its own. Sockets of Local would reach servers of the next one.
+func (one *stem) net(p *inside.Plan) byte {
+	if !p.Namespaces || p.HostNet || p.Local {
+		return 0
+	}
+	if n := len(one.free); n > 0 {
+		number := one.free[n-1]
+		one.free = one.free[:n-1]
+		return number
+	}
+	if one.nets == 255 {
+		return 0
+	}
+	one.nets++
+	return one.nets
+}
+
+// release gives a network back: all processes in it have ended.
+func (n *innerNet) release() {
+	if n == nil || n.number == 0 {
+		return
+	}
+	n.stems.mu.Lock()
+	defer n.stems.mu.Unlock()
+	n.stem.free = append(n.stem.free, n.number)
 }
 
 // base returns the number of the namespace that a plan shares with others, which is made for the first one; 0: none.
-func (one *stem) base(letter byte, r *inside.Request) (byte, error) {
+func (one *stem) base(r *inside.Request) (byte, error) {
 	shared := r.Plan.Shared()
 	key := fmt.Sprint(shared)
-	if n := one.bases[key]; n > 0 || letter != inside.AskStart || len(shared) == 0 || !r.Plan.Namespaces {
+	if n := one.bases[key]; n > 0 || len(shared) == 0 || !r.Plan.Namespaces {
 		return n, nil
 	}
 	answer := &Child{ours: -1}
@@ -116,7 +156,7 @@ func (one *stem) base(letter byte, r *inside.Request) (byte, error) {
 	if err := answer.open(); err != nil {
 		return 0, err
 	}
-	if err := inside.Ask(one.socket.ours, inside.AskBase, 0, r, int(answer.file.Fd())); err != nil {
+	if err := inside.Ask(one.socket.ours, inside.AskBase, inside.Reused{}, r, int(answer.file.Fd())); err != nil {
 		return 0, err
 	}
 	if err := answer.answered(); err != nil {

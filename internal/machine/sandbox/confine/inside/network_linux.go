@@ -14,6 +14,10 @@ const localSockets = 64
 // MostSockets is how many descriptors come with MsgPid.
 const MostSockets = localSockets + 1
 
+// nets are network namespaces of commands that may have ended, by number. To make one takes half a millisecond, and no
+// command can leave anything in it.
+var nets [256]int
+
 // loopback makes 127.0.0.1 and ::1 work in the new network namespace.
 func (s *space) loopback() {
 	const step = "bring up the loopback interface"
@@ -30,6 +34,7 @@ func (s *space) sockets(p *Plan) (fds []int) {
 	if p.Proxy {
 		const step = "open the proxy's address"
 		fd := s.socket(step, unix.SOCK_STREAM)
+		must(step, unix.SetsockoptInt(fd, unix.SOL_SOCKET, unix.SO_REUSEADDR, 1)) // connections before may be closing yet
 		must(step, unix.Bind(fd, &unix.SockaddrInet4{Port: ProxyPort, Addr: [4]byte{127, 0, 0, 1}}))
 		must(step, unix.Listen(fd, 128))
 		fds = append(fds, fd)

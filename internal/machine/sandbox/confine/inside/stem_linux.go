@@ -5,6 +5,7 @@ package inside
 import (
 	"encoding/binary"
 	"errors"
+	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
@@ -64,8 +65,14 @@ func init() {
 	}
 }
 
-// Ask sends a request to a stem. The base is the number of the AskBase before, counted from 1.
-func Ask(stem int, letter, base byte, r *Request, fds ...int) error {
+// Reused are the namespaces that a command gets of those that are there, by number; 0: its own.
+type Reused struct {
+	Mounts byte // of the AskBase before, counted from 1
+	Net    byte // any number, of a network that no other command has; the first one makes it
+}
+
+// Ask sends a request to a stem.
+func Ask(stem int, letter byte, reused Reused, r *Request, fds ...int) error {
 	file, err := r.File()
 	if err != nil {
 		return err
@@ -75,7 +82,7 @@ func Ask(stem int, letter, base byte, r *Request, fds ...int) error {
 	if letter == AskStart {
 		flags = r.Plan.Flags()
 	}
-	text := binary.NativeEndian.AppendUint32([]byte{letter, base}, flags)
+	text := binary.NativeEndian.AppendUint32([]byte{letter, reused.Mounts, reused.Net, 0}, flags)
 	return unix.Sendmsg(stem, text, unix.UnixRights(append([]int{file}, fds...)...), nil, unix.MSG_NOSIGNAL)
 }
 
@@ -90,11 +97,12 @@ func stem() {
 	}
 	_, _ = unix.Setsid()
 	_ = unix.Prctl(unix.PR_SET_PDEATHSIG, uintptr(unix.SIGKILL), 0, 0, 0)
+	_, _, _ = filterFor(false, true), filterFor(true, true), ownPidMax() // for all copies
 	lathe := &space{lathe: control}
 	if lathe.send(MsgPid, unix.Getpid(), nil, nil) != nil {
 		unix.Exit(0)
 	}
-	letter, rights := make([]byte, 6), make([]byte, unix.CmsgSpace(4*8))
+	letter, rights := make([]byte, 8), make([]byte, unix.CmsgSpace(4*8))
 	for {
 		n, size, _, _, err := unix.Recvmsg(control, letter, rights, unix.MSG_CMSG_CLOEXEC)
 		if err != nil || n < len(letter) {
@@ -106,7 +114,8 @@ func stem() {
 			continue
 		}
 		if fds, err := unix.ParseUnixRights(&all[0]); err == nil {
-			(&space{fds: fds, lathe: fds[len(fds)-1]}).serve(letter[0], letter[1], binary.NativeEndian.Uint32(letter[2:]))
+			(&space{fds: fds, lathe: fds[len(fds)-1]}).serve(letter[0], Reused{letter[1], letter[2]},
+				binary.NativeEndian.Uint32(letter[4:]))
 		}
 	}
 }
@@ -146,7 +155,7 @@ type space struct {
 }
 
 // serve carries out a request, in a copy of the stem unless it is for the stem itself.
-func (s *space) serve(letter, base byte, flags uint32) {
+func (s *space) serve(letter byte, reused Reused, flags uint32) {
 	defer func() {
 		for _, fd := range s.fds {
 			unix.Close(fd)
@@ -159,12 +168,18 @@ func (s *space) serve(letter, base byte, flags uint32) {
 		_ = s.send(MsgStarted, 0, nil, nil)
 		return
 	}
+	if nets[reused.Net] > 0 {
+		flags &^= unix.CLONE_NEWNET
+	}
 	pid, errno := clone(uintptr(flags))
+	if errno == 0 && pid != 0 && flags&unix.CLONE_NEWNET != 0 && reused.Net > 0 {
+		nets[reused.Net], _ = unix.Open(fmt.Sprintf("/proc/%d/ns/net", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	}
 	switch {
 	case errno != 0:
 		_ = s.send(MsgFailed, int(errno), []byte("make namespaces"), nil)
 	case pid == 0:
-		s.copied(letter, base)
+		s.copied(letter, reused)
 		unix.Exit(99)
 	case letter == AskStart && s.send(MsgPid, int(pid), nil, nil) != nil:
 		_ = unix.Kill(int(pid), unix.SIGKILL)
@@ -172,11 +187,11 @@ func (s *space) serve(letter, base byte, flags uint32) {
 }
 
 // copied is the copy.
-func (s *space) copied(letter, base byte) {
+func (s *space) copied(letter byte, reused Reused) {
 	defer s.failed()
 	must("read the plan", s.request.read(s.fds[0]))
 	if letter == AskStart {
-		s.start(base)
+		s.start(reused)
 	}
 	must("enter the sandbox", unix.Setns(s.fds[1], unix.CLONE_NEWNS))
 	s.guard(&s.request.Plan)
@@ -243,16 +258,18 @@ func (p *Plan) Flags() uint32 {
 }
 
 // start carries out a plan in the first process, and never returns.
-func (s *space) start(base byte) {
+func (s *space) start(reused Reused) {
 	p := &s.request.Plan
-	if base > 0 {
-		must("enter the mounts", unix.Setns(bases[base-1], unix.CLONE_NEWNS))
+	if reused.Mounts > 0 {
+		must("enter the mounts", unix.Setns(bases[reused.Mounts-1], unix.CLONE_NEWNS))
 		must("copy the mounts", unix.Unshare(unix.CLONE_NEWNS))
 	}
 	if p.Namespaces {
 		s.mounts(p)
 	}
-	if p.Namespaces && !p.HostNet {
+	if fd := nets[reused.Net]; fd > 0 {
+		must("enter the network", unix.Setns(fd, unix.CLONE_NEWNET))
+	} else if p.Namespaces && !p.HostNet {
 		s.loopback()
 	}
 	s.become([]int{s.fds[1], s.fds[2], s.fds[3], s.lathe})

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io"
 	"reflect"
+	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -94,7 +95,9 @@ func decode(text []byte, v reflect.Value) []byte {
 	switch v.Kind() {
 	case reflect.String:
 		n := length()
-		v.SetString(string(text[:n]))
+		if n > 0 { // each piece of memory that a copy of the stem writes costs it a page
+			v.SetString(unsafe.String(&text[:n][0], n))
+		}
 		return text[n:]
 	case reflect.Bool:
 		v.SetBool(text[0] == 1)
