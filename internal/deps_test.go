@@ -36,8 +36,8 @@ var table = func() map[string]row {
 			[]string{"machine/sandbox/confine/inside"},
 			"the boundary is data and system calls; whose commands it holds is above",
 		},
-		"machine/sandbox/confine/inside": {nil, "the process that confines itself runs no Go code, and the probe before " +
-			"anything else of lathe is initialized"},
+		"machine/sandbox/confine/inside": {nil, "the stem, from which confined processes start, and the probe run before " +
+			"the rest of lathe is initialized"},
 
 		"machine/netproxy": {
 			[]string{"permission"},

@@ -39,7 +39,7 @@ var waitsThatEnd = map[string][]string{
 	"the process has ended, or was just killed": {
 		"machine/boundary.leaves", "extend/lsp.run.explain", "extend/mcp.server.process", "machine/sandbox.Proc.entered",
 		"machine/sandbox.tree.assign",
-		"machine/sandbox/confine.Child.Start",
+		"machine/sandbox/confine.Stems.end", "machine/sandbox/confine.Stems.grow",
 		"machine/sandbox/confine.Probe 2", "tool.Programs.open",
 	},
 	"it waits for a process beside the one that has a way out": {

@@ -99,7 +99,7 @@ type Boundary struct {
 	tempErr  error
 	noCache  bool // lathe's cache folder cannot be written
 	tempOnce sync.Once
-	commands atomic.Int64 // that had overlays
+	commands atomic.Int64 // that had views
 
 	layersOnce          sync.Once
 	layersDir, inMemory string // of the changes of private views; "": it is not in memory

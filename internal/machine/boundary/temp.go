@@ -5,7 +5,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"time"
@@ -47,27 +46,24 @@ func (b *Boundary) overlays(p *confine.Policy) error {
 	if !b.standard || b.support().Tier != confine.Full {
 		return nil
 	}
-	n := b.commands.Add(1)
-	p.TempWork = b.work(n, "t")
-	err := os.Mkdir(p.TempWork, 0o700)
+	work := filepath.Join(b.temp, "work")
+	p.TempWork = filepath.Join(work, "tmp")
+	err := os.MkdirAll(p.TempWork, 0o700)
 	if dir := b.goCache(); dir != "" && p.Mode == confine.Workspace && !b.noCache {
-		o := confine.Overlay{Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: b.work(n, "g")}
+		o := confine.Overlay{
+			Dir: dir, Upper: filepath.Join(b.cache(), "go-build-changes"), Work: filepath.Join(work, "go-build"),
+		}
 		p.Overlay = append(p.Overlay, o)
-		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.Mkdir(o.Work, 0o700))
+		err = errors.Join(err, os.MkdirAll(o.Upper, 0o700), os.MkdirAll(o.Work, 0o700))
 	}
 	return err
 }
 
 // private makes the folder of the files that lathe shares with one command. The others do not see it: see temps.
 func (b *Boundary) private(p *confine.Policy) error {
-	dir, err := os.MkdirTemp(b.temp, "c")
+	dir, err := os.MkdirTemp(b.layers(), "c")
 	p.Private = dir
 	return err
-}
-
-// work is the path of a folder in which the kernel prepares changes of one command's overlay.
-func (b *Boundary) work(command int64, overlay string) string {
-	return filepath.Join(b.temp, "work", overlay+strconv.FormatInt(command, 10))
 }
 
 // Seen returns the place of a path in /tmp that a command made: it is in the session's temporary folder. Any other path

@@ -19,6 +19,7 @@ import (
 
 	"golang.org/x/sys/unix"
 
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine"
 )
 
@@ -369,6 +370,39 @@ func TestConfinedOverlayKeepsTheFolderAsItWas(t *testing.T) {
 	}
 }
 
+// TestConfinedOverlayShowsWhatChangedBelow: the overlay is mounted once for many commands, and the kernel remembers
+// names that it looked up.
+func TestConfinedOverlayShowsWhatChangedBelow(t *testing.T) {
+	r := New()
+	defer r.Close()
+	s := full(t)
+	if s.Carrier != "" {
+		t.Skip("bubblewrap shows the changes alone")
+	}
+	work, cache, own := realDir(t), realDir(t), realDir(t)
+	o := confine.Overlay{Dir: cache, Upper: own + "/upper", Work: own + "/work"}
+	if err := errors.Join(os.Mkdir(o.Upper, 0o700), os.Mkdir(o.Work, 0o700)); err != nil {
+		t.Fatal(err)
+	}
+	c := &Confinement{Policy: confine.Policy{
+		Mode: confine.Workspace, Write: []string{work}, Overlay: []confine.Overlay{o},
+	}, Support: s}
+	write(t, cache+"/replaced", "before")
+	write(t, cache+"/gone", "there")
+	const line = "cat replaced gone new sub/new; ls"
+	sh(t, r, cache, line, c)
+	write(t, cache+"/other", "after")
+	write(t, cache+"/new", "new")
+	write(t, cache+"/sub/new", "below")
+	if err := errors.Join(os.Rename(cache+"/other", cache+"/replaced"), os.Remove(cache+"/gone")); err != nil {
+		t.Fatal(err)
+	}
+	_, out := sh(t, r, cache, line, c)
+	if want := "aftercat: gone: No such file or directory\nnewbelownew\nreplaced\nsub\n"; out != want {
+		t.Errorf("got %q, want %q", out, want)
+	}
+}
+
 func TestConfinedBackgroundProcessesEndWithTheCommand(t *testing.T) {
 	r := New()
 	defer r.Close()
@@ -461,6 +495,105 @@ func TestConfinedProxyConnectionsAreHandedOver(t *testing.T) {
 	})
 	if err != nil || exit.Code != 0 || out.String() != "got ping\n" {
 		t.Errorf("got %+v, %v: %q", exit, err, out.String())
+	}
+}
+
+func TestConfinedNetworksAreOfOneCommandAtATime(t *testing.T) {
+	r := New()
+	defer r.Close()
+	s := full(t)
+	for _, name := range []string{"curl", "python3"} {
+		if _, err := exec.LookPath(name); err != nil {
+			t.Skip("no " + name)
+		}
+	}
+	work := realDir(t)
+	write(t, work+"/page", "hello")
+	c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
+	const get = "curl -s --retry 100 --retry-connrefused --retry-delay 0 --retry-max-time 20 http://127.0.0.1:8000/page"
+	for range 2 { // the second round has the network of the first one
+		ready := arrival(t, work, "ready")
+		server, err := r.Start(t.Context(), Spec{
+			Argv: []string{"/bin/sh", "-c", "python3 -m http.server 8000 & " + get + " >got; echo >ready; wait"},
+			Dir:  work, Confine: c,
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ready()
+		if exit, out := sh(t, r, work, "curl -s http://127.0.0.1:8000/page", c); exit.Code == 0 {
+			t.Errorf("another command reached the server: %q", out)
+		}
+		server.End()
+		if got, err := os.ReadFile(work + "/got"); err != nil || string(got) != "hello" {
+			t.Errorf("the server does not work: %q, %v", got, err)
+		}
+		os.Remove(work + "/ready")
+		if exit, out := sh(t, r, work, "curl -s http://127.0.0.1:8000/page", c); exit.Code == 0 {
+			t.Errorf("a later command reached the server: %q", out)
+		}
+	}
+}
+
+func TestConfinedCommandsStartAfterTheirStemWasKilled(t *testing.T) {
+	r := New()
+	defer r.Close()
+	s := full(t)
+	work := realDir(t)
+	c := &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{work}}, Support: s}
+	sh(t, r, work, "true", c)
+	for _, st := range allProcs() {
+		line, _ := os.ReadFile(fmt.Sprintf("/proc/%d/cmdline", st.pid))
+		if st.ppid == os.Getpid() && bytes.Contains(line, []byte("lathe-sandbox-stem")) {
+			_ = syscall.Kill(st.pid, syscall.SIGKILL)
+			if err := await.Exit(st.pid); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	if exit, out := sh(t, r, work, "echo here", c); exit.Code != 0 || out != "here\n" {
+		t.Errorf("got %+v: %s", exit, out)
+	}
+}
+
+// TestConfinedCommandsAndTheirStemDieWithLathe: the parent is this test in a process of its own, which is killed.
+func TestConfinedCommandsAndTheirStemDieWithLathe(t *testing.T) {
+	s := full(t)
+	if dir := os.Getenv("SANDBOX_TEST_CONFINED_PARENT"); dir != "" {
+		_, err := New().Start(context.Background(), Spec{
+			Argv: []string{"/bin/sh", "-c", "trap '' TERM HUP; sleep 1000 & echo >ready; sleep 1000"}, Dir: dir,
+			Confine: &Confinement{Policy: confine.Policy{Mode: confine.Workspace, Write: []string{dir}}, Support: s},
+		})
+		if err != nil {
+			t.Fatal(err)
+		}
+		select {}
+	}
+	dir := realDir(t)
+	ready := arrival(t, dir, "ready")
+	parent := exec.Command(os.Args[0], "-test.run", "^"+t.Name()+"$")
+	parent.Env = append(os.Environ(), "SANDBOX_TEST_CONFINED_PARENT="+dir)
+	if err := parent.Start(); err != nil {
+		t.Fatal(err)
+	}
+	ready()
+	below := map[int]bool{parent.Process.Pid: true}
+	for range 5 { // generations
+		for _, st := range allProcs() {
+			if below[st.ppid] {
+				below[st.pid] = true
+			}
+		}
+	}
+	_ = parent.Process.Kill()
+	_ = parent.Wait()
+	if len(below) < 5 { // the parent, the stem, the first process, the command, sleep; perhaps the reaper
+		t.Errorf("there are %d processes", len(below))
+	}
+	for pid := range below {
+		if err := await.Exit(pid); err != nil {
+			t.Errorf("process %d outlived a lathe that was killed: %v", pid, err)
+		}
 	}
 }
 

@@ -115,7 +115,7 @@ func (r *Runner) launch(ctx context.Context, p *Proc) error {
 		return err
 	}
 	p.started = time.Now()
-	err := r.spawner.do(func() error { return p.tree.start(p.cmd, p.begin) })
+	err := p.tree.start(p.cmd, p.begin)
 	if err == nil {
 		err = p.entered(ctx)
 	}
@@ -131,9 +131,9 @@ func (r *Runner) launch(ctx context.Context, p *Proc) error {
 // begin starts the process, in its sandbox if there is one.
 func (p *Proc) begin() error {
 	if p.child != nil {
-		return p.child.Start(p.cmd)
+		return p.child.Start(p.cmd, &p.runner.stems)
 	}
-	return p.cmd.Start()
+	return p.runner.spawner.do(p.cmd.Start)
 }
 
 // confine makes the command start in its sandbox.
@@ -293,11 +293,11 @@ func (p *Proc) closeOutputs() {
 
 // release closes lathe's side of the sandbox.
 func (p *Proc) release() {
-	if p.child != nil {
-		p.child.Close()
-	}
 	if p.listen != nil {
 		p.listen.Close()
+	}
+	if p.child != nil {
+		p.child.Close()
 	}
 }
 

@@ -114,11 +114,16 @@ type Runner struct {
 	closed  bool
 	procs   map[*Proc]struct{}
 	spawner spawner
+	stems   confine.Stems
 	reaper  reaper
 }
 
 // New returns a Runner. It starts nothing by itself.
-func New() *Runner { return &Runner{procs: map[*Proc]struct{}{}} }
+func New() *Runner {
+	r := &Runner{procs: map[*Proc]struct{}{}}
+	r.stems.Fork = r.spawner.do
+	return r
+}
 
 // Run starts spec and waits. The error is that of starting, or the cause of ctx when that ended it; a
 // command that ended with another code than 0 is not an error.
@@ -149,6 +154,7 @@ func (r *Runner) Close() {
 	for _, p := range all {
 		<-p.done
 	}
+	r.stems.Close()
 	r.spawner.close()
 	r.reaper.close()
 }

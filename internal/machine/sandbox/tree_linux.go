@@ -64,7 +64,7 @@ func (t *tree) watch(r *os.File) {
 	}
 }
 
-// start runs on the spawner's thread, so Pdeathsig fires when lathe dies and not before.
+// start has begin start the process on the spawner's thread, so Pdeathsig fires when lathe dies and not before.
 func (t *tree) start(cmd *exec.Cmd, begin func() error) error {
 	prepareProcess()
 	if cmd.SysProcAttr == nil {

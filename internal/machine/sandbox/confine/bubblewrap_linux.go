@@ -33,23 +33,13 @@ func Bubblewrap() string {
 
 // startCarried starts the command by bubblewrap, which makes the namespaces and mounts, and lathe inside, which does
 // the rest.
-func (c *Child) startCarried(cmd *exec.Cmd, command *inside.Command) error {
-	program, err := inside.InitFile()
+func (c *Child) startCarried(cmd *exec.Cmd, request *inside.Request) error {
+	text, err := request.File()
 	if err != nil {
 		return err
 	}
-	plan, err := memory("lathe-plan")
-	if err != nil {
-		return err
-	}
+	plan := os.NewFile(uintptr(text), "lathe-plan")
 	defer plan.Close()
-	text, err := inside.Carry(c.plan, command)
-	if err != nil {
-		return err
-	}
-	if _, err := plan.WriteAt(text, 0); err != nil { // it is read from its beginning
-		return err
-	}
 	own, err := os.OpenFile(inside.Self, unix.O_PATH|unix.O_CLOEXEC, 0)
 	if err != nil {
 		return err
@@ -67,25 +57,19 @@ func (c *Child) startCarried(cmd *exec.Cmd, command *inside.Command) error {
 	if f, ok := cmd.Stderr.(*os.File); ok {
 		stderr = f
 	}
-	first, err := unix.FcntlInt(uintptr(program), unix.F_DUPFD_CLOEXEC, 0)
-	if err != nil {
-		return err
-	}
-	initial := os.NewFile(uintptr(first), "init")
-	defer initial.Close()
-	files := []*os.File{c.file, initial, own, plan, stderr}
+	files := []*os.File{c.file, own, plan, stderr}
 	args := carrierArgs(c.plan, func() int {
 		files = append(files, null)
 		return 2 + len(files)
 	})
 	carrier := exec.Command(c.carrier, args...)
-	carrier.Dir, carrier.Env = "/", []string{}
+	carrier.Dir, carrier.Env = "/", []string{"GOGC=off"} // its last thread does not stop for a collection
 	carrier.Stdin, carrier.Stdout, carrier.Stderr, carrier.ExtraFiles = cmd.Stdin, cmd.Stdout, c.complaint, files
 	carrier.SysProcAttr = &syscall.SysProcAttr{Setsid: true}
 	if !c.plan.Leave {
 		carrier.SysProcAttr.Pdeathsig = syscall.SIGKILL
 	}
-	inside.Blocked(func() { err = carrier.Start() }) // bubblewrap would end at a SIGTERM, and the command with it at once
+	err = inside.Blocked(carrier.Start) // bubblewrap would end at a SIGTERM, and the command with it at once
 	c.file.Close()
 	if err != nil {
 		return fmt.Errorf("the sandbox could not be set up: %w", err)

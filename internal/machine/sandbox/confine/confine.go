@@ -60,8 +60,9 @@ type Policy struct {
 	// overlay for one, it is read-only.
 	View []Overlay
 	Temp string // the folder that is /tmp inside; "" means a new one for this command
-	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is an
-	// empty folder on Temp's file system. Where the kernel cannot do that, the machine's /tmp does not show.
+	// TempWork makes Temp take only the changes of /tmp: the machine's /tmp shows through, and stays as it is. It is a
+	// folder on Temp's file system that nothing else uses. Where the kernel cannot do that, the machine's /tmp does not
+	// show.
 	TempWork string
 	// Private is a folder for files that only lathe and this command share, with the commands of the same Temp shut out:
 	// it is PrivateDir inside, in the tier Full, and has its own path in the others. "" means none.
@@ -79,8 +80,9 @@ type Policy struct {
 	Empty []string
 }
 
-// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Work is an empty folder on the
-// same file system, of this command alone. Where the kernel has no overlay for them, Upper alone is mounted on Dir.
+// Overlay makes Dir writable inside and keeps it unchanged outside: changes go to Upper. Work is a folder on the same
+// file system that nothing else uses; that of a View is this command's. Where the kernel has no overlay for them, Upper
+// alone is mounted on Dir.
 type Overlay struct{ Dir, Upper, Work string }
 
 // Copy makes Path, one of Policy.Protect, a link to the file Name in Private, also for programs that replace it: they

@@ -25,9 +25,16 @@ func (c *Child) Cover(cmd *exec.Cmd, protect, mask []string) (err error) {
 			p.Copies = append(p.Copies, one)
 		}
 	}
-	herr := cmd.Process.WithHandle(func(pidfd uintptr) { err = inside.Cover(pidfd, c.user, p) })
-	if herr != nil {
-		return herr
+	answer := &Child{ours: -1}
+	defer answer.Close()
+	if err := answer.open(); err != nil {
+		return err
 	}
-	return err
+	herr := cmd.Process.WithHandle(func(pidfd uintptr) {
+		_, err = c.stems.ask(c.user, inside.AskCover, &inside.Request{Plan: *p}, int(pidfd), int(answer.file.Fd()))
+	})
+	if err = errors.Join(herr, err); err != nil {
+		return err
+	}
+	return answer.answered()
 }

@@ -27,7 +27,7 @@ func Wrap(_ *exec.Cmd, _ *Policy, s Support) (*Child, error) {
 }
 
 // Start is never called, because Wrap fails.
-func (*Child) Start(*exec.Cmd) error { return nil }
+func (*Child) Start(*exec.Cmd, *Stems) error { return nil }
 
 // Started is never called, because Wrap fails.
 func (*Child) Started() (net.Listener, error) { return nil, nil }

@@ -14,7 +14,7 @@ import (
 // newPlan resolves a policy to a plan, without the paths that do not exist.
 func newPlan(p *Policy, s Support, dir string) *inside.Plan {
 	out := &inside.Plan{
-		Namespaces: s.Tier == Full, User: s.User, ABI: s.ABI, Dir: dir, Temp: p.Temp,
+		Namespaces: s.Tier == Full, Carried: s.Tier == Full && s.Carrier != "", ABI: s.ABI, Dir: dir, Temp: p.Temp,
 		TempWork: p.TempWork, Private: p.Private, HostNet: p.HostNetwork, Processes: p.Processes,
 		Proxy: p.Proxy && !p.HostNetwork, Local: p.Local && !p.HostNetwork, Sockets: p.Sockets, Leave: p.Leave,
 	}

@@ -117,7 +117,9 @@ func Probe(s Support) error {
 	defer c.Close()
 	runtime.LockOSThread() // the child ends with its thread
 	defer runtime.UnlockOSThread()
-	if err := c.Start(cmd); err != nil {
+	stems := &Stems{Fork: func(start func() error) error { return start() }}
+	defer stems.Close()
+	if err := c.Start(cmd, stems); err != nil {
 		return err
 	}
 	defer time.AfterFunc(probeLimit, func() { _ = cmd.Process.Kill() }).Stop()

@@ -50,7 +50,7 @@ func probeRestricted() error {
 			return err
 		}
 		defer c.Close()
-		if err := c.Start(cmd); err != nil {
+		if err := c.Start(cmd, nil); err != nil {
 			return err
 		}
 		return cmd.Wait()
@@ -137,7 +137,7 @@ func (c *Child) protect(paths []string) error {
 func (c *Child) Cover(_ *exec.Cmd, protect, _ []string) error { return c.protect(protect) }
 
 // Start starts the command with its token.
-func (c *Child) Start(cmd *exec.Cmd) error {
+func (c *Child) Start(cmd *exec.Cmd, _ *Stems) error {
 	if cmd.SysProcAttr == nil {
 		cmd.SysProcAttr = &syscall.SysProcAttr{}
 	}

@@ -75,7 +75,7 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 }
 
 // Start starts the command.
-func (*Child) Start(cmd *exec.Cmd) error { return cmd.Start() }
+func (*Child) Start(cmd *exec.Cmd, _ *Stems) error { return cmd.Start() }
 
 // Started returns at once: an error of sandbox-exec is the command's exit code.
 func (*Child) Started() (net.Listener, error) { return nil, nil }

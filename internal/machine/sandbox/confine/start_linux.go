@@ -10,8 +10,6 @@ import (
 	"os"
 	"os/exec"
 	"runtime"
-	"strconv"
-	"strings"
 	"syscall"
 
 	"golang.org/x/sys/unix"
@@ -24,11 +22,15 @@ type Child struct {
 	tier  Tier
 	user  bool
 	plan  *inside.Plan
-	entry *inside.Entry // nil until Start
-	ours  int           // our end of the socket
-	file  *os.File      // the inner end, until the child has it
+	stems *Stems
+	net   *innerNet
+	first *os.Process // of the sandbox
+	ours  int         // our end of the socket
+	file  *os.File    // the inner end, until the child has it
+	proxy net.Listener
 	local []int
 	ended *message
+	early []message // that came before MsgPid
 
 	carrier   string   // the program that makes the namespaces; "": lathe
 	complaint *os.File // the carrier's own errors
@@ -50,21 +52,31 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 			return nil, fmt.Errorf("the working folder is not known: %w", err)
 		}
 	}
+	c := &Child{tier: s.Tier, user: s.User && s.Tier == Full, plan: newPlan(p, s, dir), carrier: s.Carrier}
+	return c, c.open()
+}
+
+// open makes the socket.
+func (c *Child) open() error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
-		return nil, fmt.Errorf("no socket for the sandbox: %w", err)
+		return fmt.Errorf("no socket for the sandbox: %w", err)
 	}
 	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: startLimit})
-	return &Child{tier: s.Tier, user: s.User, plan: newPlan(p, s, dir), ours: fds[0], file: os.NewFile(uintptr(fds[1]),
-		"sandbox control"), carrier: s.Carrier}, nil
+	c.ours, c.file = fds[0], os.NewFile(uintptr(fds[1]), "sandbox control")
+	return nil
 }
 
 // Start starts the command in its sandbox. It becomes cmd.Process, the leader of a new session, and is killed when the
-// calling thread ends.
-func (c *Child) Start(cmd *exec.Cmd) error {
-	command := &inside.Command{Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
+// thread of Stems.Fork ends.
+func (c *Child) Start(cmd *exec.Cmd, stems *Stems) error {
+	request := &inside.Request{Plan: *c.plan, Path: cmd.Path, Args: cmd.Args, Env: cmd.Environ()}
+	if c.carrier != "" && c.tier == Full {
+		return stems.Fork(func() error { return c.startCarried(cmd, request) })
+	}
+	var fds []int
 	var null *os.File
-	for i, f := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr} {
+	for _, f := range []any{cmd.Stdin, cmd.Stdout, cmd.Stderr, c.file} {
 		file, ok := f.(*os.File)
 		if !ok {
 			if null == nil {
@@ -76,105 +88,80 @@ func (c *Child) Start(cmd *exec.Cmd) error {
 			}
 			file = null
 		}
-		command.Files[i] = file.Fd()
+		fds = append(fds, int(file.Fd()))
 	}
-	if c.carrier != "" && c.tier == Full {
-		return c.startCarried(cmd, command)
-	}
-	command.Files[3] = c.file.Fd()
-	entry, err := inside.Enter(c.plan, command)
-	if err != nil {
-		return fmt.Errorf("the sandbox could not be set up: %w", err)
-	}
-	runtime.KeepAlive(cmd)
-	c.entry = entry
-	c.file.Close()
-	if cmd.Process, err = os.FindProcess(entry.Pid); err != nil {
+	c.stems = stems
+	var err error
+	if c.net, err = stems.ask(c.user, inside.AskStart, request, fds...); err != nil {
 		return err
 	}
-	if c.user && c.tier == Full {
-		if err := c.mapUsers(); err != nil {
-			_ = cmd.Process.Kill()
-			_ = cmd.Wait()
-			return err
+	runtime.KeepAlive(cmd)
+	c.file.Close()
+	for {
+		m, fds, err := c.receive(0)
+		if errors.Is(err, errSilent) {
+			stems.drop(c.user) // so that it starts nothing later
 		}
+		switch {
+		case err != nil && len(c.early) > 0:
+			return c.failed(c.early[0])
+		case err != nil:
+			return c.complaintOf(err)
+		case m.kind == inside.MsgPid:
+			cmd.Process, err = os.FindProcess(m.number)
+			c.first = cmd.Process
+			return err
+		case m.kind == inside.MsgSockets:
+			if err := c.took(fds); err != nil {
+				return err
+			}
+		}
+		c.early = append(c.early, m) // the new process may be quicker than the stem
+	}
+}
+
+// failed is the error that a message reports.
+func (c *Child) failed(m message) error {
+	switch m.kind {
+	case inside.MsgFailed:
+		return &StepError{m.text, syscall.Errno(m.number)}
+	case inside.MsgError:
+		return &StepError{"exec", syscall.Errno(m.number)}
 	}
 	return nil
 }
 
-// mapUsers gives the user namespace its identities, and lets the child go on.
-func (c *Child) mapUsers() error {
-	own := "/proc/" + strconv.Itoa(c.entry.Pid)
-	err := errors.Join(
-		os.WriteFile(own+"/setgroups", []byte("deny"), 0),
-		os.WriteFile(own+"/uid_map", []byte(identity("/proc/self/uid_map", os.Getuid())), 0),
-		os.WriteFile(own+"/gid_map", []byte(identity("/proc/self/gid_map", os.Getgid())), 0),
-	)
-	if err != nil {
-		return fmt.Errorf("the sandbox could not be set up: user namespace: %w", err)
+// took takes the sockets of the inner network.
+func (c *Child) took(fds []int) (err error) {
+	if c.plan.Proxy && len(fds) > 0 {
+		c.proxy, err = listener(fds[0])
+		fds = fds[1:]
 	}
-	return unix.Send(c.ours, []byte{1}, unix.MSG_NOSIGNAL)
-}
-
-// identity maps ids to themselves: the process's own, or for root all ids of this namespace.
-func identity(file string, own int) string {
-	if os.Getuid() == 0 {
-		var out strings.Builder
-		b, _ := os.ReadFile(file)
-		for line := range strings.Lines(string(b)) {
-			if f := strings.Fields(line); len(f) == 3 {
-				fmt.Fprintf(&out, "%s %s %s\n", f[0], f[0], f[2])
-			}
-		}
-		if out.Len() > 0 {
-			return out.String()
-		}
-	}
-	return fmt.Sprintf("%d %d 1\n", own, own)
+	c.local = fds
+	return err
 }
 
 // Started waits until the command has been started. The listener is nil unless the policy has a proxy. An error
 // wraps the errno of the failed step; then nothing runs.
 func (c *Child) Started() (proxy net.Listener, err error) {
-	defer runtime.KeepAlive(c.entry)
 	started := false
-	defer func() {
-		if err == nil {
-			c.entry.Began()
-		}
-		if err != nil && proxy != nil {
-			proxy.Close()
-			proxy = nil
-		}
-	}()
 	for {
-		m, fds, rerr := c.receive(0)
-		switch {
-		case rerr != nil && started && c.tier == Landlock && errors.Is(rerr, errEnd):
-			return proxy, nil // the exec closed the socket
-		case rerr != nil:
-			if step, errno := c.entry.Failed(); step != "" {
-				return proxy, &StepError{step, errno}
-			}
-			return proxy, c.complaintOf(rerr)
-		case m.kind == inside.MsgFailed:
-			return proxy, &StepError{m.text, syscall.Errno(m.number)}
-		case m.kind == inside.MsgListener:
-			if len(fds) != 1 {
-				return nil, errors.New("the proxy of the sandbox cannot listen: no socket came")
-			}
-			if proxy, err = listener(fds[0]); err != nil {
-				return nil, err
-			}
-		case m.kind == inside.MsgLocal:
-			c.local = fds
-		case m.kind == inside.MsgError:
-			return proxy, &StepError{"exec", syscall.Errno(m.number)}
-		case m.kind == inside.MsgStarted && c.tier == Full:
-			return proxy, nil
-		case m.kind == inside.MsgStarted:
-			started = true
+		m, fds, err := c.next(0)
+		if err == nil {
+			err = c.failed(m)
 		}
+		if err == nil && m.kind == inside.MsgSockets && fds != nil {
+			err = c.took(fds)
+		}
+		switch {
+		case err == nil && m.kind == inside.MsgStarted && c.tier == Full,
+			started && c.tier == Landlock && errors.Is(err, errEnd): // the exec closed the socket
+			proxy, c.proxy = c.proxy, nil
+			return proxy, nil
+		case err != nil:
+			return nil, c.complaintOf(err)
+		}
+		started = started || m.kind == inside.MsgStarted
 	}
 }
 
@@ -192,7 +179,7 @@ func listener(fd int) (net.Listener, error) {
 // and reports whether that one stays. It returns at once in a tier without such a process.
 func (c *Child) Ended() (stays bool) {
 	for c.tier == Full {
-		m, _, err := c.receive(0)
+		m, _, err := c.next(0)
 		if err == nil && m.kind == inside.MsgEnded {
 			c.ended = &m
 			return m.left > 0
@@ -219,7 +206,7 @@ func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 		if c.ended != nil {
 			return syscall.WaitStatus(c.ended.number), c.ended.left, true
 		}
-		m, _, err := c.receive(unix.MSG_DONTWAIT)
+		m, _, err := c.next(unix.MSG_DONTWAIT)
 		if err != nil {
 			return 0, 0, false
 		}
@@ -230,11 +217,18 @@ func (c *Child) Status() (status syscall.WaitStatus, left int, ok bool) {
 	return 0, 0, false
 }
 
-// Close releases the sockets.
+// Close releases the sockets, and the network for another command. The listener must be closed before.
 func (c *Child) Close() {
 	c.file.Close()
 	if c.complaint != nil {
 		c.complaint.Close()
+	}
+	if c.proxy != nil {
+		c.proxy.Close()
+	}
+	if c.first != nil && errors.Is(c.first.Signal(syscall.Signal(0)), os.ErrProcessDone) {
+		c.net.release()
+		c.net = nil
 	}
 	if c.ours >= 0 {
 		unix.Close(c.ours)
@@ -273,9 +267,18 @@ var (
 	errSilent = fmt.Errorf("it did not answer within %d seconds", startLimit)
 )
 
+// next is receive with the messages that came early.
+func (c *Child) next(flags int) (m message, fds []int, err error) {
+	if len(c.early) > 0 {
+		m, c.early = c.early[0], c.early[1:]
+		return m, nil, nil
+	}
+	return c.receive(flags)
+}
+
 // receive reads one message, and the descriptors that may come with it.
 func (c *Child) receive(flags int) (message, []int, error) {
-	buf, oob := make([]byte, 256), make([]byte, unix.CmsgSpace(4*inside.Local))
+	buf, oob := make([]byte, 256), make([]byte, unix.CmsgSpace(4*inside.MostSockets))
 	for {
 		n, oobn, _, _, err := unix.Recvmsg(c.ours, buf, oob, flags|unix.MSG_CMSG_CLOEXEC)
 		switch {

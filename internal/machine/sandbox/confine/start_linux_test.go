@@ -49,7 +49,9 @@ func TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver(t *testing.T) {
 	}
 	runtime.LockOSThread()
 	defer runtime.UnlockOSThread()
-	if err := c.Start(cmd); err != nil {
+	stems := &Stems{Fork: func(start func() error) error { return start() }}
+	defer stems.Close()
+	if err := c.Start(cmd, stems); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Started(); err != nil {

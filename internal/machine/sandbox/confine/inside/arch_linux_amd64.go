@@ -5,8 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	auditArch = unix.AUDIT_ARCH_X86_64
 	x32       = true // calls with bit 30 are those of another ABI
-
-	elfMachine = 62 // EM_X86_64
 )
 
 var archDenied = []uint32{

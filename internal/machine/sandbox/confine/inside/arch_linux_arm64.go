@@ -5,8 +5,6 @@ import "golang.org/x/sys/unix"
 const (
 	auditArch = unix.AUDIT_ARCH_AARCH64
 	x32       = false
-
-	elfMachine = 183 // EM_AARCH64
 )
 
 var archDenied []uint32

@@ -34,19 +34,21 @@ func LandlockABI() int {
 	return int(v)
 }
 
-// landlock limits the process and its descendants: they read everywhere, write in the writable folders, and from
-// version 6 cannot signal outside processes or connect to their abstract sockets.
-func (s *script) landlock(p *Plan) {
+// rules returns the descriptor of the rules for the command and its descendants: they read everywhere, write in the
+// writable folders, and from version 6 cannot signal outside processes or connect to their abstract sockets.
+func (s *space) rules(p *Plan) int {
 	handled := uint64(fsRead | fsWrite)
 	if p.ABI >= 5 {
 		handled |= unix.LANDLOCK_ACCESS_FS_IOCTL_DEV
 	}
-	attr, size := &unix.LandlockRulesetAttr{Handled_access_fs: handled}, 8
+	attr, size := &unix.LandlockRulesetAttr{Handled_access_fs: handled}, uintptr(8)
 	if p.ABI >= 6 {
 		attr.Scoped, size = unix.LANDLOCK_SCOPE_ABSTRACT_UNIX_SOCKET|unix.LANDLOCK_SCOPE_SIGNAL, 24
 	}
-	_, rules := s.result("set up Landlock", unix.SYS_LANDLOCK_CREATE_RULESET, data(s, attr), num(size), num(0))
-	allow := func(path string, rights uint64) { s.allow(rules, path, rights&handled) }
+	const step = "set up Landlock"
+	fd, _, errno := unix.Syscall(unix.SYS_LANDLOCK_CREATE_RULESET, uintptr(unsafe.Pointer(attr)), size, 0)
+	rules := s.keep(step, int(fd), failed(errno))
+	allow := func(path string, rights uint64) { allow(rules, path, rights&handled) }
 	allow("/", fsRead)
 	// not all of /dev: shared memory is there
 	for _, name := range [...]string{"null", "zero", "full", "random", "urandom", "ptmx", "pts"} {
@@ -80,15 +82,26 @@ func (s *script) landlock(p *Plan) {
 			}
 		}
 	}
-	s.call("set up Landlock", unix.SYS_LANDLOCK_RESTRICT_SELF, at(rules), num(0))
+	return rules
 }
 
 // allow is landlock_add_rule for a folder or a file. A missing path needs no rule.
-func (s *script) allow(rules *uintptr, path string, rights uint64) {
-	open := s.call("allow "+path, unix.SYS_OPENAT, cwd, s.text(path), num(unix.O_PATH|unix.O_CLOEXEC))
-	beneath := &[2]uint64{rights} // struct landlock_path_beneath_attr is packed: the descriptor's four bytes follow
-	s.ops[open].store = uintptr(unsafe.Pointer(&beneath[1]))
-	s.call("allow "+path, unix.SYS_LANDLOCK_ADD_RULE, at(rules), num(unix.LANDLOCK_RULE_PATH_BENEATH), data(s, beneath),
-		num(0))
-	s.onError(open, uintptr(unix.ENOENT))
+func allow(rules int, path string, rights uint64) {
+	fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC, 0)
+	if !must("allow "+path, err, unix.ENOENT) {
+		return
+	}
+	defer unix.Close(fd)
+	beneath := &unix.LandlockPathBeneathAttr{Allowed_access: rights, Parent_fd: int32(fd)}
+	_, _, errno := unix.Syscall6(unix.SYS_LANDLOCK_ADD_RULE, uintptr(rules), unix.LANDLOCK_RULE_PATH_BENEATH,
+		uintptr(unsafe.Pointer(beneath)), 0, 0, 0)
+	must("allow "+path, failed(errno))
+}
+
+// failed makes an error of an errno, which is not nil as one.
+func failed(errno unix.Errno) error {
+	if errno == 0 {
+		return nil
+	}
+	return errno
 }

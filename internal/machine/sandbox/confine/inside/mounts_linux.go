@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"strings"
-	"unsafe"
 
 	"golang.org/x/sys/unix"
 )
@@ -19,23 +18,58 @@ var devices = [...]string{"null", "zero", "full", "random", "urandom"}
 // mounted is a detached copy of a mount. It is made before everything becomes read-only, so it keeps its write access.
 type mounted struct {
 	path string
-	fd   *uintptr
+	fd   int // -1: the path is not there
 }
 
-// mounts makes the file system of the process and its descendants read-only, except for the plan's writable folders. A
-// path that is gone by then is passed over.
-func (s *script) mounts(p *Plan) {
-	s.mount("make the mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
-	for _, o := range p.Overlay {
-		options := "lowerdir=" + o.Dir + ",upperdir=" + o.Upper + ",workdir=" + o.Work + ",userxattr,volatile"
-		try := s.mount("", "overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
-		s.onError(try, anyError)
-		s.mount("mount "+o.Upper+" on "+o.Dir, o.Upper, o.Dir, "", unix.MS_BIND, "")
-		s.onSuccess(try)
+// bases are mount namespaces with the overlays that many commands share: to mount one on disk takes longer than all
+// else. They are mounted on their folders Work, where no command finds them.
+var bases []int
+
+// base makes one. Mounts of the system reach it as they come and go.
+func (s *space) base(p *Plan) {
+	const own = "/proc/self/ns/mnt"
+	back, err := unix.Open(own, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	s.keep("keep the mounts", back, err)
+	must("make a mount namespace", unix.Unshare(unix.CLONE_NEWNS))
+	defer func() {
+		if unix.Setns(back, unix.CLONE_NEWNS) != nil {
+			unix.Exit(99)
+		}
+	}()
+	mount("keep the mounts apart", "", "/", "", unix.MS_REC|unix.MS_SLAVE, "")
+	for _, o := range p.Shared() {
+		if overlay(o, o.Work) != nil {
+			mount("mount "+o.Upper, o.Upper, o.Work, "", unix.MS_BIND, "")
+		}
+	}
+	fd, err := unix.Open(own, unix.O_RDONLY|unix.O_CLOEXEC, 0)
+	must("keep the mounts", err)
+	bases = append(bases, fd)
+}
+
+// Shared are the overlays that a plan has in common with others.
+func (p *Plan) Shared() []Overlay {
+	if p.TempWork == "" {
+		return p.Overlay
+	}
+	return append([]Overlay{{"/tmp", p.Temp, p.TempWork}}, p.Overlay...)
+}
+
+// mounts makes the file system of the space read-only, except for the plan's writable folders. A path that is gone by
+// then is passed over.
+func (s *space) mounts(p *Plan) {
+	mount("make the mounts private", "", "/", "", unix.MS_REC|unix.MS_PRIVATE, "")
+	for _, o := range p.Shared() {
+		// The kernel forgets what it knows of the folder below, which may have changed.
+		_ = unix.Mount("", o.Work, "", unix.MS_REMOUNT|unix.MS_NOSUID|unix.MS_NODEV, "")
 	}
 	var nodes, open []mounted
 	for _, o := range p.View {
-		open = append(open, s.view(o)...)
+		take := s.take
+		if overlay(o, o.Dir) != nil {
+			take = s.locked
+		}
+		open = append(open, take(o.Dir))
 	}
 	for _, name := range devices {
 		nodes = append(nodes, s.take("/dev/"+name))
@@ -44,62 +78,54 @@ func (s *script) mounts(p *Plan) {
 		open = append(open, s.take(path))
 	}
 	for _, o := range p.Overlay {
-		open = append(open, s.take(o.Dir))
+		open = append(open, mounted{o.Dir, s.clone(o.Work)})
 	}
 	for _, path := range p.Show {
 		open = append(open, s.locked(path))
 	}
-	private := mounted{path: privateDir}
-	if p.Private != "" { // before the overlay on /tmp, which it can be below
+	private := mounted{path: privateDir, fd: -1}
+	if p.Private != "" { // before /tmp is covered, which it can be below
 		private.fd = s.clone(p.Private)
 	}
 	temp := s.temp(p)
-	s.attributes("make the file system read-only", cwd, "/", unix.AT_RECURSIVE, readOnlyMount)
-	if temp.fd == nil {
-		s.mount("mount /tmp", "tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	attributes("make the file system read-only", unix.AT_FDCWD, "/", unix.AT_RECURSIVE)
+	if temp.fd < 0 {
+		mount("mount /tmp", "tmpfs", "/tmp", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
 	} else {
-		s.attach("mount /tmp", temp)
+		attach("mount /tmp", temp)
 	}
 	s.dev(nodes, private, p.Copies)
 	for _, dir := range p.Empty {
-		s.mount("empty "+dir, "tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m")
+		mount("empty "+dir, "tmpfs", dir, "tmpfs", unix.MS_NOSUID|unix.MS_NODEV|unix.MS_NOEXEC, "mode=0755,size=1m")
 	}
-	s.proc(p)
 	hidden := append([]string{"/tmp", "/dev"}, p.Empty...)
 	slices.SortStableFunc(open, func(a, b mounted) int { return strings.Compare(a.path, b.path) }) // one in another later
 	for _, m := range open {
-		s.attachBelow(hidden, m)
+		attachBelow(hidden, m)
 	}
 	for _, dir := range p.Empty {
-		s.attributes("lock "+dir, cwd, dir, 0, readOnlyMount)
+		attributes("lock "+dir, unix.AT_FDCWD, dir, 0)
 	}
 	s.guard(p)
 }
 
-// view returns the mount of a folder with its changes in Upper, and that of the folder itself, read-only; one of them
-// has no descriptor: the second where the kernel has an overlay.
-func (s *script) view(o Overlay) []mounted {
+// overlay mounts a folder with the changes in Upper.
+func overlay(o Overlay, at string) error {
 	escape := strings.NewReplacer(`\`, `\\`, `:`, `\:`, `,`, `\,`).Replace
-	options := "lowerdir=" + escape(o.Dir) + ",upperdir=" + escape(o.Upper) + ",workdir=" + escape(o.Work) +
-		",userxattr,volatile"
-	try := s.mount("", "overlay", o.Dir, "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
-	taken, fd := s.result("take "+o.Dir, unix.SYS_OPEN_TREE, cwd, s.text(o.Dir), num(treeFlags))
-	s.onError(try, anyError)
-	plain := s.locked(o.Dir)
-	s.onSuccess(taken)
-	return []mounted{{o.Dir, fd}, plain}
+	return unix.Mount("overlay", at, "overlay", unix.MS_NOSUID|unix.MS_NODEV, "lowerdir="+escape(o.Dir)+
+		",upperdir="+escape(o.Upper)+",workdir="+escape(o.Work)+",userxattr,volatile")
 }
 
 // guard pins, protects and masks paths within the writable mounts.
-func (s *script) guard(p *Plan) {
+func (s *space) guard(p *Plan) {
 	for _, path := range p.Pin {
-		s.attach("pin "+path, s.take(path))
+		attach("pin "+path, s.take(path))
 	}
 	for _, path := range p.Protect {
-		s.attach("protect "+path, s.locked(path))
+		attach("protect "+path, s.locked(path))
 	}
-	for _, c := range p.Copies {
-		s.link(c)
+	for _, c := range p.Copies { // a file stays read-only where that fails
+		_ = move(mounted{c.Path, s.take(copyLink + c.Name).fd})
 	}
 	for _, path := range p.Mask {
 		s.mask(path)
@@ -119,33 +145,15 @@ const (
 // copyLink is the beginning of the name of a link to a copy.
 const copyLink = "/dev/.copy-"
 
-// link mounts the link to a copy on a protected file, which stays read-only where that fails.
-func (s *script) link(c Copy) {
-	m := s.take(copyLink + c.Name)
-	m.path = c.Path
-	s.onError(s.move("", m), anyError)
-}
-
 // mask covers a path, if it is not hidden already below another mount. If it has become a file instead of a folder, or
 // a folder instead of a file, the other cover fits.
-func (s *script) mask(path string) {
+func (s *space) mask(path string) {
 	covers := []string{maskFile, maskDir}
 	if isDir(path) {
 		slices.Reverse(covers)
 	}
-	var done []int
-	for i, cover := range covers {
-		m := s.locked(cover)
-		m.path = path
-		at := s.move("mask "+path, m)
-		done = append(done, at)
-		if i == 0 {
-			s.onError(at, uintptr(unix.ENOTDIR))
-		}
-	}
-	for _, at := range done {
-		s.onSuccess(at)
-		s.onError(at, uintptr(unix.ENOENT))
+	if !must("mask "+path, move(mounted{path, s.locked(covers[0]).fd}), unix.ENOTDIR, unix.ENOENT) {
+		must("mask "+path, move(mounted{path, s.locked(covers[1]).fd}), unix.ENOENT)
 	}
 }
 
@@ -155,141 +163,118 @@ func isDir(path string) bool {
 }
 
 // temp returns the mount for /tmp, without a descriptor for a new one.
-func (s *script) temp(p *Plan) mounted {
+func (s *space) temp(p *Plan) mounted {
 	if p.Temp == "" {
-		return mounted{path: "/tmp"}
+		return mounted{"/tmp", -1}
 	}
 	if p.TempWork == "" {
 		return mounted{"/tmp", s.clone(p.Temp)}
 	}
-	options := "lowerdir=/tmp,upperdir=" + p.Temp + ",workdir=" + p.TempWork + ",userxattr,volatile"
-	try := s.mount("", "overlay", "/tmp", "overlay", unix.MS_NOSUID|unix.MS_NODEV, options)
-	s.onError(try, anyError)
-	s.mount("mount "+p.Temp, p.Temp, "/tmp", "", unix.MS_BIND, "")
-	s.onSuccess(try)
-	return mounted{"/tmp", s.clone("/tmp")}
-}
-
-// proc mounts this namespace's /proc.
-func (s *script) proc(p *Plan) {
-	const flags = unix.MS_NOSUID | unix.MS_NODEV | unix.MS_NOEXEC
-	s.mount("mount /proc", "proc", "/proc", "proc", flags, "")
-	s.limitProcesses(p.Processes)
-	s.mount("make /proc read-only", "", "/proc", "", unix.MS_REMOUNT|unix.MS_BIND|unix.MS_RDONLY|flags, "")
+	return mounted{"/tmp", s.clone(p.TempWork)}
 }
 
 // dev builds a /dev of a few harmless devices, private pseudo-terminals and private shared memory.
-func (s *script) dev(nodes []mounted, private mounted, copies []Copy) {
-	s.mount("mount /dev", "tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
+func (s *space) dev(nodes []mounted, private mounted, copies []Copy) {
+	mount("mount /dev", "tmpfs", "/dev", "tmpfs", unix.MS_NOSUID|unix.MS_NOEXEC, "mode=0755,size=1m")
 	for _, m := range nodes {
-		s.touch(m.path, 0o666)
-		s.attach("mount "+m.path, m)
+		file(m.path, 0o666)
+		attach("mount "+m.path, m)
 	}
 	for _, dir := range [...]string{"/dev/shm", "/dev/pts"} {
-		s.mkdir(dir, 0o755)
+		mkdir(dir, 0o755)
 	}
-	s.mount("mount /dev/shm", "tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
-	pts := s.mount("", "devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC,
-		"newinstance,ptmxmode=0666,mode=0620")
-	link := s.symlink("pts/ptmx", "/dev/ptmx")
-	s.onError(pts, anyError) // without, a program gets no pseudo-terminal, and says so
-	s.onError(link, anyError)
+	mount("mount /dev/shm", "tmpfs", "/dev/shm", "tmpfs", unix.MS_NOSUID|unix.MS_NODEV, "mode=1777")
+	// without, a program gets no pseudo-terminal, and says so
+	if unix.Mount("devpts", "/dev/pts", "devpts", unix.MS_NOSUID|unix.MS_NOEXEC,
+		"newinstance,ptmxmode=0666,mode=0620") == nil {
+		symlink("pts/ptmx", "/dev/ptmx")
+	}
 	for _, l := range [...][2]string{{"fd", ""}, {"stdin", "/0"}, {"stdout", "/1"}, {"stderr", "/2"}} {
-		s.symlink("/proc/self/fd"+l[1], "/dev/"+l[0])
+		symlink("/proc/self/fd"+l[1], "/dev/"+l[0])
 	}
-	if private.fd != nil {
-		s.mkdir(privateDir, 0o700)
-		s.attach("mount "+privateDir, private)
+	if private.fd >= 0 {
+		mkdir(privateDir, 0o700)
+		attach("mount "+privateDir, private)
 	}
 	for _, c := range copies {
-		s.symlink(privateDir+"/"+c.Name, copyLink+c.Name)
+		symlink(privateDir+"/"+c.Name, copyLink+c.Name)
 	}
-	s.touch(maskFile, 0)
-	s.mkdir(maskDir, 0)
-	s.attributes("make /dev read-only", cwd, "/dev", 0, unix.MOUNT_ATTR_RDONLY|unix.MOUNT_ATTR_NOSUID)
+	file(maskFile, 0)
+	mkdir(maskDir, 0)
+	attributes("make /dev read-only", unix.AT_FDCWD, "/dev", 0)
 }
 
-func (s *script) mount(step, source, target, kind string, flags uintptr, options string) int {
-	return s.call(step, unix.SYS_MOUNT, s.text(source), s.text(target), s.text(kind), num(flags), s.text(options))
+func mount(step, source, target, kind string, flags uintptr, options string) {
+	must(step, unix.Mount(source, target, kind, flags, options))
 }
 
-func (s *script) symlink(target, path string) int {
-	return s.call("link "+path, unix.SYS_SYMLINKAT, s.text(target), cwd, s.text(path))
-}
+func symlink(target, path string) { must("link "+path, unix.Symlink(target, path)) }
 
-func (s *script) mkdir(path string, mode int) int {
-	return s.call("make "+path, unix.SYS_MKDIRAT, cwd, s.text(path), num(mode))
-}
+func mkdir(path string, mode uint32) { must("make "+path, unix.Mkdir(path, mode)) }
 
-func (s *script) touch(path string, mode int) int {
-	return s.call("make "+path, unix.SYS_MKNODAT, cwd, s.text(path), num(unix.S_IFREG|mode), num(0))
-}
+func file(path string, mode uint32) { must("make "+path, unix.Mknod(path, unix.S_IFREG|mode, 0)) }
 
 const treeFlags = unix.OPEN_TREE_CLONE | unix.OPEN_TREE_CLOEXEC | unix.AT_RECURSIVE | unix.AT_SYMLINK_NOFOLLOW
 
 // take copies the mount of a path, if it is there.
-func (s *script) take(path string) mounted {
-	i, fd := s.result("take "+path, unix.SYS_OPEN_TREE, cwd, s.text(path), num(treeFlags))
-	s.onError(i, uintptr(unix.ENOENT))
-	return mounted{path, fd}
+func (s *space) take(path string) mounted {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, treeFlags)
+	return mounted{path, s.keep("take "+path, fd, err, unix.ENOENT)}
 }
 
 // clone copies the mount of a path that must be there.
-func (s *script) clone(path string) *uintptr {
-	_, fd := s.result("take "+path, unix.SYS_OPEN_TREE, cwd, s.text(path), num(treeFlags))
-	return fd
+func (s *space) clone(path string) int {
+	fd, err := unix.OpenTree(unix.AT_FDCWD, path, treeFlags)
+	return s.keep("take "+path, fd, err)
 }
 
 // locked returns a read-only copy of the mount of a path, if it is there.
-func (s *script) locked(path string) mounted {
+func (s *space) locked(path string) mounted {
 	m := s.take(path)
-	i := s.attributes("lock "+path, at(m.fd), "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE, readOnlyMount)
-	s.onError(i, uintptr(unix.EBADF))
+	if m.fd >= 0 {
+		attributes("lock "+path, m.fd, "", unix.AT_EMPTY_PATH|unix.AT_RECURSIVE)
+	}
 	return m
 }
 
-func (s *script) attributes(step string, dir arg, path string, flags int, set uint64) int {
-	attr := &unix.MountAttr{Attr_set: set}
-	return s.call(step, unix.SYS_MOUNT_SETATTR, dir, s.text(path), num(flags), data(s, attr), num(unsafe.Sizeof(*attr)))
+// attributes makes mounts read-only.
+func attributes(step string, dir int, path string, flags uint) {
+	must(step, unix.MountSetattr(dir, path, flags, &unix.MountAttr{Attr_set: readOnlyMount}))
 }
 
 // move mounts a copy at its path.
-func (s *script) move(step string, m mounted) int {
-	return s.call(step, unix.SYS_MOVE_MOUNT, at(m.fd), s.text(""), cwd, s.text(m.path), num(unix.MOVE_MOUNT_F_EMPTY_PATH))
+func move(m mounted) error {
+	return unix.MoveMount(m.fd, "", unix.AT_FDCWD, m.path, unix.MOVE_MOUNT_F_EMPTY_PATH)
 }
 
 // attach mounts a copy at its path, unless there is none or the path is gone.
-func (s *script) attach(step string, m mounted) {
-	i := s.move(step, m)
-	s.onError(i, uintptr(unix.EBADF))
-	s.onError(i, uintptr(unix.ENOENT))
-}
+func attach(step string, m mounted) { must(step, move(m), unix.EBADF, unix.ENOENT) }
 
 // attachBelow is attach for a path that a private folder may hide: then it is made there.
-func (s *script) attachBelow(private []string, m mounted) {
+func attachBelow(private []string, m mounted) {
 	top := ""
 	for _, dir := range private {
 		if strings.HasPrefix(m.path, dir+"/") && len(dir) > len(top) {
 			top = dir
 		}
 	}
-	if top == "" {
-		s.attach("mount "+m.path, m)
+	if top == "" || m.fd < 0 {
+		attach("mount "+m.path, m)
 		return
 	}
-	i := s.move("mount "+m.path, m)
-	s.onError(i, uintptr(unix.ENOENT))
+	if must("mount "+m.path, move(m), unix.ENOENT) {
+		return
+	}
 	for at := len(top) + 1; at < len(m.path); at++ {
 		if m.path[at] == '/' {
-			s.onError(s.mkdir(m.path[:at], 0o755), anyError)
+			_ = unix.Mkdir(m.path[:at], 0o755)
 		}
 	}
-	if isDir(m.path) {
-		s.onError(s.mkdir(m.path, 0o755), anyError)
+	var st unix.Stat_t
+	if unix.Fstat(m.fd, &st) == nil && st.Mode&unix.S_IFMT == unix.S_IFDIR {
+		_ = unix.Mkdir(m.path, 0o755)
 	} else {
-		s.onError(s.touch(m.path, 0o644), anyError)
+		_ = unix.Mknod(m.path, unix.S_IFREG|0o644, 0)
 	}
-	s.move("mount "+m.path, m)
-	s.onSuccess(i)
-	s.onError(i, uintptr(unix.EBADF))
+	must("mount "+m.path, move(m))
 }

@@ -11,7 +11,7 @@ type Copy struct{ Path, Name string }
 // Plan is a policy resolved to mounts and rules, so that the script decides nothing.
 type Plan struct {
 	Namespaces bool // the first process is that of new namespaces
-	User       bool // with a user namespace
+	Carried    bool // another program made them, with the mounts
 	ABI        int  // Landlock's version
 	Dir        string
 	Temp       string

@@ -179,10 +179,3 @@ func socketFilter(f *program, sockets, namespaces bool) {
 	f.equal(unix.NETLINK_ROUTE, retAllow)
 	f.ret(retNoFam)
 }
-
-// seccomp applies the filter to the process.
-func (s *script) seccomp(sockets, namespaces bool) {
-	f := filterFor(sockets, namespaces)
-	s.call("set up seccomp", unix.SYS_SECCOMP, num(unix.SECCOMP_SET_MODE_FILTER), num(0),
-		data(s, &unix.SockFprog{Len: uint16(len(f)), Filter: &f[0]}))
-}
