@@ -66,7 +66,7 @@ func TestADangerousCallIsConfirmedOnceOnly(t *testing.T) {
 			t.Fatalf("%s: asked %d times", choice, len(qs))
 		}
 		q := qs[0]
-		if len(q.Options) != 2 || q.Options[0].ID != event.ChoiceOnce || !strings.HasPrefix(q.Reason, "Dangerous: ") ||
+		if len(q.Options) != 3 || q.Options[0].ID != event.ChoiceOnce || !strings.HasPrefix(q.Reason, "Dangerous: ") ||
 			!strings.Contains(q.Reason, "agents and editors start") {
 			t.Errorf("%+v", q)
 		}

@@ -44,7 +44,7 @@ func TestTheExampleOfASkillWithAnAgentOfItsOwnDoesWhatItSays(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, section, _ := strings.Cut(string(data), "\n## A skill with an agent of its own\n")
+	_, section, _ := strings.Cut(string(data), "\n## A skill with its own agent\n")
 	c := newConversation(t)
 	c.write("p/.lathe/commands/callers.md", block(t, section, "markdown"))
 	c.answer = "a.go:3"
