@@ -44,13 +44,14 @@ type Settings struct {
 	AllowManagedMCPServersOnly bool            `json:"allowManagedMcpServersOnly"`
 	Sandbox                    json.RawMessage `json:"sandbox"` // an object, or nil
 
-	StatusLine  json.RawMessage `json:"statusLine"` // an object, or nil
-	OutputStyle string          `json:"outputStyle"`
-	Agent       string          `json:"agent"`  // the kind of main conversations
-	Agents      json.RawMessage `json:"agents"` // kinds of agents, an object by name, or nil
-	Language    string          `json:"language"`
-	Theme       string          `json:"theme"`
-	Keybindings json.RawMessage `json:"keybindings"` // an object or an array, or nil
+	StatusLine   json.RawMessage `json:"statusLine"` // an object, or nil
+	OutputStyle  string          `json:"outputStyle"`
+	Agent        string          `json:"agent"`  // the kind of main conversations
+	Agents       json.RawMessage `json:"agents"` // kinds of agents, an object by name, or nil
+	Language     string          `json:"language"`
+	Instructions string          `json:"instructions"`
+	Theme        string          `json:"theme"`
+	Keybindings  json.RawMessage `json:"keybindings"` // an object or an array, or nil
 
 	TUI                   string `json:"tui"` // "default", "fullscreen", "inline"
 	Mouse                 bool   `json:"mouse"`

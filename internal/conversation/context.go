@@ -2,11 +2,15 @@ package conversation
 
 import (
 	"context"
+	"runtime"
+	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/prompt"
 )
@@ -21,13 +25,30 @@ func (s *Session) systemOptions() prompt.SystemOptions {
 	if o.System == "" && o.AppendSystem == "" { // a resumed conversation keeps its first system prompt
 		o.System, o.AppendSystem = s.begun.Replace, s.begun.Append
 	}
+	o.System, o.AppendSystem = s.expand(o.System), s.expand(o.AppendSystem)
+	if own := set.Instructions; own != "" {
+		o.AppendSystem = strings.TrimSpace(o.AppendSystem + "\n\n" + own)
+	}
 	return s.kindSystem(prompt.SystemOptions{
 		Model: s.Model().ID, Replace: o.System, Append: o.AppendSystem, Language: set.Language,
 		Style: prompt.Style{
-			Name: s.begun.Style, Text: prompt.Sanitize(s.begun.StyleText), KeepCoding: s.begun.StyleKeeps,
+			Name: s.begun.Style, Text: prompt.Sanitize(s.expand(s.begun.StyleText)), KeepCoding: s.begun.StyleKeeps,
 		},
 		Commit: set.Attribution.Commit, PullRequest: set.Attribution.PR,
 	})
+}
+
+// expand fills in what a text for the system prompt may name, as it is when the session begins.
+func (s *Session) expand(text string) string {
+	if !strings.Contains(text, "{{") {
+		return text
+	}
+	branch := ""
+	if repo, ok := git.Find(s.Dir()); ok {
+		branch = repo.Branch
+	}
+	return strings.NewReplacer("{{cwd}}", s.Dir(), "{{date}}", time.Now().Format(time.DateOnly),
+		"{{platform}}", runtime.GOOS, "{{branch}}", branch, "{{model}}", s.Model().ID).Replace(text)
 }
 
 // beginContext starts to gather the context (folder, git, memory) while the session opens.
@@ -86,9 +107,21 @@ func (s *Session) changes() []llm.Part {
 	return prompt.Changes(o, s.Messages())
 }
 
+// lateGit brings the state of the repository where git took longer than the first request waited.
+func (s *Session) lateGit(context.Context) ([]llm.Message, error) {
+	text := s.told.LateGit()
+	if text == "" {
+		return nil, nil
+	}
+	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{
+		Text:   "<system-reminder>\nThe state of git when the session began:\n" + text + "</system-reminder>",
+		Origin: llm.OriginReminder,
+	}}}}, nil
+}
+
 // withContext puts it before the first message of the conversation. The error is the end of ctx.
 func (s *Session) withContext(ctx context.Context, m *llm.Message) error {
-	defer func() { s.pending = nil }() // it is read once; when a hook refuses the message, the next one gets another
+	defer func() { s.told, s.pending = s.pending, nil }() // it is read once; when a hook refuses the message, the next one gets another
 	if s.pending == nil {
 		s.beginContext(ctx, s.loopModel())
 	}

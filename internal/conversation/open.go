@@ -220,6 +220,7 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 				s.env.Plan.Hook(s.Messages, s.Revision),
 				{Name: "skills", Run: s.skills.BeforeStep},
 				{Name: "background", Run: s.env.News},
+				{Name: "git", Run: s.lateGit},
 				s.servers.Hook(),
 				s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision),
 			},

@@ -60,8 +60,8 @@ func (s *Session) journalStart() {
 		s.Authority.JournalGrants()
 	}
 	begun := s.begun
-	begun.Replace, begun.Append, begun.BudgetUSD, begun.Sandbox = s.inst.opts.System, s.inst.opts.AppendSystem,
-		s.inst.opts.MaxBudgetUSD, s.inst.opts.Boundary.Name()
+	begun.Replace, begun.Append = s.expand(s.inst.opts.System), s.expand(s.inst.opts.AppendSystem)
+	begun.BudgetUSD, begun.Sandbox = s.inst.opts.MaxBudgetUSD, s.inst.opts.Boundary.Name()
 	s.begun = begun
 	if begun != (session.System{}) {
 		_ = s.Add(begun)

@@ -58,6 +58,7 @@ type Session struct {
 	lingers     time.Duration
 	output      tool.Structured
 	pending     *prompt.Pending // the context of the first message
+	told        *prompt.Pending // that context, once it was sent
 	scoped      *prompt.Scoped  // memory for some files and folders only
 	closers     []func() error
 	notes       []string // published when the first turn begins, since nobody listens before

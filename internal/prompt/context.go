@@ -8,6 +8,7 @@ import (
 	"runtime"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -29,7 +30,7 @@ type ContextOptions struct {
 	Model      string
 	Runner     *sandbox.Runner // starts git; nil: git's state is left out
 	Git        bool            // include git's status and last commits
-	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 20 ms
+	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 150 ms
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
 	NoMemory   bool
 	Notes      string // the index of the notes that the agent keeps about the project; empty: none
@@ -58,6 +59,7 @@ type ContextOptions struct {
 type Pending struct {
 	git     chan git.Info
 	late    context.CancelFunc // ends git
+	waits   atomic.Bool        // the context was sent without the state that git tells
 	memory  chan *Memory
 	running []*running
 	notes   []string // of sections that are left out
@@ -259,9 +261,9 @@ func shellName(environ []string) string {
 	return "bash (the user's own is " + name + ")"
 }
 
-// gitWait is how long the first request waits for git. In most repositories git takes a few milliseconds; in a large
-// one with many changes its status can take seconds, which the model can ask for itself when it matters.
-const gitWait = 20 * time.Millisecond
+// gitWait is how long the first request waits for git. In most repositories git takes a few milliseconds, on a busy
+// machine some tens; in a large one with many changes its status can take seconds, and comes with a later request.
+const gitWait = 150 * time.Millisecond
 
 // gitInfo asks git about the repository, when there is one and o.Git wants that.
 func gitInfo(ctx context.Context, o ContextOptions) git.Info {
@@ -275,20 +277,38 @@ func gitInfo(ctx context.Context, o ContextOptions) git.Info {
 // gitState is the state of the repository: from git, or when git takes too long from the files of the
 // repository.
 func (p *Pending) gitState() string {
-	defer p.late()
 	timer := time.NewTimer(cmp.Or(p.o.GitWait, gitWait))
 	defer timer.Stop()
 	select {
 	case info := <-p.git:
+		p.late()
 		return gitText(info, p.o)
 	case <-timer.C:
+		p.waits.Store(true)
 	}
 	repo, ok := git.Find(p.o.Dir)
 	text := gitText(git.Info{Repo: repo, IsRepo: ok}, p.o)
 	if ok {
-		text += "Status: not known, because git took too long to tell; run git status when it matters\n"
+		text += "Status: not known yet, because git takes long to tell; it follows, or run git status when it matters\n"
 	}
 	return text
+}
+
+// LateGit is the state of the repository that came after the context was sent, once; "" before, and where it was in it.
+func (p *Pending) LateGit() string {
+	if p == nil || !p.waits.Load() {
+		return ""
+	}
+	select {
+	case info := <-p.git:
+		p.waits.Store(false)
+		p.late()
+		if info.IsRepo && info.Status != nil {
+			return gitText(info, p.o)
+		}
+	default:
+	}
+	return ""
 }
 
 func gitText(info git.Info, o ContextOptions) string {

@@ -151,7 +151,7 @@ func TestTheContextDoesNotWaitForASlowGit(t *testing.T) {
 	defer r.Close()
 	o.Runner, o.Git, o.Environ = r, true, append(os.Environ(), "PATH="+filepath.Join(top, "bin")+":"+os.Getenv("PATH"))
 	got := text(FirstMessage(t.Context(), llm.UserText("hi"), o).Parts)
-	if !strings.Contains(got, "Branch: main") || !strings.Contains(got, "git took too long to tell") {
+	if !strings.Contains(got, "Branch: main") || !strings.Contains(got, "git takes long to tell") {
 		t.Errorf("got %s", got)
 	}
 }
