@@ -346,6 +346,13 @@ var table = func() map[string]row {
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
 	t["face/gateway"], t["fleet"] = remote, remote
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}
+	t["base/regular"] = row{nil, "reading a file that may be a pipe is a system call"}
+	for _, name := range []string{ // they read files at the start
+		"config", "store/keyring", "base/approved", "ui/console", "extend/mcp", "extend/mcp/entry", "extend/customtool",
+		"extend/plugin", "machine/sandbox/confine", "conversation/team", "store/snapshot", "prompt", "agent/hook",
+	} {
+		t[name] = row{with(t[name].may, "base/regular"), t[name].why}
+	}
 	return t
 }()
 

@@ -56,12 +56,18 @@ func (q *queue) fail(p *pending, err error, title string, took time.Duration) {
 	q.finish(p, failed(err), title, took)
 }
 
+var errRepeated = errors.New("Not run: this reply has the very same call under the same id already; its result is " +
+	"that of the first.")
+
 // authorize asks for approval. When whoever approved changed the input, the call is prepared anew and
 // held against the rules once more.
 func (q *queue) authorize(p *pending, plan *Plan) (*Plan, permission.Decision, error) {
 	for revised := false; ; revised = true {
 		if err := q.halted(); err != nil {
 			return plan, permission.Decision{}, err
+		}
+		if p.again {
+			return plan, permission.Decision{}, errRepeated
 		}
 		if err := q.doomed(p); err != nil {
 			return plan, permission.Decision{}, err

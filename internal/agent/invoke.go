@@ -97,7 +97,7 @@ func (a *Agent) invoke(ctx context.Context, calls []llm.ToolCall, quiet bool) []
 		case c.ID == "":
 			c.ID = fmt.Sprintf("call_%d", i+1)
 		}
-		q.add(c)
+		q.add(c, false)
 	}
 	q.above.take(q.wait())
 	for i, p := range q.snapshot() {

@@ -62,6 +62,7 @@ type pending struct {
 	ran    *Result // the call's own result, while hooks work on it
 	doomed bool    // stopped because it repeats the calls before it
 	note   string  // for its result
+	again  bool    // the reply has it already, under the same id
 }
 
 // move brings a call to its next phase. Where the order forbids that it changes nothing and returns an error, which

@@ -70,7 +70,7 @@ func observed(t *testing.T, change func(*Config, func(string))) []string {
 		t.Fatal(err)
 	}
 	q = a.newQueue(t.Context(), false)
-	q.add(llm.ToolCall{ID: "1", Name: "T", Input: json.RawMessage(`{}`)})
+	q.add(llm.ToolCall{ID: "1", Name: "T", Input: json.RawMessage(`{}`)}, false)
 	q.wait()
 	return got
 }

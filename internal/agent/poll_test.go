@@ -59,3 +59,17 @@ func TestACommandMayBePolled(t *testing.T) {
 		t.Errorf("%+v, asked %d, ran %d", end, asked, runs.Load())
 	}
 }
+
+func TestACallThatTheStreamRepeatsRunsOnce(t *testing.T) {
+	var runs atomic.Int32
+	tl := tool("T", true, func(context.Context, string) (*agent.Result, error) {
+		runs.Add(1)
+		return agent.TextResult("done"), nil
+	})
+	f := newFixture(t, []agent.Tool{tl}, nil,
+		reply(llm.StopToolUse, call("a", "T", `{"x":"a"}`), call("a", "T", `{"x":"a"}`), call("a", "T", `{"x":"b"}`)),
+		reply(llm.StopEndTurn, llm.Text{Text: "done"}))
+	if end := f.run(t); end.Reason != event.EndCompleted || runs.Load() != 2 {
+		t.Errorf("%+v after %d runs", end, runs.Load())
+	}
+}

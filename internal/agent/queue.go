@@ -84,10 +84,10 @@ func (a *Agent) newQueue(ctx context.Context, journal bool) *queue {
 }
 
 // add hands over one call. Calls that are journalled have ids of their own.
-func (q *queue) add(c llm.ToolCall) {
+func (q *queue) add(c llm.ToolCall, again bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	p := &pending{id: c.ID, written: c, call: c, shown: c, done: make(chan struct{})}
+	p := &pending{id: c.ID, written: c, call: c, shown: c, again: again, done: make(chan struct{})}
 	q.calls = append(q.calls, p)
 	if len(q.a.cfg.BeforeTool) > 0 {
 		p.hooks.Go(func() { q.judge(p) })

@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"maps"
@@ -119,6 +120,7 @@ type piece struct {
 	part    llm.Part // nil: not complete
 	written bool     // it is in the journal and does not change any more
 	handed  bool     // it is a call and in the queue
+	again   bool     // the reply has the same call before it
 }
 
 // kept reports whether something of the reply is in the journal and must go on from there.
@@ -217,6 +219,7 @@ func (s *stream) complete(i int, p llm.Part) {
 		return
 	}
 	if c, ok := p.(llm.ToolCall); ok {
+		s.pieces[i].again = s.repeats(i, c)
 		p = s.own(i, c)
 	}
 	s.pieces[i].part = p
@@ -224,6 +227,16 @@ func (s *stream) complete(i int, p llm.Part) {
 		s.open = -1
 		s.text.Reset()
 	}
+}
+
+// repeats reports whether a call has the id, name and input of one before it in this reply.
+func (s *stream) repeats(i int, c llm.ToolCall) bool {
+	at, here := s.ids[c.ID]
+	if !here || at == i || c.ID == "" {
+		return false
+	}
+	before, ok := s.pieces[at].part.(llm.ToolCall)
+	return ok && before.Name == c.Name && bytes.Equal(before.Input, c.Input)
 }
 
 // own gives a call an id that no other call of the conversation has: results find their calls by it.
@@ -270,7 +283,7 @@ func (s *stream) hand(i int) {
 		return
 	}
 	p.handed, s.called = true, true
-	s.queue.add(c)
+	s.queue.add(c, p.again)
 }
 
 // finish closes a reply that came whole.

@@ -228,7 +228,7 @@ func (d *doctor) network(cfg *config.Config) {
 	if n := cfg.Settings.Network; n.Proxy != "" {
 		parts = append(parts, "proxy "+redacted(n.Proxy))
 	} else {
-		for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy"} {
+		for _, name := range []string{"HTTPS_PROXY", "https_proxy", "HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"} {
 			if v := os.Getenv(name); v != "" {
 				parts = append(parts, name+"="+redacted(v))
 			}

@@ -15,6 +15,8 @@ import (
 
 	"github.com/gofrs/flock"
 	"github.com/tailscale/hujson"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Target returns the file that Set writes for User, Project or Local; "" for other layers.
@@ -449,7 +451,7 @@ func syncDir(dir string) {
 // writtenHere reports whether lathe itself wrote this text to a local settings file last. Such a file is the
 // user's own, not part of a repository.
 func (p Paths) writtenHere(path string, data []byte) bool {
-	note, err := os.ReadFile(p.noteFile(path))
+	note, err := regular.ReadFile(p.noteFile(path))
 	return err == nil && string(note) == digest(data)
 }
 

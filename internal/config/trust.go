@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Trust saves that the user trusts this folder with the present values of its files: where Options.Trust is
@@ -82,7 +84,7 @@ func (t trustedValue) key() string { return t.File + "\x00" + t.Path }
 
 // trustedValues reads the values that were trusted last.
 func (p Paths) trustedValues() (map[string]trustedValue, bool) {
-	data, err := os.ReadFile(p.trustFile())
+	data, err := regular.ReadFile(p.trustFile())
 	if err != nil {
 		return nil, false
 	}
@@ -163,7 +165,7 @@ func readLine(path, prefix string) string {
 	if err != nil || !fi.Mode().IsRegular() || fi.Size() > most {
 		return ""
 	}
-	data, err := os.ReadFile(path)
+	data, err := regular.ReadFile(path)
 	line, _, _ := strings.Cut(string(data), "\n")
 	rest, ok := strings.CutPrefix(line, prefix)
 	if err != nil || !ok {
@@ -173,7 +175,7 @@ func readLine(path, prefix string) string {
 }
 
 func (p Paths) keepsTrust(digest string) bool {
-	data, err := os.ReadFile(p.trustFile())
+	data, err := regular.ReadFile(p.trustFile())
 	kept, _, _ := strings.Cut(string(data), "\n")
 	return err == nil && digest != "" && kept == digest
 }

@@ -1,6 +1,7 @@
 package llm
 
 import (
+	"cmp"
 	"bytes"
 	"crypto/tls"
 	"crypto/x509"
@@ -19,7 +20,7 @@ import (
 // HTTPOptions configures network access. The zero value suits most machines.
 type HTTPOptions struct {
 	// Proxy is the URL of a proxy (http, https, socks5, socks5h). Empty means the process's variables
-	// HTTPS_PROXY, HTTP_PROXY and NO_PROXY; "none" disables proxies regardless of them.
+	// HTTPS_PROXY, HTTP_PROXY, ALL_PROXY and NO_PROXY; "none" disables proxies regardless of them.
 	Proxy string
 	// NoProxy lists hosts to connect to directly although Proxy is set, in the form of the NO_PROXY variable:
 	// names (with their subdomains), addresses, address ranges, each with an optional port, or "*". Loopback
@@ -192,7 +193,7 @@ func tlsConfig(o HTTPOptions) (*tls.Config, error) {
 func proxyFunc(proxy, noProxy string) (func(*http.Request) (*url.URL, error), error) {
 	switch proxy {
 	case "":
-		return http.ProxyFromEnvironment, nil
+		return fromEnvironment(os.Getenv), nil
 	case "none":
 		return nil, nil
 	}
@@ -214,6 +215,25 @@ func proxyFunc(proxy, noProxy string) (func(*http.Request) (*url.URL, error), er
 		}
 		return u, nil
 	}, nil
+}
+
+// fromEnvironment is http.ProxyFromEnvironment, with ALL_PROXY where there is no variable for the scheme.
+func fromEnvironment(getenv func(string) string) func(*http.Request) (*url.URL, error) {
+	either := func(name string) string { return cmp.Or(getenv(name), getenv(strings.ToLower(name))) }
+	all, none := either("ALL_PROXY"), either("NO_PROXY")
+	if all == "" {
+		return http.ProxyFromEnvironment
+	}
+	via, err := proxyFunc(all, none)
+	return func(req *http.Request) (*url.URL, error) {
+		if either(strings.ToUpper(req.URL.Scheme)+"_PROXY") != "" {
+			return http.ProxyFromEnvironment(req)
+		}
+		if err != nil {
+			return nil, fmt.Errorf("ALL_PROXY: %w", err)
+		}
+		return via(req)
+	}
 }
 
 // bypassesProxy reports whether u is reached directly.

@@ -3,10 +3,11 @@
 package prompt
 
 import (
-	"os"
 	"strings"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // osVersion is the kernel's name and release, and the distribution's name where there is one.
@@ -16,7 +17,7 @@ func osVersion() string {
 		return ""
 	}
 	text := unix.ByteSliceToString(u.Sysname[:]) + " " + unix.ByteSliceToString(u.Release[:])
-	b, err := os.ReadFile("/etc/os-release")
+	b, err := regular.ReadFile("/etc/os-release")
 	if err != nil {
 		return text
 	}

@@ -5,6 +5,8 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // environ is the environment of a command.
@@ -65,7 +67,7 @@ func (h *Hooks) Overlay(env []string) []string {
 	if file == "" {
 		return env
 	}
-	text, err := os.ReadFile(file)
+	text, err := regular.ReadFile(file)
 	if err != nil {
 		return env
 	}

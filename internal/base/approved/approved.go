@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Answers are the answers of one kind about one project, in a file of lathe's state. It is safe for concurrent use.
@@ -47,7 +49,7 @@ func Sum(content []byte) string {
 func (a *Answers) load() answers {
 	out := answers{Root: a.root}
 	if a.file != "" {
-		if data, err := os.ReadFile(a.file); err == nil {
+		if data, err := regular.ReadFile(a.file); err == nil {
 			_ = json.Unmarshal(data, &out) // a broken file approves nothing
 		}
 	}

@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Status is the state of a task.
@@ -176,7 +178,7 @@ func (b Boards) Find(id string) (*Board, State, error) {
 
 // State reads the board.
 func (b *Board) State() (s State, err error) {
-	text, err := os.ReadFile(b.path)
+	text, err := regular.ReadFile(b.path)
 	if err != nil {
 		return s, err
 	}

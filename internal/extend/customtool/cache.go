@@ -8,6 +8,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/regular"
 	"github.com/lathe-dev/lathe/internal/config"
 )
 
@@ -43,7 +44,7 @@ const mostKept = 500
 // openCache reads the cache; one that cannot be read is empty.
 func openCache(file string) *cache {
 	c := &cache{file: file}
-	if data, err := os.ReadFile(file); err == nil {
+	if data, err := regular.ReadFile(file); err == nil {
 		_ = json.Unmarshal(data, &c.stored)
 	}
 	if c.Files == nil {

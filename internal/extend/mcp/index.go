@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/base/approved"
+	"github.com/lathe-dev/lathe/internal/base/regular"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -59,7 +60,7 @@ func (v *server) keepIndex() {
 
 // remember offers the tools that the server listed in an earlier run.
 func (v *server) remember() {
-	data, err := os.ReadFile(v.indexFile())
+	data, err := regular.ReadFile(v.indexFile())
 	rest, ok := bytes.CutPrefix(data, []byte(v.indexHead()))
 	if err != nil || !ok || !v.readIndex(rest) {
 		v.listed, v.tokens = nil, 0
@@ -123,7 +124,7 @@ func (v *server) recall() {
 		return
 	}
 	v.recalled = true
-	data, err := os.ReadFile(v.file)
+	data, err := regular.ReadFile(v.file)
 	if err == nil {
 		err = json.Unmarshal(data, &v.accepted)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/base/approved"
+	"github.com/lathe-dev/lathe/internal/base/regular"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
 )
 
@@ -63,7 +64,7 @@ func (v *server) knownPrompts() []client.Prompt {
 	defer o.mu.Unlock()
 	if !o.recalled && v.file != "" {
 		o.recalled = true
-		if data, err := os.ReadFile(v.offerFile()); err == nil {
+		if data, err := regular.ReadFile(v.offerFile()); err == nil {
 			if err := json.Unmarshal(data, &o.prompts); err != nil {
 				v.log.note("the prompts of an earlier run cannot be read: " + err.Error())
 			}

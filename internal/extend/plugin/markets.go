@@ -7,6 +7,8 @@ import (
 	"os"
 	"path/filepath"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // AddMarket fetches a marketplace and makes it known. Nothing of its plugins is fetched.
@@ -53,7 +55,7 @@ func (s *Store) readMarket(ctx context.Context, src Source, check func(*Market) 
 		m, err = readMarket(src.Path)
 	case "file":
 		var data []byte
-		if data, err = os.ReadFile(src.Path); err == nil {
+		if data, err = regular.ReadFile(src.Path); err == nil {
 			m, err = parseMarket(data)
 		}
 	case "json":

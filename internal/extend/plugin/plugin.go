@@ -25,6 +25,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Inline is the marketplace of plugins that a flag or a host names by their folder.
@@ -163,7 +165,7 @@ func readInside(root, file string) ([]byte, error) {
 	if !st.Mode().IsRegular() || st.Size() > maxManifest {
 		return nil, fmt.Errorf("%s is no regular file of at most %d MB", file, maxManifest>>20)
 	}
-	return os.ReadFile(real)
+	return regular.ReadFile(real)
 }
 
 // inside resolves the links of a path and refuses one that leads out of root.

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/regular"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 )
 
@@ -63,7 +64,7 @@ func (s *Store) Markets() (map[string]Known, error) { return readMap[Known](s.kn
 
 func readMap[V any](file string) (map[string]V, error) {
 	out := map[string]V{}
-	data, err := os.ReadFile(file)
+	data, err := regular.ReadFile(file)
 	if errors.Is(err, os.ErrNotExist) {
 		return out, nil
 	}

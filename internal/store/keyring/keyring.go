@@ -21,6 +21,8 @@ import (
 
 	"github.com/gofrs/flock"
 	system "github.com/zalando/go-keyring"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // System is a keyring of an operating system. Get and Delete return ErrNotFound where there is no such secret.
@@ -216,7 +218,7 @@ func (s *Store) InSystem(service, account string) bool {
 
 func (s *Store) read() (index, error) {
 	x := index{}
-	data, err := os.ReadFile(s.file)
+	data, err := regular.ReadFile(s.file)
 	if errors.Is(err, os.ErrNotExist) {
 		return x, nil
 	}

@@ -12,6 +12,8 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // The index of a root is a cache of its tree, so that an unchanged file is not read again. It is a file of numbers and
@@ -200,7 +202,7 @@ func (r *indexReader) node(n *node, known map[Hash]bool) {
 
 // readTree reads the index of a root, with the offsets up to which the segments are part of it.
 func (s *Store) readTree(root string) (*tree, map[string]int64, error) {
-	data, err := os.ReadFile(s.indexFile(root))
+	data, err := regular.ReadFile(s.indexFile(root))
 	if err != nil {
 		return nil, nil, err
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/lathe-dev/lathe/internal/base/regular"
 	"github.com/lathe-dev/lathe/internal/machine/files"
 )
 
@@ -302,7 +303,7 @@ func (s *Store) Recover() error {
 
 // finishRestores finishes a restore that was cut off.
 func (s *Store) finishRestores() error {
-	id, err := os.ReadFile(s.marker())
+	id, err := regular.ReadFile(s.marker())
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}

@@ -273,6 +273,12 @@ func (s *Store) writeIndex() error {
 
 // replace writes a file as a whole.
 func replace(path, text string) error {
+	left, _ := filepath.Glob(filepath.Join(filepath.Dir(path), ".note-*"))
+	for _, name := range left { // of a lathe that was killed
+		if info, err := os.Lstat(name); err == nil && time.Since(info.ModTime()) > time.Minute {
+			_ = os.Remove(name)
+		}
+	}
 	tmp, err := os.CreateTemp(filepath.Dir(path), ".note-*")
 	if err != nil {
 		return err

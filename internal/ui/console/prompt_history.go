@@ -16,6 +16,7 @@ import (
 
 	"github.com/gofrs/flock"
 
+	"github.com/lathe-dev/lathe/internal/base/regular"
 	"github.com/lathe-dev/lathe/internal/event"
 )
 
@@ -101,7 +102,7 @@ func (p *promptHistory) write(line []byte) error {
 
 // cut keeps the newest prompts, at most half of the limit.
 func (p *promptHistory) cut() error {
-	b, err := os.ReadFile(p.path)
+	b, err := regular.ReadFile(p.path)
 	if err != nil {
 		return err
 	}

@@ -8,6 +8,8 @@ import (
 	"path/filepath"
 	"sync"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // usage records how often and how recently commands were used, over all sessions.
@@ -44,7 +46,7 @@ func (u *usage) load() {
 	}
 	u.loaded = true
 	u.uses = map[string]use{}
-	if b, err := os.ReadFile(u.path); err == nil && len(b) < 1<<20 {
+	if b, err := regular.ReadFile(u.path); err == nil && len(b) < 1<<20 {
 		_ = json.Unmarshal(b, &u.uses) // a corrupt file is replaced
 	}
 	if u.uses == nil {

@@ -23,6 +23,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Scope is the kind of place where an entry is.
@@ -284,7 +286,7 @@ func readBounded(file string) ([]byte, error) {
 	if !st.Mode().IsRegular() || st.Size() > maxFile {
 		return nil, fmt.Errorf("%s is no ordinary file, or too long; its MCP servers are left out", file)
 	}
-	return os.ReadFile(file)
+	return regular.ReadFile(file)
 }
 
 func flagText(dir, flag string) (raw []byte, file string, err error) {

@@ -12,6 +12,8 @@ import (
 	"time"
 
 	"golang.org/x/sys/unix"
+
+	"github.com/lathe-dev/lathe/internal/base/regular"
 )
 
 // Remembered is Detect for a start that must not wait for the probe: the tier Full, once found, is kept in file until
@@ -23,7 +25,7 @@ func Remembered(file string) Support {
 		Key     string
 		Support Support
 	}
-	if b, err := os.ReadFile(file); err == nil && json.Unmarshal(b, &kept) == nil && key != "" && kept.Key == key &&
+	if b, err := regular.ReadFile(file); err == nil && json.Unmarshal(b, &kept) == nil && key != "" && kept.Key == key &&
 		kept.Support.Tier == Full {
 		return kept.Support
 	}
