@@ -18,6 +18,7 @@ type Options struct {
 	OutputFormat   string // text, json, stream-json
 	InputFormat    string // text, stream-json
 	Verbose        bool
+	Raw            bool
 	Partial        bool
 	HookEvents     bool
 	Replay         bool
@@ -111,7 +112,7 @@ var flagGroups = []struct {
 }{
 	{"Terminal", []string{"plain", "inline"}},
 	{"Output and input", []string{
-		"print", "output-format", "input-format", "verbose", "include-partial-messages",
+		"print", "output-format", "input-format", "verbose", "raw", "include-partial-messages",
 		"include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool",
 	}},
 	{"Model", []string{
@@ -185,6 +186,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.BoolVar(&o.Plain, "plain", false, "converse in plain lines, without a screen")
 	f.BoolVar(&o.Inline, "inline", false, "keep the terminal's own scrollback")
 	f.StringVar(&o.OutputFormat, "output-format", "text", "the `format`: text, json or stream-json")
+	f.BoolVar(&o.Raw, "raw", false, "text: print the answer into a pipe as it is, with what a terminal would act on")
 	f.StringVar(&o.InputFormat, "input-format", "text", "the `format`: text or stream-json")
 	f.BoolVar(&o.Verbose, "verbose", false, "json: print every message, not only the result")
 	f.BoolVar(&o.HookEvents, "include-hook-events", false, "stream-json: print the runs of hooks")

@@ -281,16 +281,19 @@ func TestACallThatFailedSaysWhatAndWhy(t *testing.T) {
 	}
 }
 
-func TestPipedTextIsNotEscaped(t *testing.T) {
-	var out bytes.Buffer
-	p := newTextPrinter(&streams{out: &out}, time.Now)
-	if err := p.finish(nil, &outcome{
-		answer: "a\x1b[1mb\n\n",
-		end:    event.TurnEnd{Reason: event.EndCompleted},
-	}); err != nil {
-		t.Fatal(err)
-	}
-	if diff := cmp.Diff("a\x1b[1mb\n", out.String()); diff != "" {
-		t.Errorf("(-want +got):\n%s", diff)
+func TestPipedTextIsEscapedUnlessItIsWantedRaw(t *testing.T) {
+	for raw, want := range map[bool]string{false: escape("a\x1b[1mb") + "\n", true: "a\x1b[1mb\n"} {
+		var out bytes.Buffer
+		p := newTextPrinter(&streams{out: &out}, time.Now)
+		p.raw = raw
+		if err := p.finish(nil, &outcome{
+			answer: "a\x1b[1mb\n\n",
+			end:    event.TurnEnd{Reason: event.EndCompleted},
+		}); err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(want, out.String()); diff != "" {
+			t.Errorf("raw %v (-want +got):\n%s", raw, diff)
+		}
 	}
 }

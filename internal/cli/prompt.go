@@ -145,7 +145,9 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 	}
 	h.say = func(text string) { fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(text)) }
 	if o.OutputFormat == "text" {
-		h.printer = newTextPrinter(p.streams, p.now)
+		printer := newTextPrinter(p.streams, p.now)
+		printer.raw = o.Raw && !p.outTTY
+		h.printer = printer
 	} else {
 		h.warn = func(n event.Notice) { fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, n.Level, escape(n.Text)) }
 		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)

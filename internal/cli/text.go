@@ -22,6 +22,7 @@ import (
 type textPrinter struct {
 	out, err io.Writer
 	live     bool // stdout is a terminal
+	raw      bool // the answer is not made safe for a terminal
 	progress *progress
 
 	id      string       // of the reply whose texts are shown
@@ -186,7 +187,7 @@ func (p *textPrinter) finish(_ *resultStats, o *outcome) error {
 	if o.isError() || text == "" {
 		return nil
 	}
-	if p.live {
+	if !p.raw && (p.live || o.structured == nil) {
 		text = escape(text)
 	}
 	return p.write(strings.TrimRight(text, "\n") + "\n")

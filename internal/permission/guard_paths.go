@@ -29,6 +29,7 @@ var guardedDirs = []struct {
 	{".direnv", Ask, "direnv loads the environment from .direnv"},
 	{".fleet", Ask, "the editor runs tasks from .fleet"},
 	{".vs", Ask, "the editor runs tasks from .vs"},
+	{".jj", Ask, "Jujutsu's configuration of a repository names programs"},
 }
 
 // guardedLists are the same, by their effect.
@@ -54,6 +55,7 @@ var guardedLists = []struct {
 			".aiderignore .cursorignore .codeiumignore",
 	},
 	{Ask, "git's configuration names programs", ".gitconfig .gitmodules .gitattributes"},
+	{Deny, "Mercurial runs the hooks that are named there", "hgrc .hgrc"},
 	{
 		Ask, "it sets the environment or the versions of programs for this folder",
 		".envrc .tool-versions .mise.toml mise.toml .nvmrc rust-toolchain rust-toolchain.toml",
@@ -84,13 +86,23 @@ const startUpFile = "a start-up file of the shell: it runs in every new terminal
 var agentDirs = []string{
 	".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush", ".windsurf", ".roo", ".kiro", ".amazonq",
 	".continue", ".goose", ".zed",
-	".vscode", ".cline", ".junie", ".agents",
+	".vscode", ".cline", ".junie", ".agents", ".qwen", ".amp", ".factory", ".trae", ".augment",
 }
 
-// AgentNames returns the names of folders and files that configure agents and editors, which no command in a sandbox
-// writes.
-func AgentNames() []string {
-	return append(strings.Fields(agentSettings), agentDirs...)
+// PlantNames returns the names of files and folders that configure agents and editors, or the environment. No command
+// in a sandbox makes or writes them, at any depth.
+func PlantNames() []string {
+	return append(strings.Fields(agentSettings+" .lathe .mcp.json .idea .fleet .envrc"), agentDirs...)
+}
+
+// RepositoryNames returns the names of files that belong in a repository and choose what runs there. No command in a
+// sandbox writes them at the top of a working folder.
+func RepositoryNames() []string {
+	return []string{
+		".husky", ".devcontainer", ".pre-commit-config.yaml", "lefthook.yml", ".tool-versions", "mise.toml", ".mise.toml",
+		"rust-toolchain.toml", "rust-toolchain", ".hg/hgrc", ".jj/repo/config.toml", ".gitmodules", ".ripgreprc",
+		".yarnrc.yml",
+	}
 }
 
 const agentSettings = ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json"

@@ -24,6 +24,9 @@ var heldChecks = []string{
 // heldAsks says why a held command needs a rule or a person; "" where it needs neither.
 func (c *call) heldAsks(cmd *Command) string {
 	for _, f := range cmd.Findings {
+		if f.Check == "remove" && c.removesTemp(cmd) {
+			continue
+		}
 		if f.Effect != Ask || slices.Contains(heldChecks, f.Check) {
 			return f.Text
 		}
@@ -32,7 +35,7 @@ func (c *call) heldAsks(cmd *Command) string {
 	for i := range cmd.Parts {
 		part := &cmd.Parts[i]
 		switch {
-		case part.Covered:
+		case part.Covered, c.filesInTemp(part):
 		case part.Class == ClassDestructive, part.Changes && !edits:
 			if part.Reason != "" {
 				return part.Reason
@@ -41,6 +44,41 @@ func (c *call) heldAsks(cmd *Command) string {
 		}
 	}
 	return ""
+}
+
+// filing are programs that change nothing but the files that they name.
+var filing = []string{
+	"cp", "mv", "mkdir", "touch", "rm", "rmdir", "ln", "tee", "install", "split", "csplit", "dd", "tar", "zip", "unzip",
+	"truncate", "sqlite3", "sort", "sed", "gzip", "gunzip", "chmod",
+}
+
+// filesInTemp reports whether a part only changes files that its words name, all of them in the session's /tmp.
+func (c *call) filesInTemp(part *Part) bool {
+	if !part.Exact || !slices.Contains(filing, part.Program) {
+		return false
+	}
+	writes := false
+	for i := range c.Accesses {
+		if a := &c.Accesses[i]; a.Kind == Write && !harmlessDevice(a.Target) {
+			if writes = ownTemp(c.p.roots, a.Target); !writes {
+				return false
+			}
+		}
+	}
+	return writes
+}
+
+// removesTemp reports whether all that a command plainly removes lies in the session's /tmp.
+func (c *call) removesTemp(cmd *Command) bool {
+	found := false
+	for i := range cmd.Parts {
+		if p := &cmd.Parts[i]; slices.Contains([]string{"rm", "rmdir", "unlink", "shred", "truncate"}, p.Program) {
+			if found = c.filesInTemp(p); !found {
+				return false
+			}
+		}
+	}
+	return found
 }
 
 // changes reports whether the words of the command plainly say that it changes something.

@@ -26,6 +26,8 @@ var (
 	errNotInstalled = errors.New("not installed")
 	errNotTrusted   = errors.New("not started: it runs code of the project, there is no sandbox to run it in, and the " +
 		"folder is not trusted (lathe config trust)")
+	errProjectChooses = errors.New("not started: files of the project choose the program that runs, and the folder " +
+		"is not trusted (lathe config trust)")
 )
 
 // program returns the command that starts a server in a root. Programs of the project are used in trusted folders only.
@@ -65,7 +67,44 @@ func (p *Pool) look(d *Definition, root, top string, trusted bool) ([]string, er
 	if path == "" || !trusted && within(path, top) {
 		return nil, errNotInstalled
 	}
+	if !trusted && chosenByProject(path, root, top) {
+		return nil, errProjectChooses
+	}
 	return append([]string{path}, args...), nil
+}
+
+// versionFiles can lead a version manager to a program in the project, in a folder or one above it.
+var versionFiles = []string{"rust-toolchain.toml", "rust-toolchain", ".tool-versions", "mise.toml", ".mise.toml"}
+
+// chosenByProject reports whether a program is the stand-in of a version manager (rustup, asdf, mise, pyenv and the
+// like) and a file of the project chooses what it runs.
+func chosenByProject(path, root, top string) bool {
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return true
+	}
+	if base := filepath.Base(real); base != "rustup" && base != "mise" && base != "volta-shim" &&
+		filepath.Base(filepath.Dir(path)) != "shims" && !besideRustup(real) {
+		return false
+	}
+	for dir := root; within(dir, top); dir = filepath.Dir(dir) {
+		for _, name := range versionFiles {
+			if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
+				return true
+			}
+		}
+		if dir == filepath.Dir(dir) {
+			break
+		}
+	}
+	return false
+}
+
+// besideRustup reports whether a program is rustup by another name, as it installs its stand-ins.
+func besideRustup(path string) bool {
+	own, err := os.Stat(path)
+	rustup, other := os.Stat(filepath.Join(filepath.Dir(path), "rustup"))
+	return err == nil && other == nil && os.SameFile(own, rustup)
 }
 
 // InProject finds a program in node_modules/.bin and in virtual environments, from a folder up to top; "" if there is

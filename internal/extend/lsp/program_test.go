@@ -94,3 +94,38 @@ func TestAProgramThatIsNotThereIsLookedForAgainLater(t *testing.T) {
 		t.Errorf("a minute later: %q, %v", argv, err)
 	}
 }
+
+func TestTheProjectChoosesNoProgramOfAVersionManagerBeforeItIsTrusted(t *testing.T) {
+	bin, top := t.TempDir(), t.TempDir()
+	rustup := putProgram(t, filepath.Join(bin, "rustup"))
+	linked, second := filepath.Join(bin, "rust-analyzer"), filepath.Join(bin, "rls")
+	if err := errors.Join(os.Symlink("rustup", linked), os.Link(rustup, second)); err != nil {
+		t.Skip(err)
+	}
+	trusted := false
+	find := func(name string) error {
+		p := New(Options{
+			Environ: func() []string { return []string{"PATH=" + bin} }, Trusted: func() bool { return trusted },
+			Confined: func() bool { return true },
+		})
+		_, err := p.program(&Definition{Name: name, Command: []string{name}}, filepath.Join(top, "crate"), top)
+		return err
+	}
+	for _, name := range []string{"rust-analyzer", "rls"} {
+		if err := find(name); err != nil {
+			t.Errorf("%s without a toolchain of the project: %v", name, err)
+		}
+	}
+	if err := os.WriteFile(filepath.Join(top, "rust-toolchain.toml"), nil, 0o644); err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range []string{"rust-analyzer", "rls"} {
+		if err := find(name); !errors.Is(err, errProjectChooses) {
+			t.Errorf("%s: %v", name, err)
+		}
+	}
+	trusted = true
+	if err := find("rust-analyzer"); err != nil {
+		t.Errorf("in a trusted folder: %v", err)
+	}
+}

@@ -281,6 +281,7 @@ type Run struct {
 	since   int               // of Boundary.overlap
 	began   bool
 	beganAt time.Time
+	heads   heads
 	guard   *guard // nil before the start, and where nothing is mounted
 }
 
@@ -346,7 +347,7 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 		return filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) || !there(path)
 	})
 	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
-		beganAt: time.Now()}
+		beganAt: time.Now(), heads: headsOf(p.Write)}
 	r.Confinement.Watch = r.begin
 	r.trees = seen.homes.entries()
 	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
@@ -510,7 +511,7 @@ func (r *Run) Done() []string {
 	lines := r.returned()
 	removeEmpty(r.made)
 	_ = os.RemoveAll(r.Policy.Private) // Close removes it too
-	lines = append(lines, r.unkept()...)
+	lines = append(append(lines, r.unkept()...), r.heads.restore()...)
 	lines = append(lines, r.sweep(filepath.Join(r.b.o.State, "set-aside"))...)
 	for _, c := range r.configs {
 		lines = append(lines, c.end()...)

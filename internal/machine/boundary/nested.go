@@ -26,8 +26,7 @@ const (
 // those that are there would keep commands from moving and removing the folders above.
 var nestedNames = sync.OnceValue(func() map[string]bool {
 	out := map[string]bool{}
-	for _, name := range append([]string{".git", ".lathe", ".mcp.json", ".envrc", ".idea", ".fleet"},
-		permission.AgentNames()...) {
+	for _, name := range append([]string{".git"}, permission.PlantNames()...) {
 		out[name] = true
 	}
 	return out

@@ -13,11 +13,10 @@ import (
 
 // protectedNames are files and folders that make programs outside the sandbox run something, or that configure agents.
 var protectedNames = sync.OnceValue(func() []string {
-	return append([]string{
-		".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes", ".gitmodules",
-		".lathe", ".mcp.json", ".idea", ".fleet",
-		".envrc", ".husky", ".ripgreprc", ".yarnrc.yml",
-	}, permission.AgentNames()...)
+	return slices.Concat([]string{
+		".git/hooks", ".git/config", ".git/config.worktree", ".git/commondir", ".git/info/attributes",
+		".git/objects/info/alternates",
+	}, permission.RepositoryNames(), permission.PlantNames())
 })
 
 // protectedIn returns the protected paths of a folder, whether they exist or not. In a repository's .git they are git's

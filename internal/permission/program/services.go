@@ -100,9 +100,15 @@ func judgeCloud(c *call, _ string) {
 	}
 }
 
+// sqliteOutputs are the commands of sqlite3's shell that write a file.
+var sqliteOutputs = []string{".output", ".once", ".backup", ".save", ".clone", ".log", ".trace"}
+
 // judgeSQL: statements that destroy, and the shells' own commands.
 func judgeSQL(c *call, _ string) {
 	statements := slices.Clone(c.ops)
+	if c.has("-readonly", "--readonly") {
+		c.Reads, c.Writes = append(c.Reads, c.Writes...), nil
+	}
 	for _, f := range c.flags {
 		if f.role == "CODE" {
 			statements = append(statements, f.value)
@@ -116,6 +122,9 @@ func judgeSQL(c *call, _ string) {
 			if rest, found := strings.CutPrefix(text, word); found {
 				run, ok = rest, true
 			}
+		}
+		if to := strings.Fields(text); len(to) > 1 && slices.Contains(sqliteOutputs, to[0]) {
+			c.Writes = append(c.Writes, strings.Trim(to[len(to)-1], `'"`))
 		}
 		switch {
 		case ok:

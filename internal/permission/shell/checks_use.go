@@ -130,6 +130,23 @@ func secretVariable(text string) bool {
 	return false
 }
 
+// keepsWork reports whether a command of git that moves work about loses nothing: git itself refuses what would.
+func keepsWork(sub string, rest []string) bool {
+	forced := short(rest, 'f') || short(rest, 'C') || short(rest, 'B') || has(rest, "--force") ||
+		has(rest, "--discard-changes") || has(rest, "--force-create")
+	switch sub {
+	case "stash":
+		return !has(rest, "drop") && !has(rest, "clear")
+	case "switch":
+		return !forced
+	case "checkout":
+		return !forced && short(rest, 'b')
+	case "rm":
+		return !forced && has(rest, "--cached")
+	}
+	return false
+}
+
 func programChecks() []check {
 	return []check{
 		{"remove", ask, false, runs("it removes files", "rm", "rmdir", "unlink", "shred", "srm", "truncate", "zf_rm", "wipe")},
@@ -138,10 +155,13 @@ func programChecks() []check {
 				return ""
 			}
 			sub, rest := gitSubcommand(c)
+			if keepsWork(sub, rest) {
+				return ""
+			}
 			switch sub {
 			case "push", "reset", "clean", "restore", "rebase", "filter-branch", "filter-repo", "gc", "prune", "update-ref",
 				"rm", "stash", "switch", "replace", "reflog":
-				if sub == "stash" && (has(rest, "list") || has(rest, "show")) || sub == "reflog" && !has(rest, "expire") &&
+				if sub == "reflog" && !has(rest, "expire") &&
 					!has(rest, "delete") {
 					return ""
 				}

@@ -56,6 +56,9 @@ func destinationWord(a *analysis, c *call, words []word, i int) string {
 	if value := outputValue(text, before); value != "" && protectedFrom(a, c, value) {
 		return value
 	}
+	if to := startUpWord(a, c, words, i); to != "" {
+		return to
+	}
 	if !containsFold(text, ".git") || leavesOut(before) || leavesOut(text) || strings.ContainsAny(text, " \t\n") {
 		return ""
 	}
@@ -68,6 +71,39 @@ func destinationWord(a *analysis, c *call, words []word, i int) string {
 	}
 	return insideGit(a, c, text, inList("renames", c.name))
 }
+
+// startUpWord finds a start-up file or folder of the user in a word that may name an output, also behind an option.
+// Credentials are left out: programs take them by name to use them.
+func startUpWord(a *analysis, c *call, words []word, i int) string {
+	text := words[i].text
+	at := strings.IndexByte(text, '/')
+	if at < 0 || strings.ContainsAny(text, " \t\n") || leavesOut(text) || slices.Contains(c.use.Reads, text) ||
+		inList("runs scripts", c.name) && !namesModule(words[:i]) ||
+		among(c.name, remoteCopiers...) && i < len(words)-1 && !strings.HasPrefix(words[i].text, "-") &&
+			!(i > 0 && strings.HasPrefix(words[i-1].text, "-")) {
+		return ""
+	}
+	if !strings.HasPrefix(text, "-") && at > 0 && !strings.ContainsRune("=,:", rune(text[at-1])) {
+		return "" // from the working folder
+	}
+	home := filepath.ToSlash(a.world.Home())
+	for piece := range strings.FieldsFuncSeq(text[at:], func(r rune) bool { return strings.ContainsRune("=,:", r) }) {
+		rel, ok := strings.CutPrefix(piece, home+"/")
+		if ok && !among(rel, usedByName...) && protectedFrom(a, c, piece) {
+			return piece
+		}
+	}
+	return ""
+}
+
+var (
+	// remoteCopiers copy from or to another machine: only what they name last is written.
+	remoteCopiers = []string{"docker", "podman", "nerdctl", "kubectl", "oc", "aws", "gsutil", "gcloud", "rclone", "az"}
+	usedByName    = []string{
+		".ssh", ".ssh/id_*", ".ssh/config", ".ssh/known_hosts", ".aws*", ".azure*", ".kube*", ".docker*", ".gnupg*",
+		".config/gh*", ".config/gcloud*", ".netrc", ".pgpass", ".npmrc", ".pypirc", ".lathe*", ".config/lathe*",
+	}
+)
 
 // editsInPlace reports whether a word is an option of programs that change the files they read.
 func editsInPlace(w word) bool {
@@ -111,7 +147,7 @@ func insideGit(a *analysis, c *call, text string, transformed bool) string {
 
 // beginsPath reports whether the name at text[at:] is the first one of a path, or follows another in it.
 func beginsPath(text string, at int, transformed bool) bool {
-	if at == 0 || at == 2 && text[0] == '-' && text[1] != '-' {
+	if at == 0 || at > 1 && text[0] == '-' && !strings.ContainsAny(text[1:at], "-./") {
 		return true // -o.git/x
 	}
 	if transformed {
