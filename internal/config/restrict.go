@@ -7,8 +7,10 @@ import (
 )
 
 // restricting are the keys of permissions that can refuse a call.
-var restricting = []string{"deny", "ask", "rules", "disableBypassPermissionsMode", "disableAutoMode",
-	"askBeforeCommands"}
+var restricting = []string{
+	"deny", "ask", "rules", "disableBypassPermissionsMode", "disableAutoMode",
+	"askBeforeCommands",
+}
 
 // restricts reports keys that can refuse a call: losing one would allow more than the user meant. An ordered rule can
 // also allow.

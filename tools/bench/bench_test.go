@@ -56,8 +56,10 @@ func TestProgramsAreMeasuredSideBySide(t *testing.T) {
 	if err := run(t.Context(), o, []string{"hello", "steps", "once"}, &out); err != nil {
 		t.Fatal(err)
 	}
-	for _, want := range []string{"| steps | one | two |",
-		"| once | one | two |", "| tools offered | 3 | 3 |", "| gap between steps, ms |"} {
+	for _, want := range []string{
+		"| steps | one | two |",
+		"| once | one | two |", "| tools offered | 3 | 3 |", "| gap between steps, ms |",
+	} {
 		if !strings.Contains(out.String(), want) {
 			t.Errorf("the tables lack %q:\n%s", want, out.String())
 		}

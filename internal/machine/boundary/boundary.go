@@ -346,8 +346,10 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	seen.homes = slices.DeleteFunc(slices.Clone(p.Protect), func(path string) bool {
 		return filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) || !there(path)
 	})
-	r := &Run{Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
-		beganAt: time.Now(), heads: headsOf(p.Write)}
+	r := &Run{
+		Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
+		beganAt: time.Now(), heads: headsOf(p.Write),
+	}
 	r.Confinement.Watch = r.begin
 	r.trees = seen.homes.entries()
 	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
