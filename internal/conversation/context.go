@@ -121,7 +121,8 @@ func (s *Session) lateGit(context.Context) ([]llm.Message, error) {
 
 // withContext puts it before the first message of the conversation. The error is the end of ctx.
 func (s *Session) withContext(ctx context.Context, m *llm.Message) error {
-	defer func() { s.told, s.pending = s.pending, nil }() // it is read once; when a hook refuses the message, the next one gets another
+	// it is read once; when a hook refuses the message, the next one gets another
+	defer func() { s.told, s.pending = s.pending, nil }()
 	if s.pending == nil {
 		s.beginContext(ctx, s.loopModel())
 	}
