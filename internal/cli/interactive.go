@@ -194,7 +194,7 @@ func (p *program) plain(ctx context.Context, o *Options, c *console.Console, fir
 	ro := repl.Options{
 		In: p.in, Out: p.out, Err: p.err, Terminal: tty, Editor: tty && !dumb(), Spinner: p.eTTY && !dumb(),
 		Colour: p.outTTY && !dumb() && os.Getenv("NO_COLOR") == "",
-		Width: p.width, Interrupt: interrupts, Initial: first, Version: v, Close: c.Close, Raw: p.raw,
+		Width:  p.width, Interrupt: interrupts, Initial: first, Version: v, Close: c.Close, Raw: p.raw,
 	}
 	if o.ResumePick {
 		ro.Command = "resume"
