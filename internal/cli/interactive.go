@@ -193,7 +193,8 @@ func (p *program) plain(ctx context.Context, o *Options, c *console.Console, fir
 	v, _ := currentVersion()
 	ro := repl.Options{
 		In: p.in, Out: p.out, Err: p.err, Terminal: tty, Editor: tty && !dumb(), Spinner: p.eTTY && !dumb(),
-		Width: p.width, Interrupt: interrupts, Initial: first, Version: v, Close: c.Close, Raw: p.raw,
+		Colour: p.outTTY && !dumb() && os.Getenv("NO_COLOR") == "",
+		Width:  p.width, Interrupt: interrupts, Initial: first, Version: v, Close: c.Close, Raw: p.raw,
 	}
 	if o.ResumePick {
 		ro.Command = "resume"

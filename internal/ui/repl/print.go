@@ -179,12 +179,22 @@ func (r *repl) toolEnd(b event.ToolEnd) {
 	case b.Result.IsError:
 		mark = "failed"
 	}
-	r.out.line("[%s] %s", mark, toolTitle(b.Call.Name, b.Title))
+	title := toolTitle(b.Call.Name, b.Title)
+	if r.o.Colour {
+		r.out.painted(iconOf(b.Call.Name)+" "+title, func(line string) string { return colourOf[mark] + line + plainColour })
+	} else {
+		r.out.line("[%s] %s", mark, title)
+	}
 	text := viewText(b.View)
 	if b.Denied || b.Result.IsError && text == "" {
 		text = b.ForPeople()
 	}
-	if text != "" {
+	_, isDiff := b.View.(event.Diff)
+	switch {
+	case text == "":
+	case isDiff && r.o.Colour && !b.Denied:
+		r.out.painted(indent(text), diffColour)
+	default:
 		r.out.block(indent(text))
 	}
 	r.out.working("Thinking")

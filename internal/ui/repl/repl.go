@@ -54,6 +54,7 @@ type Options struct {
 
 	Terminal bool // In and Out are a terminal: there is a prompt, and Ctrl+C
 	Editor   bool // it understands escape sequences: lines can be edited; In must be an *os.File
+	Colour   bool // Out shows colours: results have icons, and diffs colours
 	Spinner  bool // Err is a terminal that understands them
 
 	Width     func() int                   // of the terminal, in cells

@@ -81,6 +81,18 @@ func (s *screen) block(text string) {
 	s.put(text + "\n")
 }
 
+// painted writes foreign text as whole lines, each coloured by paint after it was escaped.
+func (s *screen) painted(text string, paint func(line string) string) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.endText()
+	s.erase()
+	s.finishLine()
+	for line := range strings.SplitSeq(strings.TrimRight(term.Escape(text), "\n"), "\n") {
+		s.put(paint(line) + "\n")
+	}
+}
+
 // stream writes a piece of a growing text.
 func (s *screen) stream(text string) {
 	s.mu.Lock()

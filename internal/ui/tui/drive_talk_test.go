@@ -192,9 +192,8 @@ func TestAMegabyteIsPasted(t *testing.T) {
 		t.Fatal(err)
 	}
 	d.Type("\r")
-	d.Shows("0123456789abcdef 0123456789abcdef")
-	d.Type(termtest.CtrlHome)
-	d.Shows("more lines")
+	d.Shows("not sent: it has about") // more than the window
+	d.Shows("Pasted text #2")
 }
 
 func TestACrashRestoresTheTerminalAndSaysWhereTheSessionIs(t *testing.T) {

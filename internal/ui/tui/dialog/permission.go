@@ -185,7 +185,12 @@ func (d *Permission) Lines(width, height int) []string {
 	return f.draw(width, height, lines)
 }
 
-func (d *Permission) title() string { return "Allow " + term.EscapeLine(d.q.Title) + "?" }
+func (d *Permission) title() string {
+	if strings.HasSuffix(d.q.Title, "?") {
+		return term.EscapeLine(d.q.Title)
+	}
+	return "Allow " + term.EscapeLine(d.q.Title) + "?"
+}
 
 func (d *Permission) hints() []hint {
 	switch {
