@@ -32,6 +32,7 @@ var outputFolders = []string{
 // Bounds of what a question about a private view shows.
 const (
 	viewDiffMax = 4 << 20 // bytes of one file
+	viewFileMax = 1 << 30 // bytes of one file that is changed
 	viewNames   = 20
 )
 
@@ -353,7 +354,7 @@ func (c *bashCall) viewChange(one boundary.Change) (out transact.Change, err err
 		return out, err
 	}
 	if one.Was != nil {
-		if out.Before, out.Info, err = out.Target.Read(0); err != nil {
+		if out.Before, out.Info, err = out.Target.Read(viewFileMax); err != nil {
 			return out, err
 		}
 		if !files.Unchanged(out.Info, one.Was) {
