@@ -1,8 +1,8 @@
 package llm
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"crypto/tls"
 	"crypto/x509"
 	"fmt"
