@@ -71,6 +71,11 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		Providers: append(i.extensions.Context(), s.skillListing(), i.extensions.AgentListing()),
 		Refused:   s.refusesMemory,
 	}
+	if s.agent != nil {
+		if m := s.loopModel(); m != nil {
+			o.Window = m.Info().ContextWindow
+		}
+	}
 	return s.kindContext(o)
 }
 

@@ -16,7 +16,7 @@ const (
 )
 
 // reserved is the room, in characters, that each level has whatever the others need; together they are memoryLimit.
-var reserved = [levels]int{organisation: 10_000, user: 10_000, project: 20_000}
+var reserved = [levels]int{organisation: 20_000, user: 20_000, project: 40_000}
 
 // leastShortened is the fewest characters of a file that are worth sending.
 const leastShortened = 500

@@ -28,6 +28,7 @@ type ContextOptions struct {
 	Managed    []string // the organisation's memory files; nil: ManagedFiles()
 	Environ    []string // "NAME=value"
 	Model      string
+	Window     int             // of the model, in tokens; 0: unknown
 	Runner     *sandbox.Runner // starts git; nil: git's state is left out
 	Git        bool            // include git's status and last commits
 	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 150 ms
@@ -64,6 +65,7 @@ type Pending struct {
 	running []*running
 	notes   []string // of sections that are left out
 	cuts    []string // of memory
+	memSize int      // of memory as it is sent, in bytes
 	warns   []string // of memory
 	o       ContextOptions
 }
@@ -107,7 +109,8 @@ func (p *Pending) Sections(ctx context.Context) []Section {
 	}
 	p.o.loaded(m.Entries, p.o.reason(), "")
 	p.cuts, p.warns = m.Cuts(), m.warnings
-	if text := m.Text(); text != "" {
+	text := m.Text()
+	if p.memSize = len(text); text != "" {
 		out = append(out, Section{memoryName, strings.Join(m.paths(), ", "), text})
 	}
 	return out
@@ -165,9 +168,17 @@ func (p *Pending) Notice() string {
 	if len(p.cuts) > 0 {
 		out = append(out, fmt.Sprintf("instructions that do not reach the model whole: %s. A file may have %d characters, "+
 			"all together %d.",
-			strings.Join(few(p.cuts), "; "), entryLimit, memoryLimit))
+			strings.Join(few(p.cuts), "; "), entryLimit, memoryLimit)+p.share())
 	}
 	return strings.Join(out, "; ")
+}
+
+// share tells how much of the window the memory takes.
+func (p *Pending) share() string {
+	if p.o.Window <= 0 {
+		return ""
+	}
+	return fmt.Sprintf(" They take about %d %% of the context window.", 100*llm.EstimateText(p.memSize)/p.o.Window)
 }
 
 // few is a list of at most five, and the number of the others.

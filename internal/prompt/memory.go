@@ -17,8 +17,8 @@ import (
 
 // Bounds of memory. Characters are bytes here.
 const (
-	entryLimit  = 10_000
-	memoryLimit = 40_000
+	entryLimit  = 40_000
+	memoryLimit = 80_000
 	fileLimit   = 4 << 20
 	importDepth = 5
 	importCount = 100
@@ -32,7 +32,7 @@ type Entry struct {
 	Path   string // as it was found
 	Source string // who wrote it, in words: "your organisation", "the user, for all projects", "the project", ...
 	By     string // the file that imported it, or empty
-	Text   string // without comments, shortened to 10,000 bytes
+	Text   string // without comments, shortened to 40,000 bytes
 	Size   int    // of the text before it was shortened
 
 	level level

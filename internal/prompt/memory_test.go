@@ -235,7 +235,7 @@ func TestMemoryIsBounded(t *testing.T) {
 		"p/GEMINI.md", "p/AGENTS.md", "p/CLAUDE.md", "p/.claude/CLAUDE.md", "p/CLAUDE.local.md",
 		"p/sub/CLAUDE.md",
 	} {
-		files[name] = fmt.Sprintf("begin %d\n", i) + strings.Repeat(line, 200) + "end"
+		files[name] = fmt.Sprintf("begin %d\n", i) + strings.Repeat(line, 800) + "end"
 	}
 	_, o := tree(t, files)
 	m := LoadMemory(o)
@@ -254,7 +254,7 @@ func TestMemoryIsBounded(t *testing.T) {
 }
 
 func TestARepositoryDoesNotPushOutTheInstructionsOfOthers(t *testing.T) {
-	long := strings.Repeat(strings.Repeat("x", 99)+"\n", 99)
+	long := strings.Repeat(strings.Repeat("x", 99)+"\n", 198)
 	files := map[string]string{
 		"etc/CLAUDE.md":          "of the organisation\n" + long,
 		"home/.claude/CLAUDE.md": "of the user\n" + long,
@@ -285,9 +285,9 @@ func TestARepositoryDoesNotPushOutTheInstructionsOfOthers(t *testing.T) {
 
 func TestOneLevelMayUseTheRoomThatOthersLeave(t *testing.T) {
 	for _, tt := range []struct{ need, room [levels]int }{
-		{[levels]int{0, 0, 60_000}, [levels]int{0, 0, 40_000}},
-		{[levels]int{60_000, 100, 60_000}, [levels]int{19_900, 100, 20_000}},
-		{[levels]int{60_000, 60_000, 60_000}, [levels]int{10_000, 10_000, 20_000}},
+		{[levels]int{0, 0, 90_000}, [levels]int{0, 0, 80_000}},
+		{[levels]int{90_000, 100, 90_000}, [levels]int{39_900, 100, 40_000}},
+		{[levels]int{90_000, 90_000, 90_000}, [levels]int{20_000, 20_000, 40_000}},
 		{[levels]int{5_000, 20_000, 1_000}, [levels]int{5_000, 20_000, 1_000}},
 	} {
 		if got := budget(tt.need); got != tt.room {
@@ -297,12 +297,14 @@ func TestOneLevelMayUseTheRoomThatOthersLeave(t *testing.T) {
 }
 
 func TestAFileThatIsCutIsNamed(t *testing.T) {
-	top, o := tree(t, map[string]string{"p/CLAUDE.md": strings.Repeat("long line\n", 1200), "p/AGENTS.md": "short"})
+	top, o := tree(t, map[string]string{"p/CLAUDE.md": strings.Repeat("long line\n", 4200), "p/AGENTS.md": "short"})
+	o.Window = 200_000
 	p := Begin(t.Context(), o)
 	p.Parts(t.Context())
 	want := "instructions that do not reach the model whole: " + filepath.Join(top, "p/CLAUDE.md") +
-		" is cut (11999 characters)"
-	if got := p.Notice(); !strings.HasPrefix(got, want) {
+		" is cut (41999 characters)"
+	if got := p.Notice(); !strings.HasPrefix(got, want) ||
+		!strings.HasSuffix(got, " They take about 5 % of the context window.") {
 		t.Errorf("%q", got)
 	}
 }
