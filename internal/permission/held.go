@@ -82,8 +82,8 @@ func (c *call) removesTemp(cmd *Command) bool {
 }
 
 // changes reports whether the words of the command plainly say that it changes something.
-func (cmd *Command) changes() bool {
-	return cmd.Class == ClassDestructive || slices.ContainsFunc(cmd.Parts, func(p Part) bool { return p.Changes })
+func (c *Command) changes() bool {
+	return c.Class == ClassDestructive || slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Changes })
 }
 
 // reach is what an allowed command may do to the working folders. Rules and persons allow what the line says; a mode

@@ -190,7 +190,7 @@ func sameContent(a, b string) bool {
 			return false
 		}
 		if erra != nil || errb != nil {
-			return erra == errb || errors.Is(erra, io.ErrUnexpectedEOF) && errors.Is(errb, io.ErrUnexpectedEOF)
+			return errors.Is(erra, errb) || errors.Is(erra, io.ErrUnexpectedEOF) && errors.Is(errb, io.ErrUnexpectedEOF)
 		}
 	}
 }

@@ -97,7 +97,7 @@ func (f *first) live() {
 		exit(99) // lathe was killed before the kernel knew that this process ends with it
 	}
 	for fd := range uintptr(control) { // so that the output ends with the processes that write it
-		syscall.RawSyscall6(unix.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_CLOSE, fd, 0, 0, 0, 0, 0)
 	}
 	f.reap(result)
 }
@@ -143,7 +143,7 @@ func (f *first) reap(command uintptr) {
 			_, errno = f.wait(0)
 		}
 	default:
-		syscall.RawSyscall6(unix.SYS_KILL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0, 0, 0)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_KILL, ^uintptr(0), uintptr(unix.SIGKILL), 0, 0, 0, 0)
 		for _, errno = f.wait(0); errno == 0; _, errno = f.wait(0) {
 			left++
 		}
@@ -182,6 +182,6 @@ func (f *first) send(kind byte, a, b int32) bool {
 //go:nosplit
 func exit(code uintptr) {
 	for {
-		syscall.RawSyscall6(unix.SYS_EXIT_GROUP, code, 0, 0, 0, 0, 0)
+		_, _, _ = syscall.RawSyscall6(unix.SYS_EXIT_GROUP, code, 0, 0, 0, 0, 0)
 	}
 }
