@@ -66,7 +66,7 @@ func (b *Boundary) ForServer(folders []string, open bool, n Network) (*Run, erro
 	}
 	p.Write = nil
 	if r.Support.Tier == confine.Full { // elsewhere the session's own folder is all that there is
-		p.Temp = ""
+		p.Temp, p.TempWork = "", ""
 	}
 	if b.mode == confine.Workspace {
 		p.Write = []string{b.cache()}
