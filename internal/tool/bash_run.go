@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"time"
@@ -45,7 +46,7 @@ type bashProc struct {
 }
 
 // confine returns the command's sandbox, nil without one.
-func (c *bashCall) confine() (*boundary.Run, error) {
+func (c *bashCall) confine(environ []string) (*boundary.Run, error) {
 	if c.outside || !c.env.Boundary.Confined() {
 		return nil, nil
 	}
@@ -55,7 +56,7 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 			folders = append(folders, r.Path)
 		}
 	}
-	run, err := c.env.Boundary.ForLine(folders, c.hidden(), linked(c.accesses), c.reach, c.network(),
+	run, err := c.env.Boundary.ForLine(folders, c.hidden(), c.linked(environ), c.reach, c.network(),
 		c.env.Isolated.Moved)
 	if err == nil && !c.in.Leave && strings.Contains(c.in.Command, "git") { // also one that hides in a string
 		if !run.LendConfig() && !c.in.Background && c.env.Boundary.Configures(c.line()) {
@@ -66,6 +67,17 @@ func (c *bashCall) confine() (*boundary.Run, error) {
 		run.Leave()
 	}
 	return run, err
+}
+
+// linked are the work trees and the programs of the command.
+func (c *bashCall) linked(environ []string) boundary.Linked {
+	l := linked(c.accesses)
+	for _, kv := range environ {
+		if path, ok := strings.CutPrefix(kv, "PATH="); ok {
+			l.Programs = filepath.SplitList(path)
+		}
+	}
+	return l
 }
 
 // linked are the paths of a command where work trees beside the project may be.
@@ -121,7 +133,11 @@ func (p *bashProc) swept() []string {
 
 // start starts the command. It is ended through cancel only, so that it can outlive the call.
 func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, out io.Writer) (*bashProc, error) {
-	confined, err := c.confine()
+	environ, err := c.environ(ctx)
+	var confined *boundary.Run
+	if err == nil {
+		confined, err = c.confine(environ)
+	}
 	if err != nil {
 		cancel(nil)
 		return nil, err
@@ -137,14 +153,11 @@ func (c *bashCall) start(ctx context.Context, cancel context.CancelCauseFunc, ou
 	}
 	p.after = func() { cleanup(); p.cwd.remove(); cancel(nil) }
 	out = c.env.masked(out)
-	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out, Leave: c.in.Leave}
-	if spec.Env, err = c.environ(ctx); err == nil {
-		if confined != nil {
-			spec.Confine, spec.Env = confined.Confinement, sandbox.Overlay(spec.Env, confined.Environ())
-		}
-		err = c.launch(ctx, p, spec)
+	spec := sandbox.Spec{Argv: argv, Dir: c.dir, Stdout: out, Stderr: out, Leave: c.in.Leave, Env: environ}
+	if confined != nil {
+		spec.Confine, spec.Env = confined.Confinement, sandbox.Overlay(environ, confined.Environ())
 	}
-	if err != nil {
+	if err = c.launch(ctx, p, spec); err != nil {
 		p.after()
 		return nil, err
 	}

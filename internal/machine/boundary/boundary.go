@@ -293,10 +293,11 @@ func (b *Boundary) For(folders []string, n Network) (*Run, error) {
 
 // ForCopy is For in a copy of the project: the settings' paths hold there too. Moved returns the path in the copy for
 // one in the project, and any other path as it is. The command cannot read the files of hidden, which are absolute;
-// nil: those at the top of the folders whose names usually hold secrets.
-func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n Network, moved func(string) string) (
-	*Run, error,
-) {
+// nil: those at the top of the folders whose names usually hold secrets. programs are the folders of its PATH; none:
+// those of lathe's.
+func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n Network, moved func(string) string,
+	programs ...string,
+) (*Run, error) {
 	since := b.overlap.now()
 	temp, err := b.Temp()
 	if err != nil {
@@ -342,7 +343,7 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	}
 	p.Mask = append(except(append(p.Mask, b.tmp.secrets(&p)...), b.both(moved, b.s.Filesystem.AllowRead)), b.temps())
 	p.Show = append(p.Show, b.both(moved, b.s.Filesystem.AllowRead)...)
-	b.hideHome(&p, reach)
+	b.hideHome(&p, reach, programs)
 	seen.homes = slices.DeleteFunc(slices.Clone(p.Protect), func(path string) bool {
 		return filepath.Base(path) != "config" || !isGitFolder(filepath.Dir(path)) || !there(path)
 	})

@@ -13,7 +13,7 @@ import (
 
 // hideHome hides the home folders from a command that nobody approved: all of them but toolchains, caches, public
 // configuration and what the policy shows and writes.
-func (b *Boundary) hideHome(p *confine.Policy, reach permission.Reach) {
+func (b *Boundary) hideHome(p *confine.Policy, reach permission.Reach, programs []string) {
 	if b.o.Home == "" || b.support().Tier != confine.Full || !reach.Unasked() {
 		return
 	}
@@ -33,7 +33,7 @@ func (b *Boundary) hideHome(p *confine.Policy, reach permission.Reach) {
 			p.Show = append(p.Show, filepath.Join(b.home, filepath.FromSlash(name)))
 		}
 	}
-	p.Show = append(p.Show, b.programFolders()...)
+	p.Show = append(p.Show, b.programFolders(programs)...)
 	hidden := func(path string) bool { return inAny(p.Empty, path) && !inAny(append(worked, p.Show...), path) }
 	p.Mask, p.Protect = slices.DeleteFunc(p.Mask, hidden), slices.DeleteFunc(p.Protect, hidden)
 }
@@ -45,20 +45,24 @@ func inAny(folders []string, path string) bool {
 
 // programFolders are the folders of programs in the home folder: those of PATH with what belongs to them, and those
 // that variables name.
-func (b *Boundary) programFolders() (out []string) {
+func (b *Boundary) programFolders(programs []string) (out []string) {
 	add := func(dir string) {
 		if dir != b.home && within(dir, b.home) && !slices.ContainsFunc(b.secretNames,
 			func(secret string) bool { return within(secret, dir) || within(dir, secret) }) {
 			out = append(out, dir)
 		}
 	}
-	for _, dir := range filepath.SplitList(os.Getenv("PATH")) {
+	if len(programs) == 0 {
+		programs = filepath.SplitList(os.Getenv("PATH"))
+	}
+	for _, dir := range programs {
 		real, err := filepath.EvalSymlinks(dir)
 		if err != nil {
 			continue
 		}
 		add(real)
-		if above := filepath.Dir(real); filepath.Base(real) == "bin" && !strings.HasSuffix(above, "/.local") {
+		if above := filepath.Dir(real); slices.Contains([]string{"bin", "shims"}, filepath.Base(real)) &&
+			!strings.HasSuffix(above, "/.local") {
 			add(above)
 		}
 	}

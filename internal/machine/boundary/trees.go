@@ -12,8 +12,9 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// Linked are the work trees beside the working folders that a line of the model uses.
+// Linked are the work trees beside the working folders, and the folders of programs, that a line of the model uses.
 type Linked struct {
+	Programs []string // the folders of its PATH
 	Made  []string // paths where the line may make one
 	Named []string // more paths that it names
 }
@@ -28,7 +29,7 @@ func (b *Boundary) ForLine(folders, hidden []string, l Linked, reach permission.
 		trees = b.linked(slices.Concat(l.Made, l.Named), folders)
 		made, above = b.newTrees(l.Made, folders)
 	}
-	r, err := b.ForCopy(slices.Concat(folders, trees, made), hidden, reach, n, moved)
+	r, err := b.ForCopy(slices.Concat(folders, trees, made), hidden, reach, n, moved, l.Programs...)
 	if err != nil {
 		removeEmpty(above)
 		return nil, err

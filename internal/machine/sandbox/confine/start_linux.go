@@ -57,12 +57,15 @@ func Wrap(cmd *exec.Cmd, p *Policy, s Support) (*Child, error) {
 }
 
 // open makes the socket.
-func (c *Child) open() error {
+func (c *Child) open() error { return c.openFor(startLimit) }
+
+// openFor is open with a limit for an answer, in seconds.
+func (c *Child) openFor(limit int64) error {
 	fds, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_SEQPACKET|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
 		return fmt.Errorf("no socket for the sandbox: %w", err)
 	}
-	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: startLimit})
+	_ = unix.SetsockoptTimeval(fds[0], unix.SOL_SOCKET, unix.SO_RCVTIMEO, &unix.Timeval{Sec: limit})
 	c.ours, c.file = fds[0], os.NewFile(uintptr(fds[1]), "sandbox control")
 	return nil
 }
@@ -264,7 +267,7 @@ func (e *StepError) Unwrap() error { return e.Errno }
 
 var (
 	errEnd    = errors.New("it ended")
-	errSilent = fmt.Errorf("it did not answer within %d seconds", startLimit)
+	errSilent = errors.New("it did not answer in time")
 )
 
 // next is receive with the messages that came early.

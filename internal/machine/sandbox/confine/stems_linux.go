@@ -53,7 +53,7 @@ func (s *Stems) of(user bool) (*stem, error) {
 
 func (s *Stems) grow(user bool) (*stem, error) {
 	one := &stem{socket: &Child{ours: -1}, bases: map[string]byte{}}
-	if err := one.socket.open(); err != nil {
+	if err := one.socket.openFor(stemLimit); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(inside.Self)
@@ -85,12 +85,19 @@ func (s *Stems) grow(user bool) (*stem, error) {
 	return one, nil
 }
 
-// ask sends a request. A stem that was killed is replaced.
+// stemLimit is how long a stem may be silent, in seconds. It is the copy of one thread of a Go program, which in rare cases
+// held a lock of the runtime's; then the next one takes its place.
+const stemLimit = 4
+
+// ask sends a request. A stem that was killed, or is silent, is replaced.
 func (s *Stems) ask(user bool, letter byte, r *inside.Request, fds ...int) (used *innerNet, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	for range 2 {
+	for range 3 {
 		one, serr := s.of(user)
+		if err = serr; errors.Is(serr, errSilent) {
+			continue
+		}
 		if serr != nil {
 			return nil, serr
 		}
@@ -102,7 +109,8 @@ func (s *Stems) ask(user bool, letter byte, r *inside.Request, fds ...int) (used
 		if err == nil {
 			err = inside.Ask(one.socket.ours, letter, reused, r, fds...)
 		}
-		if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, errEnd) {
+		if !errors.Is(err, unix.EPIPE) && !errors.Is(err, unix.ECONNRESET) && !errors.Is(err, errEnd) &&
+			!errors.Is(err, errSilent) {
 			return &innerNet{s, one, reused.Net}, err
 		}
 		s.end(user)
@@ -153,7 +161,7 @@ func (one *stem) base(r *inside.Request) (byte, error) {
 	}
 	answer := &Child{ours: -1}
 	defer answer.Close()
-	if err := answer.open(); err != nil {
+	if err := answer.openFor(stemLimit); err != nil {
 		return 0, err
 	}
 	if err := inside.Ask(one.socket.ours, inside.AskBase, inside.Reused{}, r, int(answer.file.Fd())); err != nil {
