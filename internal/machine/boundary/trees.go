@@ -15,8 +15,8 @@ import (
 // Linked are the work trees beside the working folders, and the folders of programs, that a line of the model uses.
 type Linked struct {
 	Programs []string // the folders of its PATH
-	Made  []string // paths where the line may make one
-	Named []string // more paths that it names
+	Made     []string // paths where the line may make one
+	Named    []string // more paths that it names
 }
 
 // ForLine is ForCopy for a line that the permissions let run. In the default boundary it also writes work trees of the
