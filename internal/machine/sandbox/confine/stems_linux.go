@@ -85,8 +85,8 @@ func (s *Stems) grow(user bool) (*stem, error) {
 	return one, nil
 }
 
-// stemLimit is how long a stem may be silent, in seconds. It is the copy of one thread of a Go program, which in rare cases
-// held a lock of the runtime's; then the next one takes its place.
+// stemLimit is how long a stem may be silent, in seconds. It is the copy of one thread of a Go program, which in rare
+// cases held a lock of the runtime's; then the next one takes its place.
 const stemLimit = 4
 
 // ask sends a request. A stem that was killed, or is silent, is replaced.
