@@ -200,7 +200,26 @@ func messagesOf(t *testing.T, body []byte) ([]string, bool) {
 	}
 	var out []string
 	for _, m := range append(req.Messages, req.Input...) {
-		out = append(out, strings.ReplaceAll(string(m), `,"cache_control":{"type":"ephemeral"}`, ""))
+		out = append(out, sameCall(t, strings.ReplaceAll(string(m), `,"cache_control":{"type":"ephemeral"}`, "")))
 	}
 	return out, len(req.Tools) > 0
+}
+
+// sameCall is a message without what a server of Responses adds to a call that it keeps itself: after the question for a
+// summary the step sends all of its input, and the call in lathe's form.
+func sameCall(t *testing.T, m string) string {
+	if !strings.Contains(m, `"function_call"`) {
+		return m
+	}
+	var call map[string]any
+	if err := json.Unmarshal([]byte(m), &call); err != nil {
+		t.Fatal(err)
+	}
+	delete(call, "id")
+	delete(call, "status")
+	out, err := json.Marshal(call)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
