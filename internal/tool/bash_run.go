@@ -358,11 +358,12 @@ func (c *bashCall) shellRun(cancel context.CancelCauseFunc, cause func() error) 
 func (c *bashCall) adopt(s *shellRun, p *bashProc) {
 	c.detached = true
 	cache, reads := c.env.Cache, c.env.Reads
+	later := *c // the call itself ends now
+	later.notes = nil
 	ended := func() sandbox.Exit {
 		exit := p.wait()
-		c.notes = nil
-		c.takeView(context.Background(), p.run)
-		for _, note := range c.notes {
+		later.takeView(context.Background(), p.run)
+		for _, note := range later.notes {
 			_, _ = io.WriteString(s, "\n("+note+")\n")
 		}
 		for _, line := range p.swept() {
