@@ -205,8 +205,8 @@ func messagesOf(t *testing.T, body []byte) ([]string, bool) {
 	return out, len(req.Tools) > 0
 }
 
-// sameCall is a message without what a server of Responses adds to a call that it keeps itself: after the question for a
-// summary the step sends all of its input, and the call in lathe's form.
+// sameCall is a message without what a server of Responses adds to a call that it keeps itself: after the question for
+// a summary the step sends all of its input, and the call in lathe's form.
 func sameCall(t *testing.T, m string) string {
 	if !strings.Contains(m, `"function_call"`) {
 		return m
