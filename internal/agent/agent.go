@@ -73,7 +73,7 @@ func (a *Agent) TakeSteers() []llm.Message {
 	return out
 }
 
-// NextSteer takes back the message that was handed over first and not delivered yet; false when there is none.
+// NextSteer withdraws the oldest message that is still waiting; false if no message is waiting.
 func (a *Agent) NextSteer() (llm.Message, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -18,7 +18,7 @@ import (
 const doomAfter = 3
 
 // A command may be asked again for the same answer: to wait for a server, or to hunt a test that fails now and then.
-// From its pollAfter-th run on a person is asked; where nobody answers, it waits and the model is told.
+// From its pollAfter-th run on, lathe asks a person. In a run without one the command waits, and the model is told.
 const (
 	polls     = "Bash"
 	pollAfter = 8
@@ -119,7 +119,7 @@ func (d *doom) one(call, result [32]byte) {
 	r.news, r.last = r.last, d.news
 }
 
-// doomed stops a call that repeats the last ones exactly: a person is asked; where nobody answers, the
+// doomed stops a call that repeats the last ones exactly: a person is asked; in a run without one, the
 // model is warned once, and if it continues the turn ends.
 func (q *queue) doomed(p *pending) error {
 	d := &q.a.doom

@@ -67,7 +67,7 @@ type Options struct {
 	MCPConfig     []string // files, or JSON texts
 	StrictMCP     bool
 	// see serverset.Flags
-	patient     bool // somebody watches; see conversation.Options
+	patient     bool // a person is watching; see conversation.Options
 	hostServers func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 	// see serverset.Flags
 	hostElicits func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)

@@ -182,7 +182,7 @@ func TestTheLevelTraceRecordsEveryEvent(t *testing.T) {
 		j := newJournal(t.TempDir(), level)
 		j.event(event.Event{Session: "s", Body: event.StepStart{}})
 		j.close()
-		text, _ := os.ReadFile(j.file.path) // there is none without a record
+		text, _ := os.ReadFile(j.file.path) // the file is missing if nothing was recorded
 		if n := strings.Count(string(text), "kind=step.start"); n != want {
 			t.Errorf("%s: %s", level, text)
 		}

@@ -65,7 +65,7 @@ func (p *program) initOnly(ctx context.Context, o *Options) error {
 
 // runHeadless answers the prompt of the words and stdin in the chosen formats.
 func (p *program) runHeadless(ctx context.Context, o *Options, words []string) error {
-	if o.ResumePick { // nobody can choose: the newest, as with --continue
+	if o.ResumePick { // without a terminal there is no choice: take the newest, as --continue does
 		o.ResumePick, o.Continue = false, true
 	}
 	if o.ReplayFrom != "" {

@@ -6,6 +6,6 @@
 // agent back to work.
 //
 // Promises: the work is accepted by more than half of the votes that were given, and never when the check command
-// failed. A judge that cannot be reached, or whose answer cannot be read three times, has no vote. When nobody votes,
-// the work is accepted, and the event says so. A turn has at most three rounds.
+// failed. A judge that cannot be reached, or whose answer cannot be read three times, has no vote. Without any
+// vote the work is accepted, and the event says so. A turn has at most three rounds.
 package eval

@@ -1,5 +1,5 @@
-// Package regular reads files that may be something else: a pipe in the place of a settings file would stop a program
-// that opens it, until somebody writes.
+// Package regular reads regular files and refuses everything else: opening a pipe in the place of a settings file would
+// block until another process writes to it.
 //
 // Promise: nothing here waits for another process.
 package regular

@@ -55,7 +55,7 @@ func (q *Questions) Answer(id string, a event.Answer) error {
 	return nil
 }
 
-// Asker asks the user, for what is not a call; nil where nobody answers.
+// Asker asks the user about things other than calls; nil in a run without a user.
 func (p *Approver) Asker() func(context.Context, event.Question) (event.Answer, error) {
 	if !p.Interactive {
 		return nil
