@@ -257,7 +257,8 @@ func (p *Plan) take(cut int, msgs []llm.Message) {
 	p.Cut, p.Tail = cut, min(p.Tail, cut)
 }
 
-// ask requests a summary, and asks again if the answer is not one. A second such answer is kept, followed by an extract.
+// ask requests a summary, and asks again if the answer is not one. A second such answer is kept, followed by an
+// extract.
 func (c *Compactor) ask(ctx context.Context, msgs []llm.Message, cut int, t Task) (Answer, error) {
 	if c.Summarise == nil {
 		return Answer{}, errors.New("there is no model to write a summary")
