@@ -126,7 +126,7 @@ func (w *View) changedResources() string {
 // roots are the working roots of all sessions, as file URIs.
 func (s *Set) roots() []string {
 	var out []string
-	for _, w := range s.views0() {
+	for _, w := range s.everyView() {
 		if w.seat.Roots == nil {
 			continue
 		}

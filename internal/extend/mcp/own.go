@@ -55,13 +55,13 @@ func (v *server) views() []*View {
 	if v.only != nil {
 		return []*View{v.only}
 	}
-	return v.set.views0()
+	return v.set.everyView()
 }
 
 // withOwn lists the servers of the set and those of all agents.
 func (s *Set) withOwn() []*server {
 	out := s.list()
-	for _, w := range s.views0() {
+	for _, w := range s.everyView() {
 		out = append(out, w.owned()...)
 	}
 	return out
