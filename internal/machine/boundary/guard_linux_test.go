@@ -88,11 +88,15 @@ func TestAFileThatIsReplacedOutsideStaysProtectedAndMasked(t *testing.T) {
 			gitIn(t, p.dir, "config", "user.email", strings.Repeat("x", round+1)+"@example.com")
 			replace(t, env, "SECRET=two\n")
 			replace(t, netrc, "password two\n")
-			for line, refused := range map[string]string{"echo x >>.git/config": "ead-only", "cat .env": "denied", "cat " +
-				netrc: "denied"} {
+			for line, refused := range map[string]string{ // which change nothing while the cover is missing
+				"[ -w .git/config ] || echo denied": "denied", "cat .env": "denied", "cat " + netrc: "denied",
+			} {
 				if !await.Until(func() bool { return strings.Contains(i.do(t, line), refused) }) {
 					t.Errorf("%q: %s works after the file was replaced", settings, line)
 				}
+			}
+			if got := i.do(t, "echo x >>.git/config"); !strings.Contains(got, "ead-only") {
+				t.Errorf("%q: a command wrote to the replaced configuration: %s", settings, got)
 			}
 		}
 		if notes := i.end(); notes != "" && !strings.Contains(notes, "config was undone") {

@@ -100,23 +100,31 @@ func (c *Child) Start(cmd *exec.Cmd, stems *Stems) error {
 	}
 	runtime.KeepAlive(cmd)
 	c.file.Close()
+	cmd.Process, err = c.process(stems)
+	c.first = cmd.Process
+	return err
+}
+
+// process waits for the process that the stem made.
+func (c *Child) process(stems *Stems) (*os.Process, error) {
 	for {
 		m, fds, err := c.receive(0)
-		if errors.Is(err, errSilent) {
-			stems.drop(c.user) // so that it starts nothing later
-		}
 		switch {
-		case err != nil && len(c.early) > 0:
-			return c.failed(c.early[0])
 		case err != nil:
-			return c.complaintOf(err)
+			if errors.Is(err, errSilent) {
+				stems.drop(c.user) // so that it starts nothing later
+			}
+			for _, m := range c.early {
+				if failed := c.failed(m); failed != nil {
+					return nil, failed
+				}
+			}
+			return nil, c.complaintOf(err)
 		case m.kind == inside.MsgPid:
-			cmd.Process, err = os.FindProcess(m.number)
-			c.first = cmd.Process
-			return err
+			return os.FindProcess(m.number)
 		case m.kind == inside.MsgSockets:
 			if err := c.took(fds); err != nil {
-				return err
+				return nil, err
 			}
 		}
 		c.early = append(c.early, m) // the new process may be quicker than the stem

@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"runtime"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/machine/sandbox/confine/inside"
 )
 
 // TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver: git removes files such as .git/worktrees/X/commondir beside a
@@ -59,5 +61,20 @@ func TestAPathThatIsGoneWhenTheCommandStartsIsPassedOver(t *testing.T) {
 	}
 	if err := cmd.Wait(); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestAStemThatEndsAfterTheCommandStartedIsAnError(t *testing.T) {
+	c := &Child{ours: -1}
+	if err := c.openFor(stemLimit); err != nil {
+		t.Fatal(err)
+	}
+	defer c.Close()
+	if _, err := c.file.Write([]byte(string(inside.MsgStarted) + "........")); err != nil {
+		t.Fatal(err)
+	}
+	c.file.Close()
+	if process, err := c.process(&Stems{}); err == nil || process != nil {
+		t.Errorf("got %v, %v", process, err)
 	}
 }

@@ -51,13 +51,17 @@ func (s *Stems) of(user bool) (*stem, error) {
 	return one, nil
 }
 
+// stemEnv keeps other threads away: the stem is the copy of one thread, so no other may hold a lock of the runtime when
+// it is made, and none collects its garbage.
+var stemEnv = []string{"GOGC=off", "GOMAXPROCS=1"}
+
 func (s *Stems) grow(user bool) (*stem, error) {
 	one := &stem{socket: &Child{ours: -1}, bases: map[string]byte{}}
 	if err := one.socket.openFor(stemLimit); err != nil {
 		return nil, err
 	}
 	cmd := exec.Command(inside.Self)
-	cmd.Args, cmd.Dir, cmd.Env = []string{inside.StemName}, "/", []string{"GOGC=off"} // it has no thread for that
+	cmd.Args, cmd.Dir, cmd.Env = []string{inside.StemName}, "/", stemEnv
 	cmd.ExtraFiles = []*os.File{one.socket.file}
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true, Pdeathsig: syscall.SIGKILL}
 	if user {
@@ -85,8 +89,7 @@ func (s *Stems) grow(user bool) (*stem, error) {
 	return one, nil
 }
 
-// stemLimit is how long a stem may be silent, in seconds. It is the copy of one thread of a Go program, which in rare
-// cases held a lock of the runtime's; then the next one takes its place.
+// stemLimit is how long a stem may be silent, in seconds. Then the next one takes its place.
 const stemLimit = 4
 
 // ask sends a request. A stem that was killed, or is silent, is replaced.
