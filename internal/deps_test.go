@@ -323,7 +323,7 @@ var table = func() map[string]row {
 		"switching, commands, completion; so it knows app and no front end"}
 
 	face := row{
-		[]string{"event", "llm", "store/session", "machine/term", "base/fuzzy"},
+		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy"},
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
 	}
 	t["ui/repl"], t["face/server"] = face, face

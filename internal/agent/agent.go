@@ -85,17 +85,24 @@ func (a *Agent) NextSteer() (llm.Message, bool) {
 	return m, true
 }
 
-// Unsteer takes back the message that was handed over last and not delivered yet; false when there is none.
-func (a *Agent) Unsteer() (llm.Message, bool) {
+// Unsteer takes back the message with this id that was not delivered yet; false when there is none.
+func (a *Agent) Unsteer(id string) (llm.Message, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	n := len(a.steers)
-	if n == 0 {
+	i := slices.IndexFunc(a.steers, func(m llm.Message) bool { return m.ID == id })
+	if i < 0 {
 		return llm.Message{}, false
 	}
-	m := a.steers[n-1]
-	a.steers = a.steers[: n-1 : n-1]
+	m := a.steers[i]
+	a.steers = slices.Concat(a.steers[:i], a.steers[i+1:])
 	return m, true
+}
+
+// Steers are the messages that were not delivered yet.
+func (a *Agent) Steers() []llm.Message {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.Clone(a.steers)
 }
 
 // SetModel changes the model from the next step on.

@@ -85,7 +85,10 @@ func (i *Instance) Amend(settings json.RawMessage) ([]config.Change, error) {
 func (s *Session) Interactive() bool { return s.interactive }
 
 // Unsteer takes back the newest message that was steered and not delivered.
-func (s *Session) Unsteer() (llm.Message, bool) { return s.agent.Unsteer() }
+func (s *Session) Unsteer(id string) (llm.Message, bool) { return s.agent.Unsteer(id) }
+
+// Steers are the messages that were handed over and not delivered yet.
+func (s *Session) Steers() []llm.Message { return s.agent.Steers() }
 
 // Effort is how hard the model is to think; "" is its default.
 func (s *Session) Effort() llm.Effort {

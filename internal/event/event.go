@@ -409,6 +409,8 @@ type Answer struct {
 	Canceled bool            `json:"canceled,omitempty"`
 	// Interrupt, with a refusal, ends the turn although the answer has a text.
 	Interrupt bool `json:"interrupt,omitempty"`
+	// From is the principal who answered; empty: the user.
+	From string `json:"from,omitempty"`
 }
 
 // Choices of a permission dialog, and of one about a plan.

@@ -141,6 +141,7 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	register[EvalComplete](m)
 	register[Opened](m)
 	register[Status](m)
+	register[State](m)
 	return m
 })
 

@@ -44,13 +44,39 @@ type Status struct {
 	// share of the last request's input that was read from the cache, 0 to 1
 	CacheHit   float64          `json:"cache_hit"`
 	Background int              `json:"background,omitempty"` // commands and agents that run in the background
-	Queued     []string         `json:"queued,omitempty"`     // messages that wait for the turn's end, first lines
+	Waiting    []Waiting        `json:"waiting,omitempty"`    // messages that were not delivered yet, in their order
 	Changed    []ChangedFile    `json:"changed,omitempty"`    // files that the session changed
 	Todos      []TodoItem       `json:"todos,omitempty"`
 	Servers    []LanguageServer `json:"servers,omitempty"` // that were started
 	Line       string           `json:"line,omitempty"`    // output of the user's statusLine command; foreign text
 	Cache      CacheCost        `json:"cache,omitzero"`    // zero: nothing is known of the provider's cache
 }
+
+// Waiting is a message that was not delivered yet.
+type Waiting struct {
+	ID    string `json:"id"`              // of its prompt
+	Text  string `json:"text"`            // its first line
+	After bool   `json:"after,omitempty"` // it is for the end of the turn, not for its next step
+}
+
+// State says what a session does. It is published at every change, and to each reader that attaches.
+type State struct {
+	Doing Doing `json:"doing"`
+	// Turn is the id of the prompt that began the running turn; empty when none runs.
+	Turn string `json:"turn,omitempty"`
+	// For is what a blocked session waits for: permission, answer or login.
+	For string `json:"for,omitempty"`
+}
+
+// Doing is what a session does.
+type Doing string
+
+// What a session does.
+const (
+	Idle    Doing = "idle" // nothing runs, and no message will be sent without the user
+	Working Doing = "working"
+	Blocked Doing = "blocked" // a question is open
+)
 
 // LanguageServer is a language server of the folder.
 type LanguageServer struct {
@@ -203,3 +229,4 @@ type PickAction struct {
 // Kind names.
 func (Opened) Kind() string { return "opened" }
 func (Status) Kind() string { return "status" }
+func (State) Kind() string  { return "state" }

@@ -54,7 +54,7 @@ const (
 
 // Message is one message of a conversation. It is immutable once appended to a transcript.
 type Message struct {
-	ID    string // the provider's id of a reply ("msg_..."), or empty
+	ID    string // the provider's id of a reply ("msg_..."), or that of a prompt, which is stored and never sent
 	Role  Role
 	Parts []Part
 	Model string // the model that wrote an assistant message; reasoning is bound to it

@@ -3,6 +3,8 @@ package console
 import (
 	"errors"
 
+	"github.com/google/uuid"
+
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -13,7 +15,11 @@ import (
 
 // background moves the commands and agents that running calls wait for to the background, and the turn goes on.
 func (c *Console) background() (event.Output, error) {
-	s := c.session()
+	defer c.touch()
+	return c.detachRunning(c.session())
+}
+
+func (c *Console) detachRunning(s *conversation.Session) (event.Output, error) {
 	waiting := s.Env().InFront()
 	if len(waiting) == 0 {
 		return event.Output{}, errors.New("nothing runs that could go on in the background")
@@ -27,7 +33,6 @@ func (c *Console) background() (event.Output, error) {
 	if n == 0 {
 		return event.Output{}, errors.New("too much runs in the background already; /tasks ends some of it")
 	}
-	c.touch()
 	return event.Output{}, nil
 }
 
@@ -65,7 +70,7 @@ func (c *Console) wake(s *conversation.Session) {
 	case c.busy:
 		c.woken = true
 	default:
-		c.busy, c.own = true, true
+		c.busy = true
 		c.works.Go(func() { c.wakeTurn(s) })
 	}
 }
@@ -76,15 +81,23 @@ func (c *Console) wakeTurn(s *conversation.Session) {
 		c.afterTurn(s, "")
 		return
 	}
+	c.mu.Lock()
+	c.turn = m.ID
+	c.mu.Unlock()
+	c.publishState()
 	c.recordChoices(c.ctx, s)
-	_ = c.turns(c.ctx, s, m) // a failed turn has an event
+	c.turns(s, m)
 }
 
 // news is the message about ends in the background.
 func (c *Console) news(s *conversation.Session) (llm.Message, bool) {
-	m, err := s.Env().News(c.ctx)
-	if err != nil || len(m) == 0 {
-		return s.Hooks().News()
+	all, err := s.Env().News(c.ctx)
+	m, ok := llm.Message{}, err == nil && len(all) > 0
+	if ok {
+		m = all[0]
+	} else {
+		m, ok = s.Hooks().News()
 	}
-	return m[0], true
+	m.ID = uuid.NewString()
+	return m, ok
 }

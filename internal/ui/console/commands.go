@@ -6,6 +6,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/ui/command"
 )
@@ -25,7 +26,7 @@ func Over(ctx context.Context, o Options, s *conversation.Session, bus *event.Bu
 // Run runs a command as Console.Command does. No turn may run.
 func (k *Commands) Run(ctx context.Context, name, args string) (event.Output, error) {
 	k.refresh()
-	return k.c.Command(ctx, name, args)
+	return k.c.Command(ctx, port.Command{Name: name, Args: args})
 }
 
 // Prepared completes a prompt: the choices of earlier commands go to the log, and the output of the user's own

@@ -12,7 +12,11 @@ import (
 const defaultLimit = 50
 
 // Complete lists completions, best first.
-func (c *Console) Complete(ctx context.Context, q event.Query) []event.Candidate {
+func (c *Console) Complete(ctx context.Context, q event.Query) ([]event.Candidate, error) {
+	return c.complete(ctx, q), nil
+}
+
+func (c *Console) complete(ctx context.Context, q event.Query) []event.Candidate {
 	limit := q.Limit
 	if limit <= 0 {
 		limit = defaultLimit

@@ -23,6 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -39,7 +40,7 @@ type Options struct {
 	Themes func() []string                           // names the front end knows; nil: none
 	Browse func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
 
-	// History limits the events in Opened for Next; 0: all. Console.History has the earlier ones.
+	// History limits the events in Opened for Next; 0: all. Console.Read has the earlier ones.
 	History int
 
 	Note string // for the user, shown in the first session; "" is none
@@ -70,18 +71,19 @@ type Console struct {
 
 	dirty   chan struct{} // signals that the status changed
 	turning sync.Mutex    // held while the front changes and readers are notified
+	told    sync.Mutex    // held while a State is made and published
+	state   event.State   // the newest that was published
 
 	mu       sync.Mutex
 	front    *conversation.Session
 	busy     bool // a turn runs, or the front is being changed
-	own      bool // the turn was not asked for: it has news from the background
-	woken    bool // something ended in the background while it was busy
+	turn     string // the id of the prompt that began the running turn
+	woken    bool   // something ended in the background while it was busy
 	closed   bool
-	queue    []waiting
-	stamps   int        // counts messages that were steered or queued
-	steered  int        // the stamp of the newest steered one
-	hurry    bool       // the turn was interrupted for the messages that wait: they are sent at once
-	pending  []llm.Part // output of user commands, for the next message
+	queue    []llm.Message         // messages for turns of their own, by their prompts' ids
+	taken    map[string]*admission // prompts that were taken, by id
+	hurry    bool                  // the turn was interrupted for the messages that wait: they are sent at once
+	pending  []llm.Part            // output of user commands, for the next message
 	shell    map[string]context.CancelFunc
 	trust    string         // the id of the open question whether to trust the folder
 	held     *config.Config // the configuration whose values that question shows
@@ -98,19 +100,13 @@ type Console struct {
 	made     []string // sessions that were created here
 }
 
-// waiting is a message that waits for the turn's end.
-type waiting struct {
-	stamp int
-	msg   llm.Message
-}
-
 // newConsole makes a console without a session.
 func newConsole(ctx context.Context, o Options, bus *event.Bus) *Console {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	state := o.Instance.Config().Paths().StateHome
 	return &Console{
 		inst: o.Instance, opts: o, bus: bus, ctx: ctx, stop: stop, dirty: make(chan struct{}, 1),
-		redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{},
+		redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}, taken: map[string]*admission{},
 		prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
 	}
 }
@@ -233,214 +229,26 @@ func (c *Console) notice(level, format string, args ...any) {
 	c.publish(event.Notice{Level: level, Text: fmt.Sprintf(format, args...)})
 }
 
-// Next returns the next event of the console's own reader, which gets complete histories; see [Reader.Next].
-// Attach adds further readers.
-func (c *Console) Next(ctx context.Context) (event.Event, error) { return c.events.Next(ctx) }
-
-// acquire reserves the console for a turn or a switch, until release.
-func (c *Console) acquire() error {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	switch {
-	case c.closed:
-		return errClosed
-	case c.busy:
-		return ErrBusy
-	}
-	c.busy = true
-	return nil
-}
-
-func (c *Console) release() {
-	c.mu.Lock()
-	c.busy = false
-	c.mu.Unlock()
-}
-
-// Prompt runs a turn, then one for each queued message, and returns when they are over. A failed turn is
-// reported by its TurnEnd and is not an error here.
-func (c *Console) Prompt(ctx context.Context, m llm.Message) error {
-	if err := c.acquire(); err != nil {
-		if errors.Is(err, ErrBusy) && c.ownTurn() && c.Steer(m, false) {
-			return nil
-		}
-		return err
-	}
-	c.remember(m)
-	s := c.session()
-	c.recordChoices(ctx, s)
-	return c.turns(ctx, s, m)
-}
-
-// ownTurn reports that the running turn was not asked for.
-func (c *Console) ownTurn() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.own
-}
-
-// turns runs a turn, then one for each queued message. The console is busy.
-func (c *Console) turns(ctx context.Context, s *conversation.Session, m llm.Message) error {
-	m = c.withPending(m)
-	for {
-		end, err := s.Prompt(ctx, m)
-		next := c.afterTurn(s, end.Reason)
-		if end.Reason == "" && err != nil { // there was no turn
-			return err
-		}
-		if next == nil {
-			return nil
-		}
-		m = c.withPending(*next)
-	}
-}
-
-// afterTurn takes the next message, or ends the work. After a turn that failed nothing is sent automatically:
-// messages stay in the queue, steered ones first. After one that was interrupted while messages waited the first
-// steered one opens the next turn, and the others follow in it.
-func (c *Console) afterTurn(s *conversation.Session, reason event.EndReason) *llm.Message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	defer c.touch()
-	completed := reason == event.EndCompleted
-	hurry := c.hurry && reason == event.EndInterrupted && !c.closed
-	if c.hurry = false; hurry {
-		if m, ok := s.NextSteer(); ok {
-			return &m
-		}
-	}
-	if (completed || hurry) && len(c.queue) > 0 && !c.closed {
-		m := c.queue[0].msg
-		c.queue = c.queue[1:]
-		return &m
-	}
-	woken := c.woken
-	if c.woken = false; completed && woken && !c.closed {
-		if m, ok := c.news(s); ok {
-			return &m
-		}
-	}
-	c.busy, c.own = false, false
-	var back []waiting
-	for _, m := range s.TakeSteers() {
-		back = append(back, waiting{c.steered, m})
-	}
-	c.queue = append(back, c.queue...)
-	if n := len(c.queue); n > 0 && !c.closed {
-		text := "1 message was not sent; Up takes it back, and it is sent after the next turn"
-		if n > 1 {
-			text = fmt.Sprintf("%d messages were not sent; Up takes them back, and they are sent after the next turn", n)
-		}
-		c.bus.Publish(s.ID(), nil, event.Notice{Level: "info", Text: text})
-	}
-	return nil
-}
-
-// withPending puts the output of user commands before a message.
-func (c *Console) withPending(m llm.Message) llm.Message {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if len(c.pending) > 0 {
-		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], m.Parts...)
-		c.pending = nil
-	}
-	return m
-}
-
-// Steer hands a message to the running turn: for its next step, or with after, for its end. It returns false
-// when no turn is running.
-func (c *Console) Steer(m llm.Message, after bool) bool {
-	if !c.steer(m, after) {
-		return false
-	}
-	c.remember(m)
-	return true
-}
-
-// remember adds a prompt to the history, and the files it named to the frequently used ones, which come first
-// in completion.
-func (c *Console) remember(m llm.Message) {
-	text := m.PlainText()
-	c.prompts.add(text)
-	c.mu.Lock()
-	index := c.index
-	c.mu.Unlock()
-	for word := range strings.FieldsSeq(text) {
-		if path, ok := strings.CutPrefix(word, "@"); ok && path != "" {
-			index.Used(strings.TrimRight(path, ".,;:!?)"))
-		}
-	}
-}
-
-func (c *Console) steer(m llm.Message, after bool) bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if !c.busy || c.closed {
-		return false
-	}
-	c.stamps++
-	if !after {
-		parts := m.Parts
-		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], parts...)
-		if c.front.Steer(m) {
-			c.pending, c.steered = nil, c.stamps
-			return true
-		}
-		m.Parts = parts // the turn is just ending
-	}
-	c.queue = append(c.queue, waiting{c.stamps, m})
-	c.touch()
-	return true
-}
-
-// Unqueue takes back the newest undelivered message.
-func (c *Console) Unqueue() (llm.Message, bool) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	n := len(c.queue)
-	if n == 0 || c.queue[n-1].stamp < c.steered {
-		if m, ok := c.front.Unsteer(); ok {
-			return m, true
-		}
-	}
-	if n == 0 {
-		return llm.Message{}, false
-	}
-	m := c.queue[n-1].msg
-	c.queue = c.queue[:n-1]
-	c.touch()
-	return m, true
-}
-
-// Interrupt ends the running turn and the running user commands. Messages that wait are sent at once.
-func (c *Console) Interrupt() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.hurry = c.busy
-	for _, end := range c.shell {
-		end()
-	}
-	c.front.Interrupt()
-}
+// Events are those from the beginning, for the front end that opened the console. Attach adds further readers.
+func (c *Console) Events() port.Events { return c.events }
 
 // Answer answers an open question of any session; the first answer counts, and every reader sees it as
 // Answered. Answering a question that is not open in that session is an error.
-func (c *Console) Answer(session, id string, a event.Answer) error {
-	if _, err := c.bus.FindQuestion(session, id); err != nil {
+func (c *Console) Answer(_ context.Context, a port.Answer) error {
+	if _, err := c.bus.FindQuestion(a.Session, a.ID); err != nil {
 		return err
 	}
-	if c.answerTrust(id, a) {
+	a.Answer.From = a.From
+	if c.answerTrust(a.ID, a.Answer) {
 		return nil
 	}
-	return c.inst.Answer(session, id, a)
+	return c.inst.Answer(a.Session, a.ID, a.Answer)
 }
-
-// Questions lists the open questions of all sessions and agents, oldest first: events whose body is Asked.
-func (c *Console) Questions() []event.Event { return c.bus.Questions() }
 
 // Command runs a slash command by its name, or one of the other forms of a prompt line: "!" runs args as a
 // user command, "#" adds args to the memory file, "background" moves running commands to the background.
-func (c *Console) Command(ctx context.Context, name, args string) (event.Output, error) {
+func (c *Console) Command(ctx context.Context, k port.Command) (event.Output, error) {
+	name, args := k.Name, k.Args
 	switch name {
 	case "!":
 		c.prompts.add("!" + args)

@@ -2,6 +2,7 @@ package console
 
 import (
 	"context"
+	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
@@ -103,6 +105,69 @@ func (p *place) open(t *testing.T, change func(*Options)) *seat {
 		}
 	})
 	return &seat{c, t}
+}
+
+// Prompt runs turns and returns when nothing runs any more.
+func (s *seat) Prompt(ctx context.Context, m llm.Message) error {
+	if _, err := s.Console.Prompt(ctx, port.Prompt{Message: m}); err != nil {
+		return err
+	}
+	if !await.Until(func() bool { return s.State().Turn == "" }) {
+		return errors.New("the turn does not end")
+	}
+	return nil
+}
+
+// Steer hands a message to the running turn, and reports whether one ran.
+func (s *seat) Steer(m llm.Message, after bool) bool {
+	when := port.NextStep
+	if after {
+		when = port.AfterTurn
+	}
+	if s.State().Turn == "" {
+		return false
+	}
+	_, err := s.Console.Prompt(s.t.Context(), port.Prompt{Message: m, When: when})
+	return err == nil
+}
+
+// Unqueue takes back the newest message that waits.
+func (s *seat) Unqueue() (llm.Message, bool) {
+	q, err := s.Queue(s.t.Context(), port.QueueChange{Do: "drop"})
+	if err != nil || q.Dropped == nil {
+		return llm.Message{}, false
+	}
+	return *q.Dropped, true
+}
+
+func (s *seat) Next(ctx context.Context) (event.Event, error) { return s.Events().Next(ctx) }
+
+func (s *seat) Interrupt() { _ = s.Console.Interrupt(s.t.Context(), "") }
+
+func (s *seat) Answer(session, id string, a event.Answer) error {
+	return s.Console.Answer(s.t.Context(), port.Answer{Session: session, ID: id, Answer: a})
+}
+
+func (s *seat) Command(ctx context.Context, name, args string) (event.Output, error) {
+	return s.Console.Command(ctx, port.Command{Name: name, Args: args})
+}
+
+func (s *seat) Complete(ctx context.Context, q event.Query) []event.Candidate {
+	out, err := s.Console.Complete(ctx, q)
+	if err != nil {
+		s.t.Error(err)
+	}
+	return out
+}
+
+func (s *seat) Questions() []event.Event { return s.bus.Questions() }
+
+func (s *seat) History(before event.Cursor, n int) ([]event.Body, event.Cursor, error) {
+	c, err := s.Read(s.t.Context(), port.ReadRequest{What: "history", Before: before, Limit: n})
+	if err != nil {
+		return nil, "", err
+	}
+	return c.History.History, c.History.More, nil
 }
 
 // until reads events until one of its type passes.

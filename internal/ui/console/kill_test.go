@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
@@ -46,9 +47,9 @@ func victim(dir string) error {
 	if err != nil {
 		return err
 	}
-	go func() { _ = c.Prompt(ctx, llm.UserText("look")) }()
+	go func() { _, _ = c.Prompt(ctx, port.Prompt{Message: llm.UserText("look")}) }()
 	for {
-		e, err := c.Next(ctx)
+		e, err := c.Events().Next(ctx)
 		if err != nil {
 			return err
 		}
@@ -120,8 +121,8 @@ func TestAReaderMissesNothingWhenLatheIsKilled(t *testing.T) {
 			}
 		}
 		s := p.open(t, func(o *Options) { o.Session.Resume = id })
-		rest := s.attach(AttachOptions{After: last})
-		all := unnamed(recorded(s.attach(AttachOptions{After: event.CursorAt(id, "", 0)})))
+		rest := s.attach(port.From{After: last})
+		all := unnamed(recorded(s.attach(port.From{After: event.CursorAt(id, "", 0)})))
 		wantSame(t, fmt.Sprintf("killed after %d events, seen %d", kill, len(seen)), all,
 			unnamed(append(recorded(seen), recorded(rest)...)))
 		starts, ends := 0, 0

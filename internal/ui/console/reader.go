@@ -10,6 +10,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
@@ -20,24 +21,15 @@ type Reader struct {
 	sub   *event.Subscription
 	limit int             // events of a history; 0: all
 	joins bool            // the replay is not over
+	state bool            // State is next
 	again []event.Event   // questions to repeat
 	asked map[string]bool // ids of the questions that the front end knows
 }
 
-// AttachOptions choose the place where a reader begins.
-type AttachOptions struct {
-	// After is the cursor of the last event that the reader got, possibly before lathe was restarted. If the
-	// conversation in front continues from there, the reader gets the events after it; else, and for "", it
-	// gets Opened and starts over.
-	After event.Cursor
-	// History limits the events in Opened; 0: all. Console.History has the earlier ones.
-	History int
-}
-
-// Attach adds a reader. It first gets the events it missed, or Opened with the history; then the open
-// questions of all sessions; then Status. After that it gets every event exactly once. It ends with ctx, by
-// Close, or with the console.
-func (c *Console) Attach(ctx context.Context, o AttachOptions) (*Reader, error) {
+// Attach adds a reader. If the conversation in front continues from o.After, it first gets the events it missed, else
+// Opened with the history; then the open questions of all sessions; then Status and State. After that it gets every
+// event exactly once. It ends with ctx, by Close, or with the console.
+func (c *Console) Attach(ctx context.Context, o port.From) (port.Events, error) {
 	c.turning.Lock()
 	defer c.turning.Unlock()
 	c.mu.Lock()
@@ -46,7 +38,7 @@ func (c *Console) Attach(ctx context.Context, o AttachOptions) (*Reader, error) 
 	if closed {
 		return nil, errClosed
 	}
-	sub, err := c.bus.Resume(ctx, event.Options{}, backlog{s.Order(), s, o.History}, o.After)
+	sub, err := c.bus.Resume(ctx, event.Options{Limit: port.MostBehind}, backlog{s.Order(), s, o.History}, o.After)
 	if err != nil {
 		return nil, err
 	}
@@ -60,9 +52,13 @@ func (r *Reader) Close() { r.sub.Close() }
 // before them. After Close it returns io.EOF.
 func (r *Reader) Next(ctx context.Context) (event.Event, error) {
 	if r.joins && r.sub.Resumed() {
-		r.joins = false
+		r.joins, r.state = false, true
 		now := r.c.Status()
 		return event.Event{Time: time.Now(), Session: now.Session, Body: now}, nil
+	}
+	if r.state {
+		r.state = false
+		return event.Event{Time: time.Now(), Session: r.c.session().ID(), Body: r.c.State()}, nil
 	}
 	for {
 		e, err := r.next(ctx)
@@ -83,6 +79,8 @@ func (r *Reader) next(ctx context.Context) (event.Event, error) {
 	switch {
 	case !ok && ctx.Err() != nil:
 		return e, ctx.Err()
+	case !ok && r.sub.Err() != nil:
+		return e, port.ErrResync
 	case !ok:
 		return e, io.EOF
 	}
@@ -96,7 +94,7 @@ func (r *Reader) twice(e event.Event) bool {
 	case event.Opened, opening:
 		r.asked, r.again = nil, nil
 		if !r.joins { // else they come by themselves
-			r.again = r.c.Questions()
+			r.again = r.c.bus.Questions()
 		}
 	case event.Asked:
 		if r.asked[b.ID] {
@@ -156,17 +154,18 @@ func (c *Console) askedBy(e event.Event) string {
 	return "session " + e.Session
 }
 
-// History returns up to n events before a cursor of the conversation in front (the More of an Opened or of an
+// history returns up to n events before a cursor of the conversation in front (the More of an Opened or of an
 // earlier call), and the cursor of the events before them, which is empty when there are none.
-func (c *Console) History(before event.Cursor, n int) ([]event.Body, event.Cursor, error) {
+func (c *Console) history(before event.Cursor, n int) (*event.Opened, error) {
 	s := c.session()
 	branch := s.Log().Branch()
 	at, _, err := find(s.ID(), branch, before)
 	if err != nil {
-		return nil, "", err
+		return nil, err
 	}
-	bodies, more := page(s.ID(), branch, at+1, max(n, 1))
-	return bodies, more, nil
+	out := &event.Opened{Session: s.ID()}
+	out.History, out.More = page(s.ID(), branch, at+1, max(n, 1))
+	return out, nil
 }
 
 // opening is an Opened before each reader has cut its history to the size it asked for.

@@ -14,6 +14,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
@@ -44,7 +45,7 @@ func eventfulScript() *llmtest.Script {
 }
 
 // drain reads the replay of a reader, to the Status that ends it.
-func drain(t *testing.T, r *Reader) []event.Event {
+func drain(t *testing.T, r port.Events) []event.Event {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
 	defer cancel()
@@ -62,7 +63,7 @@ func drain(t *testing.T, r *Reader) []event.Event {
 }
 
 // attach reads the replay of a new reader.
-func (s *seat) attach(o AttachOptions) []event.Event {
+func (s *seat) attach(o port.From) []event.Event {
 	s.t.Helper()
 	r, err := s.Attach(s.t.Context(), o)
 	if err != nil {
@@ -162,14 +163,14 @@ func TestAReaderThatComesBackGetsEveryRecordedEventOnce(t *testing.T) {
 	id := s.session().ID()
 	check := func(s *seat) {
 		t.Helper()
-		wantSame(t, "from the start", want, recorded(s.attach(AttachOptions{After: event.CursorAt(id, "", 0)})))
+		wantSame(t, "from the start", want, recorded(s.attach(port.From{After: event.CursorAt(id, "", 0)})))
 		n := 0
 		for _, e := range events {
 			if e.Cursor == "" || e.Body.Kind() == "opened" {
 				continue
 			}
 			n++
-			got := s.attach(AttachOptions{After: e.Cursor})
+			got := s.attach(port.From{After: e.Cursor})
 			wantSame(t, fmt.Sprintf("after %s (%s)", e.Cursor, e.Body.Kind()), want[n:], recorded(got))
 			if len(got) != len(want)-n {
 				t.Fatalf("after %s came %d events, %d of them recorded", e.Cursor, len(got), len(want)-n)
@@ -197,7 +198,7 @@ func TestAReaderThatComesAndGoesDuringATurnMissesNothing(t *testing.T) {
 		}
 		go func() { ended <- s.Prompt(t.Context(), llm.UserText("look")) }()
 		for !over() {
-			r, err := s.Attach(t.Context(), AttachOptions{After: cursor})
+			r, err := s.Attach(t.Context(), port.From{After: cursor})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -220,9 +221,9 @@ func TestAReaderThatComesAndGoesDuringATurnMissesNothing(t *testing.T) {
 func TestReadersOfOneConsoleSeeTheSameAndAnyOfThemAnswers(t *testing.T) {
 	p := newPlace(t, slow("Done."))
 	s := p.open(t, nil)
-	var readers []*Reader
+	var readers []port.Events
 	for range 3 {
-		r, err := s.Attach(t.Context(), AttachOptions{})
+		r, err := s.Attach(t.Context(), port.From{})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -234,7 +235,7 @@ func TestReadersOfOneConsoleSeeTheSameAndAnyOfThemAnswers(t *testing.T) {
 	if open := s.Questions(); len(open) != 1 || open[0].Session != front || open[0].Body.(event.Asked).ID != id {
 		t.Errorf("open questions: %v", open)
 	}
-	late, err := s.Attach(t.Context(), AttachOptions{}) // an open question is published again to late readers
+	late, err := s.Attach(t.Context(), port.From{}) // an open question is published again to late readers
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -299,7 +300,7 @@ func TestAReaderThatComesDuringATurnIsToldWhatRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	start := until[event.ToolStart](s, nil)
-	events := s.attach(AttachOptions{History: 100})
+	events := s.attach(port.From{History: 100})
 	var got event.ToolStart
 	var text event.PartDone
 	for _, e := range events {
@@ -328,12 +329,12 @@ func TestHistoriesComeInPagesThatJoin(t *testing.T) {
 	s := p.open(t, nil)
 	s.prompt("look")
 	s.prompt("again")
-	whole := s.attach(AttachOptions{})[0].Body.(event.Opened)
+	whole := s.attach(port.From{})[0].Body.(event.Opened)
 	if whole.More != "" || len(whole.History) < 20 {
 		t.Fatalf("%d events, more %q", len(whole.History), whole.More)
 	}
 	for _, n := range []int{1, 2, 3, 7, 1000} {
-		first := s.attach(AttachOptions{History: n})[0].Body.(event.Opened)
+		first := s.attach(port.From{History: n})[0].Body.(event.Opened)
 		pages, more := first.History, first.More
 		for more != "" {
 			page, next, err := s.History(more, n)
@@ -376,10 +377,10 @@ func TestACursorOfABranchThatWasLeftBeginsAnew(t *testing.T) {
 	pick := s.command("rewind", "").Pick
 	s.command("rewind", pick.Items[0].ID)
 	s.prompt("third")
-	if got := s.attach(AttachOptions{After: left}); got[0].Body.Kind() != "opened" {
+	if got := s.attach(port.From{After: left}); got[0].Body.Kind() != "opened" {
 		t.Errorf("after %s came %v", left, recorded(got))
 	}
-	got := recorded(s.attach(AttachOptions{After: kept}))
+	got := recorded(s.attach(port.From{After: kept}))
 	if len(got) != 3 || !strings.HasSuffix(got[0], "user third") {
 		t.Errorf("after %s came %v", kept, got)
 	}
@@ -387,7 +388,7 @@ func TestACursorOfABranchThatWasLeftBeginsAnew(t *testing.T) {
 		"x", ":", "other:1", event.Cursor(s.session().ID() + ":zzzz"),
 		event.Cursor(s.session().ID() + ":1.x"),
 	} {
-		if got := s.attach(AttachOptions{After: c}); got[0].Body.Kind() != "opened" {
+		if got := s.attach(port.From{After: c}); got[0].Body.Kind() != "opened" {
 			t.Errorf("after %s came %v", c, recorded(got))
 		}
 	}

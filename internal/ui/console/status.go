@@ -4,14 +4,12 @@ import (
 	"cmp"
 	"reflect"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/git"
 	"github.com/lathe-dev/lathe/internal/store/cost"
-	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // statusEvery is the minimum time between two Status events.
@@ -148,11 +146,7 @@ func (c *Console) publishStatus() {
 func (c *Console) Status() event.Status {
 	c.mu.Lock()
 	s, seen, line := c.front, c.seen, c.line
-	var queued []string
-	for _, w := range c.queue {
-		first, _, _ := strings.Cut(strings.TrimSpace(session.StripContext(w.msg).PlainText()), "\n")
-		queued = append(queued, first)
-	}
+	waiting := c.waiting()
 	c.mu.Unlock()
 	model := s.Model()
 	out := event.Status{
@@ -160,7 +154,7 @@ func (c *Console) Status() event.Status {
 		Sandbox:     c.inst.Boundary().Word(),
 		ContextUsed: seen.used, ContextWindow: model.ContextWindow, CostUSD: seen.costUSD, Usage: seen.usage,
 		CacheHit:   seen.hit,
-		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Queued: queued, Changed: seen.changed,
+		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Waiting: waiting, Changed: seen.changed,
 		Todos: seen.todos, Line: c.withSegments(line),
 	}
 	if c.kept.TeamWorks() {
@@ -205,6 +199,12 @@ func (c *Console) follow(events *event.Subscription) {
 			c.countChanges(front)
 		}
 		switch b := e.Body.(type) {
+		case event.UserMessage:
+			c.settle(b.Message.ID, nil)
+		case event.Returned:
+			c.settle(b.Message.ID, nil)
+		case event.Asked, event.Answered:
+			c.publishState()
 		case event.ToolEnd:
 			c.tellTemp(b, c.inst.Boundary().Seen)
 		case event.PartDone:

@@ -25,6 +25,10 @@ func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) 
 	c.front = s
 	c.seen = r.statusValues
 	c.pending = r.pending
+	if again {
+		c.queue = queuedIn(s.Log())
+	}
+	unread := len(c.queue)
 	c.titled = again && len(s.Messages()) > 0
 	c.model, c.mode = "", ""
 	index := c.index
@@ -41,6 +45,10 @@ func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) 
 		c.bus.Publish(s.ID(), nil, event.Notice{Level: "warning", Text: n})
 	}
 	c.refreshLine()
+	if again && unread > 0 {
+		c.bus.Publish(s.ID(), nil, event.Notice{Level: "info", Text: unsent(unread)})
+	}
+	c.publishState()
 	if again {
 		go c.countChanges(s)
 	}

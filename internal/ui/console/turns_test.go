@@ -63,9 +63,6 @@ func (s *seat) wantSaid(want ...string) {
 func TestOnlyOneTurnRuns(t *testing.T) {
 	s := newPlace(t, slow("done")).open(t, nil)
 	id, ended := s.begin("go")
-	if err := s.Prompt(t.Context(), llm.UserText("me too")); !errors.Is(err, ErrBusy) {
-		t.Errorf("%v", err)
-	}
 	if _, err := s.Command(t.Context(), "new", ""); !errors.Is(err, ErrBusy) {
 		t.Errorf("%v", err)
 	}
@@ -88,8 +85,9 @@ func TestASteeredMessageComesBeforeAQueuedOne(t *testing.T) {
 	if !s.Steer(llm.UserText("later"), true) || !s.Steer(llm.UserText("now"), false) {
 		t.Error("not taken")
 	}
-	if st := until(s, func(st event.Status) bool { return len(st.Queued) == 1 }); st.Queued[0] != "later" {
-		t.Errorf("%v", st.Queued)
+	st := until(s, func(st event.Status) bool { return len(st.Waiting) == 2 })
+	if now, later := st.Waiting[0], st.Waiting[1]; now.Text != "now" || now.After || later.Text != "later" || !later.After {
+		t.Errorf("%v", st.Waiting)
 	}
 	if err := s.Answer(s.session().ID(), id, event.Answer{Choice: event.ChoiceOnce}); err != nil {
 		t.Fatal(err)

@@ -1,0 +1,455 @@
+package console
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/store/session"
+)
+
+// admission is a prompt that was taken. Settled is closed when it is on disk, or cannot be.
+type admission struct {
+	stamp   int // counts them
+	settled chan struct{}
+	err     error
+}
+
+// Kinds of journal entries for messages that wait: queued has the message, again after each change, and unqueued says
+// that it was dropped. One that was delivered is a user message with the id.
+const (
+	queuedKind   = "queued"
+	unqueuedKind = "unqueued"
+)
+
+type queuedEntry struct {
+	ID      string       `json:"prompt"`
+	Message *llm.Message `json:"message,omitempty"`
+}
+
+// acquire reserves the console for a turn or a switch, until release.
+func (c *Console) acquire() error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed:
+		return errClosed
+	case c.busy:
+		return ErrBusy
+	}
+	c.busy = true
+	return nil
+}
+
+// release ends the reservation. A message that came meanwhile begins its turn.
+func (c *Console) release() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.hurry && len(c.queue) > 0 && !c.closed {
+		c.beginNext()
+		return
+	}
+	c.busy = false
+}
+
+// begin runs turns with a message. The caller holds the lock, and has found that the console is not busy.
+func (c *Console) beginTurns(m llm.Message) {
+	c.busy, c.turn, c.hurry = true, m.ID, false
+	s := c.front
+	c.works.Go(func() {
+		c.publishState()
+		c.recordChoices(c.ctx, s)
+		c.turns(s, m)
+	})
+}
+
+// beginNext begins the turn of the first message that waits.
+func (c *Console) beginNext() {
+	m := c.queue[0]
+	c.queue = c.queue[1:]
+	c.beginTurns(m)
+}
+
+// Prompt takes a message for the model; see [port.Session]. While a turn or a command runs, it waits.
+func (c *Console) Prompt(ctx context.Context, p port.Prompt) (port.Receipt, error) {
+	if p.ID == "" {
+		p.ID = uuid.NewString()
+	}
+	m := p.Message
+	m.ID = p.ID
+	a, known, err := c.admit(p)
+	if err != nil {
+		return port.Receipt{}, err
+	}
+	if known {
+		return port.Receipt{ID: p.ID, State: port.Known}, a.wait(ctx)
+	}
+	c.remember(m)
+	c.mu.Lock()
+	if !c.busy && !c.closed {
+		c.beginTurns(m)
+		c.mu.Unlock()
+		return port.Receipt{ID: p.ID, State: port.Begun}, a.wait(ctx)
+	}
+	s := c.front
+	c.mu.Unlock()
+	if err := c.journalQueue(s, queuedKind, queuedEntry{p.ID, &m}); err != nil {
+		c.settle(p.ID, err)
+		return port.Receipt{}, err
+	}
+	c.settle(p.ID, nil)
+	return port.Receipt{ID: p.ID, State: c.deliver(m, p.When)}, nil
+}
+
+func (a *admission) wait(ctx context.Context) error {
+	select {
+	case <-a.settled:
+		return a.err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// admit records a prompt by its id. Known: it was taken before, perhaps by an earlier process.
+func (c *Console) admit(p port.Prompt) (a *admission, known bool, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if a := c.taken[p.ID]; a != nil {
+		return a, true, nil
+	}
+	switch {
+	case c.closed:
+		return nil, false, errClosed
+	case p.Turn != "" && p.Turn != c.turn:
+		return nil, false, port.ErrTurnOver
+	}
+	a = &admission{stamp: len(c.taken), settled: make(chan struct{})}
+	c.taken[p.ID] = a
+	return a, false, nil
+}
+
+// settle says that a prompt is on disk, or why it cannot be. A prompt that failed may be sent again.
+func (c *Console) settle(id string, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	a := c.taken[id]
+	if a == nil {
+		return
+	}
+	select {
+	case <-a.settled:
+		return
+	default:
+	}
+	if a.err = err; err != nil {
+		delete(c.taken, id)
+	}
+	close(a.settled)
+}
+
+// deliver hands a message to the running turn, or lets it wait for the end. It returns the state for the receipt.
+func (c *Console) deliver(m llm.Message, when port.When) string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.touch()
+	if !c.busy && !c.closed { // what ran has just ended
+		c.beginTurns(m)
+		return port.Begun
+	}
+	if when != port.AfterTurn {
+		steered := m
+		steered.Parts = append(c.pending[:len(c.pending):len(c.pending)], m.Parts...)
+		if c.front.Steer(steered) {
+			c.pending = nil
+			if when == port.AtOnce {
+				_, _ = c.detachRunning(c.front)
+			}
+			return port.ForStep
+		}
+	}
+	c.hurry = c.hurry || c.turn == "" // a command runs
+	c.queue = append(c.queue, m)
+	return port.ForAfter
+}
+
+// journalQueue writes a change of the messages that wait, which survives a power cut then.
+func (c *Console) journalQueue(s *conversation.Session, kind string, e queuedEntry) error {
+	body, err := json.Marshal(e)
+	if err == nil && s.Log() != nil {
+		if _, err = s.Log().Add(c.ctx, session.Unknown{Name: kind, JSON: body}); err == nil {
+			err = s.Log().Sync(c.ctx)
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("the message is not kept: %w", err)
+	}
+	return nil
+}
+
+// queuedIn are the messages of a log that wait, in the order in which they came.
+func queuedIn(log *session.Session) (out []llm.Message) {
+	if log == nil {
+		return nil
+	}
+	all := log.Everything()
+	if all.Only(queuedKind).Len() == 0 {
+		return nil
+	}
+	all = all.Only(queuedKind, unqueuedKind, session.User{}.Kind())
+	for _, e := range all.Entries(0, all.Len()) {
+		switch b := e.Body.(type) {
+		case session.User:
+			out = without(out, b.Message.ID)
+		case session.Unknown:
+			var q queuedEntry
+			if json.Unmarshal(b.JSON, &q) != nil {
+				continue
+			}
+			i := slices.IndexFunc(out, func(m llm.Message) bool { return m.ID == q.ID })
+			switch {
+			case b.Name == unqueuedKind || q.Message == nil:
+				out = without(out, q.ID)
+			case i >= 0:
+				out[i] = *q.Message
+			default:
+				out = append(out, *q.Message)
+			}
+		}
+	}
+	return out
+}
+
+func without(all []llm.Message, id string) []llm.Message {
+	return slices.DeleteFunc(all, func(m llm.Message) bool { return m.ID == id })
+}
+
+// turns runs a turn, then one for each message that waits. The console is busy.
+func (c *Console) turns(s *conversation.Session, m llm.Message) {
+	for {
+		end, err := s.Prompt(c.ctx, c.withPending(m))
+		if end.Reason != "" {
+			err = nil // the turn has an event
+		}
+		c.settle(m.ID, err)
+		if err != nil && c.ctx.Err() == nil {
+			c.bus.Publish(s.ID(), nil, event.Notice{Level: "error", Text: err.Error()})
+		}
+		next := c.afterTurn(s, end.Reason)
+		if next == nil {
+			c.publishState()
+			return
+		}
+		m = *next
+	}
+}
+
+// afterTurn takes the next message, or ends the work. After a turn that failed nothing is sent automatically:
+// messages stay in the queue, steered ones first. After one that was interrupted while messages waited the first
+// steered one opens the next turn, and the others follow in it.
+func (c *Console) afterTurn(s *conversation.Session, reason event.EndReason) *llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.touch()
+	completed := reason == event.EndCompleted
+	hurry := c.hurry && reason == event.EndInterrupted && !c.closed
+	next := func(m llm.Message) *llm.Message {
+		c.turn = m.ID
+		return &m
+	}
+	if c.hurry = false; hurry {
+		if m, ok := s.NextSteer(); ok {
+			return next(m)
+		}
+	}
+	if (completed || hurry) && len(c.queue) > 0 && !c.closed {
+		m := c.queue[0]
+		c.queue = c.queue[1:]
+		return next(m)
+	}
+	woken := c.woken
+	if c.woken = false; completed && woken && !c.closed {
+		if m, ok := c.news(s); ok {
+			return next(m)
+		}
+	}
+	c.busy, c.turn = false, ""
+	c.queue = append(s.TakeSteers(), c.queue...)
+	if n := len(c.queue); n > 0 && !c.closed {
+		c.bus.Publish(s.ID(), nil, event.Notice{Level: "info", Text: unsent(n)})
+	}
+	return nil
+}
+
+func unsent(n int) string {
+	if n == 1 {
+		return "1 message was not sent; Up takes it back, and it is sent after the next turn"
+	}
+	return fmt.Sprintf("%d messages were not sent; Up takes them back, and they are sent after the next turn", n)
+}
+
+// withPending puts the output of user commands before a message.
+func (c *Console) withPending(m llm.Message) llm.Message {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if len(c.pending) > 0 {
+		m.Parts = append(c.pending[:len(c.pending):len(c.pending)], m.Parts...)
+		c.pending = nil
+	}
+	return m
+}
+
+// remember adds a prompt to the history, and the files it named to the frequently used ones, which come first
+// in completion.
+func (c *Console) remember(m llm.Message) {
+	text := m.PlainText()
+	c.prompts.add(text)
+	c.mu.Lock()
+	index := c.index
+	c.mu.Unlock()
+	for word := range strings.FieldsSeq(text) {
+		if path, ok := strings.CutPrefix(word, "@"); ok && path != "" {
+			index.Used(strings.TrimRight(path, ".,;:!?)"))
+		}
+	}
+}
+
+// waiting lists the messages that were not delivered. The caller holds the lock.
+func (c *Console) waiting() (out []event.Waiting) {
+	add := func(m llm.Message, after bool) {
+		first, _, _ := strings.Cut(strings.TrimSpace(session.StripContext(m).PlainText()), "\n")
+		out = append(out, event.Waiting{ID: m.ID, Text: first, After: after})
+	}
+	for _, m := range c.front.Steers() {
+		add(m, false)
+	}
+	for _, m := range c.queue {
+		add(m, true)
+	}
+	return out
+}
+
+// errNotWaiting is returned for a change of a message that does not wait.
+var errNotWaiting = errors.New("no such message waits; it may have been delivered")
+
+// Queue changes the messages that wait; see [port.Session].
+func (c *Console) Queue(_ context.Context, q port.QueueChange) (port.Queue, error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	defer c.touch()
+	now := c.waiting()
+	if q.Do == "" || q.Do == "list" {
+		return port.Queue{Waiting: now}, nil
+	}
+	if q.ID == "" {
+		q.ID = c.newest(now)
+	}
+	i := slices.IndexFunc(c.queue, func(m llm.Message) bool { return m.ID == q.ID })
+	if i < 0 { // it may be for the next step; changed, it waits for the end of the turn
+		m, ok := c.front.Unsteer(q.ID)
+		if !ok {
+			return port.Queue{Waiting: now}, errNotWaiting
+		}
+		c.queue, i = slices.Insert(c.queue, 0, m), 0
+	}
+	out, err := c.change(q, i)
+	out.Waiting = c.waiting()
+	return out, err
+}
+
+// newest is the id of the message that was taken last.
+func (c *Console) newest(waiting []event.Waiting) (id string) {
+	last := -1
+	for _, w := range waiting {
+		stamp := 0 // it came from an earlier process
+		if a := c.taken[w.ID]; a != nil {
+			stamp = a.stamp
+		}
+		if stamp >= last {
+			id, last = w.ID, stamp
+		}
+	}
+	return id
+}
+
+// change changes the i-th message of the queue.
+func (c *Console) change(q port.QueueChange, i int) (out port.Queue, err error) {
+	m := c.queue[i]
+	rest := slices.Concat(c.queue[:i], c.queue[i+1:])
+	switch q.Do {
+	case "drop":
+		out.Dropped, c.queue = &m, rest
+		err = c.journalQueue(c.front, unqueuedKind, queuedEntry{ID: m.ID})
+	case "move":
+		c.queue = slices.Insert(rest, min(max(q.To, 0), len(rest)), m)
+	case "edit":
+		if q.Message == nil {
+			return out, errors.New("the new message is missing")
+		}
+		m.Parts = q.Message.Parts
+		c.queue[i] = m
+		err = c.journalQueue(c.front, queuedKind, queuedEntry{m.ID, &m})
+	case "send":
+		if c.front.Steer(m) {
+			c.queue = rest
+			_, _ = c.detachRunning(c.front)
+		} else if !c.busy && !c.closed {
+			c.queue = rest
+			c.beginTurns(m)
+		}
+	default:
+		err = fmt.Errorf("the queue has no change %q: give list, edit, drop, move or send", q.Do)
+	}
+	return out, err
+}
+
+// Interrupt ends the running turn and the running user commands. Messages that wait are sent at once.
+func (c *Console) Interrupt(_ context.Context, turn string) error {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if turn != "" && turn != c.turn {
+		return port.ErrTurnOver
+	}
+	c.hurry = c.busy
+	for _, end := range c.shell {
+		end()
+	}
+	c.front.Interrupt()
+	return nil
+}
+
+// publishState publishes what the session does, if that changed.
+func (c *Console) publishState() {
+	c.told.Lock()
+	defer c.told.Unlock()
+	if now := c.State(); now != c.state {
+		c.state = now
+		c.bus.Publish(c.session().ID(), nil, now)
+	}
+}
+
+// State returns what the session does.
+func (c *Console) State() event.State {
+	now := event.State{Doing: event.Idle}
+	c.mu.Lock()
+	now.Turn = c.turn
+	c.mu.Unlock()
+	if now.Turn != "" {
+		now.Doing = event.Working
+	}
+	if open := c.bus.Questions(); len(open) > 0 {
+		now.Doing, now.For = event.Blocked, "answer"
+		if open[0].Body.(event.Asked).Question.Permission != nil {
+			now.For = "permission"
+		}
+	}
+	return now
+}
