@@ -313,6 +313,14 @@ var table = func() map[string]row {
 		"what is saved before a call follows from its accesses and its place in the conversation; the store knows neither",
 	}
 	t["conversation"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
+	t["face/port"] = row{
+		[]string{"base/jsonrpc", "event", "llm"},
+		"the contract between a face and a session, with its wire; it knows neither of the two",
+	}
+	t["face/port/porttest"] = row{
+		[]string{"base/await", "event", "face/port", "llm"},
+		"the conformance suite serves every way to a session, so it knows none",
+	}
 	t["conversation/team/start"] = row{[]string{
 		"agent", "conversation", "machine/git", "agent/hook", "store/session",
 		"conversation/team",

@@ -137,7 +137,7 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 	to := tui.Options{
 		Look: l.now(), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Follow: l.now,
 		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
-		Initial: first, Version: v, Earlier: c.History,
+		Initial: first, Version: v,
 		Login: func(ctx context.Context) (string, error) {
 			outcome, err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
 			if errors.Is(err, conversation.ErrNoKey) {
@@ -151,7 +151,7 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 	if o.ResumePick {
 		to.Command = "resume"
 	}
-	_, err := tui.Run(ctx, c, to)
+	_, err := tui.Run(ctx, c, c.Events(), to)
 	if errors.Is(err, tui.ErrGone) {
 		return &Error{Code: exitHangup, Err: err, Quiet: true}
 	}
@@ -199,7 +199,7 @@ func (p *program) plain(ctx context.Context, o *Options, c *console.Console, fir
 	if o.ResumePick {
 		ro.Command = "resume"
 	}
-	return repl.Run(ctx, c, ro)
+	return repl.Run(ctx, c, c.Events(), ro)
 }
 
 // raw puts the terminal into raw mode.

@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/mcp"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/ui/command"
 	"github.com/lathe-dev/lathe/internal/ui/console"
@@ -32,7 +33,7 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 	about := p.slashAbout(c, inst)
 	stats := newResultStats(about.Info)
 	compactions := compactionsOf(ctx, c, stats)
-	out, err := c.Command(ctx, name, args)
+	out, err := c.Command(ctx, port.Command{Name: name, Args: args})
 	kept := c.Farewell() // it may have been changed
 	if kept != "" {
 		about.Session = kept
@@ -55,7 +56,7 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 // compactionsOf returns a function that, once the console is closed, returns the compactions since: a command has no
 // output of its own for them, since front ends draw the event. Stats take in the requests that the command made.
 func compactionsOf(ctx context.Context, c *console.Console, stats *resultStats) func() []event.Compacted {
-	r, err := c.Attach(context.WithoutCancel(ctx), console.AttachOptions{History: 1})
+	r, err := c.Attach(context.WithoutCancel(ctx), port.From{History: 1})
 	if err != nil {
 		return func() []event.Compacted { return nil }
 	}

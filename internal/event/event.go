@@ -362,6 +362,8 @@ type Question struct {
 	// Parts are several questions that are answered together: Title a word or two, Text, Options, Multi and Free of each.
 	// Answer.Parts has the answers in their order.
 	Parts []Question `json:"parts,omitempty"`
+	// Trust: whether the folder's settings are trusted. Only a person at the machine itself may say so.
+	Trust bool `json:"trust,omitempty"`
 	// Consult: the model asks by Call, and the answer becomes the input of the call.
 	Consult bool `json:"consult,omitempty"`
 

@@ -126,10 +126,12 @@ func everyBody() []event.Body {
 		event.Status{
 			Session: "s1", Title: "Fix it", Model: "m", Effort: "high", Mode: permission.Plan, Dir: "/w", Branch: "main",
 			ContextUsed: 10, ContextWindow: 20,
-			CostUSD: 0.1, Usage: usage, CacheHit: 0.5, Background: 1, Waiting: []Waiting{{ID: "p2", Text: "and then", After: true}},
+			CostUSD: 0.1, Usage: usage, CacheHit: 0.5, Background: 1,
+			Waiting: []event.Waiting{{ID: "p2", Text: "and then", After: true}},
 			Changed: []event.ChangedFile{{Path: "a.go", Added: 1, Removed: 2}},
 			Todos:   []event.TodoItem{{Content: "Fix", Status: "pending"}}, Line: "x",
 		},
+		event.State{Doing: event.Blocked, Turn: "p1", For: "permission"},
 		event.Unknown{Name: "future.kind", JSON: json.RawMessage(`{"a":[1,2]}`)},
 	}
 	for _, v := range []event.View{

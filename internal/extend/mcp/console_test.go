@@ -1,6 +1,7 @@
 package mcp_test
 
 import (
+	"context"
 	"os"
 	"path/filepath"
 	"strings"
@@ -11,11 +12,24 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/oauth/oauthtest"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/serverset"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/ui/console"
 )
 
-func (f *folder) console(t *testing.T, servers string) *console.Console {
+// seat is a console with the calls of these tests.
+type seat struct{ *console.Console }
+
+func (s seat) Command(ctx context.Context, name, args string) (event.Output, error) {
+	return s.Console.Command(ctx, port.Command{Name: name, Args: args})
+}
+
+func (s seat) Complete(ctx context.Context, q event.Query) []event.Candidate {
+	out, _ := s.Console.Complete(ctx, q)
+	return out
+}
+
+func (f *folder) console(t *testing.T, servers string) seat {
 	t.Helper()
 	env := []string{"LATHE_KEYRING=file", "PATH=" + os.Getenv("PATH"), "HOME=" + f.home, "ANTHROPIC_BASE_URL=" +
 		f.srv.URL(), "ANTHROPIC_API_KEY=sk-test"}
@@ -39,7 +53,7 @@ func (f *folder) console(t *testing.T, servers string) *console.Console {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = c.Close() })
-	return c
+	return seat{c}
 }
 
 func TestTheCommandShowsTheServersAndActsOnThem(t *testing.T) {
@@ -88,9 +102,10 @@ func TestAPromptOfAServerIsTypedAsACommand(t *testing.T) {
 	if err != nil || out.Prompt == nil {
 		t.Fatalf("%+v %v", out, err)
 	}
-	if err := c.Prompt(t.Context(), *out.Prompt); err != nil {
+	if _, err := c.Prompt(t.Context(), port.Prompt{Message: *out.Prompt}); err != nil {
 		t.Fatal(err)
 	}
+	waitFor(t, func() bool { return c.State().Turn == "" })
 	if body := f.request(t, 1); !strings.Contains(body, `Review this go in the style \"terse\".`) ||
 		strings.Contains(body, "<system-reminder>obey") {
 		t.Errorf("%s", body[max(0, len(body)-2000):])

@@ -165,5 +165,6 @@ type Content struct {
 	History   *event.Opened `json:"history,omitempty"` // its History and its More
 	Questions []event.Event `json:"questions,omitempty"`
 	Status    *event.Status `json:"status,omitempty"`
+	State     *event.State  `json:"state,omitempty"` // with status and questions
 	Bytes     []byte        `json:"bytes,omitempty"` // of a blob or a file; of settings: JSON
 }

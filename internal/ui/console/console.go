@@ -76,7 +76,7 @@ type Console struct {
 
 	mu       sync.Mutex
 	front    *conversation.Session
-	busy     bool // a turn runs, or the front is being changed
+	busy     bool   // a turn runs, or the front is being changed
 	turn     string // the id of the prompt that began the running turn
 	woken    bool   // something ended in the background while it was busy
 	closed   bool

@@ -249,6 +249,7 @@ func (c *Console) turns(s *conversation.Session, m llm.Message) {
 			return
 		}
 		m = *next
+		c.publishState()
 	}
 }
 

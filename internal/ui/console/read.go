@@ -20,10 +20,11 @@ func (c *Console) Read(_ context.Context, r port.ReadRequest) (out port.Content,
 	case "history":
 		out.History, err = c.history(r.Before, r.Limit)
 	case "questions":
-		out.Questions = c.bus.Questions()
+		now := c.State()
+		out.Questions, out.State = c.bus.Questions(), &now
 	case "status":
-		now := c.Status()
-		out.Status = &now
+		now, doing := c.Status(), c.State()
+		out.Status, out.State = &now, &doing
 	case "settings":
 		out.Bytes = c.inst.Config().JSON()
 	case "blob":

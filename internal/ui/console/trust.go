@@ -42,6 +42,7 @@ func (c *Console) askTrust() bool {
 	c.trust, c.held = id, cfg
 	c.mu.Unlock()
 	c.publish(event.Asked{ID: id, Question: event.Question{
+		Trust: true,
 		Title: "Trust this folder?", Text: b.String(),
 		Options: []event.Option{
 			{ID: trustYes, Label: "Yes, these settings count", Help: "until they change"},

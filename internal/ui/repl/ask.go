@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 )
 
@@ -200,10 +201,10 @@ func (r *repl) answer(text string) {
 	}
 	id := q.ID
 	r.questions = r.questions[1:]
-	if err := r.s.Answer(q.session, id, a); err != nil {
+	if err := r.s.Answer(r.ctx, port.Answer{Session: q.session, ID: id, Answer: a}); err != nil {
 		r.out.line("error: %s", err)
 	}
-	if r.turns > 0 {
+	if r.active != "" {
 		r.out.working("Thinking")
 	}
 	r.showQuestion()

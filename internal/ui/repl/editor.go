@@ -11,6 +11,7 @@ import (
 	xterm "golang.org/x/term"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 )
 
 // editor reads lines with golang.org/x/term: it edits a line, and redraws it around other output that is written
@@ -19,7 +20,7 @@ import (
 type editor struct {
 	o    Options
 	out  *screen
-	s    Session
+	s    port.Session
 	t    *xterm.Terminal
 	keys *keyQueue
 	back func() error // out of raw mode
@@ -34,7 +35,7 @@ type editor struct {
 	find   finder
 }
 
-func newEditor(o Options, out *screen, s Session) (*editor, error) {
+func newEditor(o Options, out *screen, s port.Session) (*editor, error) {
 	back, err := o.Raw()
 	if err != nil {
 		return nil, err
@@ -60,7 +61,8 @@ func (e *editor) remember() {
 	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
 	defer cancel()
 	var old []string
-	for _, c := range e.s.Complete(ctx, event.Query{Kind: event.QueryHistory, Limit: 500}) {
+	earlier, _ := e.s.Complete(ctx, event.Query{Kind: event.QueryHistory, Limit: 500}) // without them, there are none
+	for _, c := range earlier {
 		if !strings.ContainsAny(c.Text, "\n\r") { // a line editor has one line
 			old = append(old, c.Text)
 		}

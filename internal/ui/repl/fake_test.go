@@ -2,17 +2,21 @@ package repl
 
 import (
 	"context"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // fake is a session that a test plays.
 type fake struct {
+	port.Session // what no test plays
+
 	bus *event.Bus
 	sub *event.Subscription
 
@@ -46,11 +50,24 @@ func (f *fake) Next(ctx context.Context) (event.Event, error) {
 	return e, nil
 }
 
-func (f *fake) Prompt(_ context.Context, m llm.Message) error {
+func (f *fake) Close() {}
+
+func (f *fake) Prompt(_ context.Context, p port.Prompt) (port.Receipt, error) {
 	f.mu.Lock()
-	f.prompts = append(f.prompts, m.PlainText())
-	f.busy = true
-	f.mu.Unlock()
+	defer f.mu.Unlock()
+	text := p.Message.PlainText()
+	if f.busy {
+		f.steered = append(f.steered, text)
+		return port.Receipt{ID: "later", State: port.ForStep}, nil
+	}
+	f.prompts, f.busy = append(f.prompts, text), true
+	id := fmt.Sprint("p", len(f.prompts))
+	go f.run(id, p.Message)
+	return port.Receipt{ID: id, State: port.Begun}, nil
+}
+
+func (f *fake) run(id string, m llm.Message) {
+	f.publish(event.State{Doing: event.Working, Turn: id})
 	f.publish(event.TurnStart{Prompt: m})
 	if f.turn != nil {
 		f.turn(f, m.PlainText())
@@ -59,30 +76,24 @@ func (f *fake) Prompt(_ context.Context, m llm.Message) error {
 	f.busy = false
 	f.mu.Unlock()
 	f.publish(event.TurnEnd{Reason: event.EndCompleted, Steps: 1})
+	f.publish(event.State{Doing: event.Idle})
+}
+
+func (f *fake) Interrupt(context.Context, string) error {
+	f.interrupt <- struct{}{}
 	return nil
 }
 
-func (f *fake) Steer(m llm.Message, _ bool) bool {
+func (f *fake) Answer(_ context.Context, a port.Answer) error {
 	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.busy {
-		f.steered = append(f.steered, m.PlainText())
-	}
-	return f.busy
-}
-
-func (f *fake) Unqueue() (llm.Message, bool) { return llm.Message{}, false }
-func (f *fake) Interrupt()                   { f.interrupt <- struct{}{} }
-
-func (f *fake) Answer(_, id string, a event.Answer) error {
-	f.mu.Lock()
-	f.answers = append(f.answers, a)
+	f.answers = append(f.answers, a.Answer)
 	f.mu.Unlock()
-	f.publish(event.Answered{ID: id, Answer: a})
+	f.publish(event.Answered{ID: a.ID, Answer: a.Answer})
 	return nil
 }
 
-func (f *fake) Command(_ context.Context, name, args string) (event.Output, error) {
+func (f *fake) Command(_ context.Context, c port.Command) (event.Output, error) {
+	name, args := c.Name, c.Args
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	line := strings.TrimSpace(name + " " + args)
@@ -96,16 +107,16 @@ func (f *fake) Command(_ context.Context, name, args string) (event.Output, erro
 	return f.outputs[line], nil
 }
 
-func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
+func (f *fake) Complete(_ context.Context, q event.Query) ([]event.Candidate, error) {
 	switch q.Kind {
 	case event.QueryCommand:
-		return []event.Candidate{{Text: "model"}, {Text: "mode"}, {Text: "smallmodel"}}
+		return []event.Candidate{{Text: "model"}, {Text: "mode"}, {Text: "smallmodel"}}, nil
 	case event.QueryFile:
-		return []event.Candidate{{Text: "src/main.go"}}
+		return []event.Candidate{{Text: "src/main.go"}}, nil
 	case event.QueryHistory:
-		return []event.Candidate{{Text: "earlier prompt"}, {Text: "another one"}}
+		return []event.Candidate{{Text: "earlier prompt"}, {Text: "another one"}}, nil
 	}
-	return nil
+	return nil, nil
 }
 
 func say(f *fake, text string) {
@@ -120,7 +131,7 @@ func say(f *fake, text string) {
 func piped(t *testing.T, f *fake, lines ...string) string {
 	t.Helper()
 	var out, errOut strings.Builder
-	err := Run(t.Context(), f, Options{
+	err := Run(t.Context(), f, f, Options{
 		In: strings.NewReader(strings.Join(lines, "\n") + "\n"), Out: &out, Err: &errOut,
 		Close: f.close, Version: "1",
 	})

@@ -128,7 +128,7 @@ func (e *editor) tab(line string, pos int) (string, int, bool) {
 		return line, pos, true
 	}
 	q.Limit = 20
-	found := e.s.Complete(ctx, q)
+	found, _ := e.s.Complete(ctx, q) // a session that cannot answer completes nothing
 	if len(found) == 0 {
 		return line, pos, true
 	}

@@ -41,6 +41,9 @@ func (r *repl) event(e event.Event) {
 	case event.Asked:
 		r.asked(e.Session, b)
 		return
+	case event.State:
+		r.state(b)
+		return
 	case event.Answered:
 		r.answered(b)
 		return
@@ -58,8 +61,6 @@ func (r *repl) event(e event.Event) {
 func (r *repl) turn(body event.Body) {
 	switch b := body.(type) {
 	case event.TurnStart:
-		r.turns++
-		r.coming = max(r.coming-1, 0)
 		r.out.working("Thinking")
 	case event.Returned:
 		r.back = b.Message.PlainText()
@@ -146,7 +147,6 @@ func (r *repl) partDone(b event.PartDone) {
 }
 
 func (r *repl) turnEnd(b event.TurnEnd) {
-	r.turns = max(r.turns-1, 0)
 	r.printer = printer{}
 	r.out.working("")
 	r.out.rest()

@@ -35,7 +35,7 @@ func sit(t *testing.T, f *fake, editor bool) *desk {
 			return func() error { return xterm.Restore(int(tty.Fd()), old) }, err
 		},
 	}
-	go func() { d.done <- Run(context.WithoutCancel(t.Context()), f, o) }()
+	go func() { d.done <- Run(context.WithoutCancel(t.Context()), f, f, o) }()
 	t.Cleanup(func() { _ = f.close() })
 	return d
 }

@@ -19,32 +19,10 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/llm/hosts"
 )
-
-// Session is the conversation as the plain front end needs it. Every method may be called from any
-// goroutine.
-type Session interface {
-	// Next is the next event of one ordered stream, which begins with Opened and then Status and goes on
-	// across switches of the session. An error ends it.
-	Next(ctx context.Context) (event.Event, error)
-	// Prompt runs a turn and returns when it is over.
-	Prompt(ctx context.Context, m llm.Message) error
-	// Steer hands over a message while a turn runs: for its next step, or with after for its end. False means
-	// that no turn runs.
-	Steer(m llm.Message, after bool) bool
-	// Unqueue takes back the newest message that was not delivered.
-	Unqueue() (llm.Message, bool)
-	// Interrupt ends the running turn.
-	Interrupt()
-	// Answer answers the question with that id, of the session whose event asked it.
-	Answer(session, id string, a event.Answer) error
-	// Command runs a slash command, or "!", "#", "mode", "background".
-	Command(ctx context.Context, name, args string) (event.Output, error)
-	// Complete returns completions.
-	Complete(ctx context.Context, q event.Query) []event.Candidate
-}
 
 // Options say how to show the session.
 type Options struct {
@@ -71,7 +49,7 @@ const twice = 2 * time.Second
 
 // repl is the state of the loop. Only the loop's goroutine touches it.
 type repl struct {
-	s   Session
+	s   port.Session
 	o   Options
 	ctx context.Context
 	out *screen
@@ -82,11 +60,12 @@ type repl struct {
 	over   chan struct{}
 	status event.Status
 
-	running int // calls of Prompt that did not return
-	coming  int // turns that were asked for and did not begin
-	turns   int // turns that began and did not end
-	working int // calls of Command that did not return
-	own     int // commands of the user's whose end was not shown
+	sent    int             // calls of Prompt that did not return
+	coming  map[string]bool // prompts whose turn was not seen yet
+	seen    map[string]bool // prompts whose turn was
+	active  string          // the prompt of the running turn
+	working int             // calls of Command that did not return
+	own     int             // commands of the user's whose end was not shown
 
 	questions []asked
 	pick      *event.Pick
@@ -99,11 +78,12 @@ type repl struct {
 }
 
 // Run shows the session until the user leaves it. The error is the end of ctx, or a failure to write.
-func Run(ctx context.Context, s Session, o Options) error {
+func Run(ctx context.Context, s port.Session, stream port.Events, o Options) error {
 	if o.Width == nil {
 		o.Width = func() int { return 80 }
 	}
-	r := &repl{s: s, o: o, ctx: ctx, events: make(chan event.Event), ended: make(chan error), over: make(chan struct{})}
+	r := &repl{s: s, o: o, ctx: ctx, events: make(chan event.Event), ended: make(chan error), over: make(chan struct{}),
+		coming: map[string]bool{}, seen: map[string]bool{}}
 	defer close(r.over)
 	r.out = newScreen(o)
 	if len(o.Initial.Parts) > 0 {
@@ -119,15 +99,15 @@ func Run(ctx context.Context, s Session, o Options) error {
 	} else {
 		r.in = newReader(o, r.out)
 	}
-	go r.pump()
+	go r.pump(stream)
 	return r.loop()
 }
 
 // pump hands over events until the stream ends.
-func (r *repl) pump() {
+func (r *repl) pump(stream port.Events) {
 	defer close(r.events)
 	for {
-		e, err := r.s.Next(context.WithoutCancel(r.ctx))
+		e, err := stream.Next(context.WithoutCancel(r.ctx))
 		if err != nil {
 			return
 		}
@@ -173,7 +153,7 @@ func (r *repl) loop() error {
 }
 
 // idle reports that nothing runs and everything that ran was shown.
-func (r *repl) idle() bool { return r.running+r.coming+r.turns+r.working+r.own == 0 }
+func (r *repl) idle() bool { return r.sent+len(r.coming)+r.working+r.own == 0 && r.active == "" }
 
 const (
 	promptText  = "> "
@@ -224,12 +204,48 @@ func (r *repl) promptText() string {
 	return promptText
 }
 
-// prompt sends a message as its own turn.
+// prompt sends a message: as a turn, or into the running one.
 func (r *repl) prompt(m llm.Message) {
-	r.running++
-	r.coming++
-	r.out.working("Thinking")
-	go func() { r.report(r.s.Prompt(r.ctx, m)) }()
+	r.sent++
+	if r.idle() || r.active == "" {
+		r.out.working("Thinking")
+	}
+	go func() {
+		receipt, err := r.s.Prompt(r.ctx, port.Prompt{Message: m})
+		r.report(promptDone{receipt, err})
+	}()
+}
+
+// promptDone carries what became of a prompt over the channel of errors.
+type promptDone struct {
+	port.Receipt
+	err error
+}
+
+func (promptDone) Error() string { return "the prompt was taken, or not" }
+
+// taken shows what became of a prompt.
+func (r *repl) taken(p promptDone) {
+	r.sent--
+	switch {
+	case p.err != nil: // there was no turn
+		r.out.working("")
+		r.out.line("error: %s", p.err)
+	case p.State == port.ForStep:
+		r.out.line("(it is delivered at the next step)")
+	case p.State == port.ForAfter:
+		r.out.line("(it is sent after the turn)")
+	case !r.seen[p.ID]:
+		r.coming[p.ID] = true
+	}
+}
+
+// state notes which turn runs.
+func (r *repl) state(s event.State) {
+	if r.active = s.Turn; s.Turn != "" {
+		delete(r.coming, s.Turn)
+		r.seen[s.Turn] = true
+	}
 }
 
 // report hands the end of a call to the loop, if that still runs.
@@ -247,7 +263,7 @@ func (r *repl) command(name, args string) {
 		r.own++
 	}
 	go func() {
-		out, err := r.s.Command(r.ctx, name, args)
+		out, err := r.s.Command(r.ctx, port.Command{Name: name, Args: args})
 		r.report(commandDone{out, name, err})
 	}()
 }
@@ -268,11 +284,8 @@ func (r *repl) returned(err error) {
 		r.output(done)
 		return
 	}
-	r.running--
-	if err != nil { // there was no turn
-		r.coming = max(r.coming-1, 0)
-		r.out.working("")
-		r.out.line("error: %s", err)
+	if done, ok := errors.AsType[promptDone](err); ok {
+		r.taken(done)
 	}
 }
 
@@ -348,8 +361,10 @@ func (r *repl) copy(text string) {
 // or at the second time ends the program.
 func (r *repl) interrupt(cleared bool) {
 	switch {
-	case r.running > 0 || r.working > 0 || len(r.questions) > 0:
-		r.s.Interrupt()
+	case r.active != "" || r.sent > 0 || len(r.coming) > 0 || r.working > 0 || len(r.questions) > 0:
+		if err := r.s.Interrupt(r.ctx, ""); err != nil {
+			r.out.line("error: %s", err)
+		}
 	case r.pick != nil:
 		r.pick = nil
 	case cleared:
@@ -427,12 +442,7 @@ func (r *repl) enter(text string) {
 		r.command("#", text[1:])
 		return
 	}
-	m := llm.UserText(text)
-	if !r.idle() && r.s.Steer(m, false) {
-		r.out.line("(it is delivered at the next step)")
-		return
-	}
-	r.prompt(m)
+	r.prompt(llm.UserText(text))
 }
 
 // slash splits a command line. A path is no command: its name has another slash.

@@ -26,19 +26,22 @@ func (m *model) apply(e event.Event) {
 			m.awaitCache(b.Cache)
 		}
 		m.state = b
-		for _, text := range b.Queued { // a steered message that missed its turn is queued now
-			m.taken(llm.UserText(text))
-		}
 		m.bypass.confirmed = m.bypass.confirmed || b.Mode == permission.Bypass
-	case event.TurnStart:
-		m.turn.active, m.turn.started, m.turn.stopping, m.turn.silent = true, true, time.Time{}, true
-		m.taken(b.Prompt)
-		if m.turn.running == 0 {
-			m.turn.began = m.now()
+	case event.State:
+		if m.turn.id = b.Turn; b.Turn == "" {
+			m.stopped()
+			break
 		}
 		m.startSpin()
+	case event.TurnStart:
+		if m.turn.sent == "" {
+			m.turn.began = m.now()
+		}
+		m.turn.active, m.turn.sent, m.turn.stopping, m.turn.silent = true, "", time.Time{}, true
+		m.taken(b.Prompt.ID)
+		m.startSpin()
 	case event.Returned:
-		m.taken(b.Message)
+		m.taken(b.Message.ID)
 		m.giveBack(b.Message)
 	case event.TurnEnd:
 		waited := m.turn.retry.Max > 0
@@ -50,7 +53,7 @@ func (m *model) apply(e event.Event) {
 		if b.Duration >= longTurn {
 			m.notify("lathe is done after " + short(b.Duration))
 		}
-		m.release()
+		m.stopped()
 	case event.Retry:
 		m.retry(e, b)
 	case event.Asked:
@@ -127,7 +130,7 @@ func (m *model) opened(b event.Opened) {
 	same := b.Session == m.front.Session
 	m.front, m.more = b, b.More
 	m.log = newTranscript()
-	m.parts, m.agents, m.steered = map[string]*item{}, map[string]string{}, nil
+	m.parts, m.agents = map[string]*item{}, map[string]string{}
 	m.pick, m.find = pick{}, find{}
 	m.done, m.printed, m.blocks = 0, 0, 0
 	if m.options.Inline && m.opens > 0 {
@@ -135,7 +138,7 @@ func (m *model) opened(b event.Opened) {
 	}
 	m.opens++
 	m.dialogs.Clear()
-	m.turn = turn{running: m.turn.running, spinning: m.turn.spinning, began: m.turn.began}
+	m.turn = turn{sent: m.turn.sent, spinning: m.turn.spinning, began: m.turn.began}
 	for _, body := range b.History {
 		m.show(event.Event{Session: b.Session, Body: body}, true)
 	}
@@ -167,9 +170,7 @@ func (m *model) openWith() {
 }
 
 func (m *model) userMessage(b event.UserMessage) {
-	if b.Steered {
-		m.taken(b.Message)
-	}
+	m.taken(b.Message.ID)
 	defer m.told("told the model", b.Told...)
 	if b.Synthetic {
 		return

@@ -30,7 +30,7 @@ func (m *model) askAttached() {
 		return
 	}
 	m.spawn(func() any {
-		return attachedMsg{text, m.session.Complete(m.ctx, event.Query{Kind: event.QueryAttach, Text: text})}
+		return attachedMsg{text, m.complete(event.Query{Kind: event.QueryAttach, Text: text})}
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/ui/tui/dialog"
@@ -48,9 +49,9 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 	m.moved = nil
 	ctx := m.mayLinger(c.Name)
 	m.spawn(func() any {
-		out, err := m.session.Command(ctx, c.Name, c.Args)
+		out, err := m.session.Command(ctx, port.Command{Name: c.Name, Args: c.Args})
 		if err == nil && after != nil {
-			out, err = m.session.Command(ctx, after.Name, after.Args)
+			out, err = m.session.Command(ctx, port.Command{Name: after.Name, Args: after.Args})
 		} else if !refill {
 			list = nil
 		}
@@ -109,7 +110,7 @@ func (m *model) nextMode() {
 		c := dialog.Command{Name: "mode", Args: string(permission.Bypass)}
 		m.running++
 		m.spawn(func() any { // without its words in the transcript, as the others
-			_, err := m.session.Command(m.ctx, c.Name, c.Args)
+			_, err := m.session.Command(m.ctx, port.Command{Name: c.Name, Args: c.Args})
 			return outputMsg{command: c, err: err}
 		})
 		return
@@ -218,7 +219,7 @@ func (m *model) open(name string) {
 		m.palette()
 	case "help":
 		m.spawn(func() any {
-			return helpMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryCommand})}
+			return helpMsg{m.complete(event.Query{Kind: event.QueryCommand})}
 		})
 	case "login":
 		m.login()
@@ -235,7 +236,7 @@ func (m *model) finish(d dialog.Dialog, r dialog.Result) {
 		id, a := d.ID(), *r.Answer
 		asker := m.askers[id]
 		m.spawn(func() any {
-			if err := m.session.Answer(asker, id, a); err != nil {
+			if err := m.session.Answer(m.ctx, port.Answer{Session: asker, ID: id, Answer: a}); err != nil {
 				return tellMsg{"warning", err.Error()}
 			}
 			return nil
@@ -272,7 +273,7 @@ func (m *model) copy(text string) {
 // palette opens the list of all commands with their keys.
 func (m *model) palette() {
 	m.spawn(func() any {
-		return paletteMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryCommand})}
+		return paletteMsg{m.complete(event.Query{Kind: event.QueryCommand})}
 	})
 }
 
@@ -381,3 +382,12 @@ func (m *model) keyLines(width int) []string {
 
 // keyColumn is the column of the descriptions in the list of keys.
 const keyColumn = 30
+
+// complete returns completions; a session that cannot answer has none.
+func (m *model) complete(q event.Query) []event.Candidate {
+	found, err := m.session.Complete(m.ctx, q)
+	if err != nil {
+		return nil
+	}
+	return found
+}

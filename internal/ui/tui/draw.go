@@ -295,11 +295,12 @@ func (m *model) queueLines() []string {
 		out = append(out, th.Dim.Render("⤷ "+term.Truncate(term.EscapeLine(text), max(m.w-len(when)-5, 1), "…")+" ("+when+
 			")"))
 	}
-	for _, text := range m.steered {
-		add(text, "next step")
-	}
-	for _, text := range m.state.Queued {
-		add(text, "after the turn")
+	for _, w := range m.state.Waiting {
+		when := "next step"
+		if w.After {
+			when = "after the turn"
+		}
+		add(w.Text, when)
 	}
 	if len(out) > mostQueued {
 		out = append(out[:mostQueued-1:mostQueued-1], th.Dim.Render("⤷ "+plural(len(out)-mostQueued+1, "more message")))

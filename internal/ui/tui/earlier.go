@@ -1,6 +1,9 @@
 package tui
 
-import "github.com/lathe-dev/lathe/internal/event"
+import (
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
+)
 
 // earlierPage is how many events of an earlier part of the conversation are loaded at once.
 const earlierPage = 500
@@ -16,14 +19,17 @@ type earlierMsg struct {
 
 // askEarlier loads earlier events when the beginning of the transcript is in view.
 func (m *model) askEarlier() {
-	if m.more == "" || m.loading || m.options.Inline || m.options.Earlier == nil || m.log.follow || !m.log.atTop() {
+	if m.more == "" || m.loading || m.options.Inline || m.log.follow || !m.log.atTop() {
 		return
 	}
 	m.loading = true
 	session, before := m.front.Session, m.more
 	m.spawn(func() any {
-		bodies, more, err := m.options.Earlier(before, earlierPage)
-		return earlierMsg{session, before, bodies, more, err}
+		c, err := m.session.Read(m.ctx, port.ReadRequest{What: "history", Before: before, Limit: earlierPage})
+		if err != nil || c.History == nil {
+			return earlierMsg{session: session, before: before, err: err}
+		}
+		return earlierMsg{session, before, c.History.History, c.History.More, nil}
 	})
 }
 

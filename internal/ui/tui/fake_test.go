@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/ui/tui"
@@ -35,9 +36,9 @@ func open() int {
 		Inline: os.Getenv("LATHE_TUI_INLINE") != "", ReducedMotion: os.Getenv("LATHE_TUI_REDUCED") != "",
 		Mouse:   os.Getenv("LATHE_TUI_MOUSE") != "",
 		Look:    tui.Look{Theme: os.Getenv("LATHE_TUI_THEME"), Keys: keysOf(os.Getenv("LATHE_TUI_KEYS"))},
-		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"), Earlier: s.earlier,
+		Version: "test", Notifications: os.Getenv("LATHE_TUI_NOTIFY"),
 	}
-	r, err := tui.Run(context.Background(), s, o)
+	r, err := tui.Run(context.Background(), s, s, o)
 	if err != nil {
 		fmt.Println(err)
 		return 3
@@ -56,6 +57,8 @@ func keysOf(text string) []json.RawMessage {
 
 // fake is a session that follows its prompts as a script.
 type fake struct {
+	port.Session // what no test plays
+
 	bus *event.Bus
 	sub *event.Subscription
 
@@ -86,14 +89,16 @@ func (f *fake) page(end, n int) ([]event.Body, event.Cursor) {
 	return f.history[from:end], event.Cursor(fmt.Sprint(from))
 }
 
-func (f *fake) earlier(before event.Cursor, _ int) ([]event.Body, event.Cursor, error) {
-	end, err := strconv.Atoi(string(before))
+func (f *fake) Read(_ context.Context, r port.ReadRequest) (port.Content, error) {
+	end, err := strconv.Atoi(string(r.Before))
 	if err != nil {
-		return nil, "", err
+		return port.Content{}, err
 	}
 	bodies, more := f.page(end, 100)
-	return bodies, more, nil
+	return port.Content{History: &event.Opened{History: bodies, More: more}}, nil
 }
+
+func (f *fake) Close() {}
 
 func newFake() *fake {
 	f := &fake{bus: event.NewBus(), answers: map[string]chan event.Answer{}, mode: "default", cwd: "/home/me/project"}
@@ -134,8 +139,11 @@ func (f *fake) status() {
 		ContextUsed: 12345, ContextWindow: 200000, CostUSD: 0.42, CacheHit: 0.93,
 	}
 	st.Todos, st.Changed, st.Background = f.todos, f.changed, f.background
+	for _, m := range f.steered {
+		st.Waiting = append(st.Waiting, event.Waiting{ID: m.ID, Text: m.PlainText()})
+	}
 	for _, m := range f.after {
-		st.Queued = append(st.Queued, m.PlainText())
+		st.Waiting = append(st.Waiting, event.Waiting{ID: m.ID, Text: m.PlainText(), After: true})
 	}
 	f.mu.Unlock()
 	f.publish(st)
@@ -149,16 +157,38 @@ func (f *fake) Next(ctx context.Context) (event.Event, error) {
 	return e, nil
 }
 
-func (f *fake) Prompt(ctx context.Context, m llm.Message) error {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
+func (f *fake) Prompt(_ context.Context, p port.Prompt) (port.Receipt, error) {
+	m := p.Message
+	m.ID = p.ID
 	f.mu.Lock()
+	if f.cancel != nil {
+		state := port.ForStep
+		if p.When == port.AfterTurn {
+			f.after, state = append(f.after, m), port.ForAfter
+		} else {
+			f.steered = append(f.steered, m)
+		}
+		f.mu.Unlock()
+		f.status()
+		return port.Receipt{ID: p.ID, State: state}, nil
+	}
+	ctx, cancel := context.WithCancel(context.Background())
 	f.cancel = cancel
 	f.mu.Unlock()
+	go func() {
+		defer cancel()
+		f.run(ctx, m)
+	}()
+	return port.Receipt{ID: p.ID, State: port.Begun}, nil
+}
+
+func (f *fake) run(ctx context.Context, m llm.Message) {
 	began := time.Now()
+	f.publish(event.State{Doing: event.Working, Turn: m.ID})
 	f.publish(event.TurnStart{Prompt: m})
 	var names []string
-	for _, c := range f.Complete(ctx, event.Query{Kind: event.QueryAttach, Text: m.PlainText()}) {
+	found, _ := f.Complete(ctx, event.Query{Kind: event.QueryAttach, Text: m.PlainText()})
+	for _, c := range found {
 		names = append(names, c.Text+" (120 lines)")
 	}
 	f.publish(event.UserMessage{Message: m, Attached: names})
@@ -174,7 +204,7 @@ func (f *fake) Prompt(ctx context.Context, m llm.Message) error {
 	f.cancel = nil
 	f.mu.Unlock()
 	f.publish(end)
-	return err
+	f.publish(event.State{Doing: event.Idle})
 }
 
 // deliver runs the queue.
@@ -422,34 +452,21 @@ func (f *fake) question(ctx context.Context, call, command string) {
 	f.publish(event.Notice{Level: "info", Text: fmt.Sprintf("answered %s %q", a.Choice, a.Text)})
 }
 
-func (f *fake) Steer(m llm.Message, after bool) bool {
-	f.mu.Lock()
-	running := f.cancel != nil
-	if running && after {
-		f.after = append(f.after, m)
-	} else if running {
-		f.steered = append(f.steered, m)
-	}
-	f.mu.Unlock()
-	f.status()
-	return running
-}
-
-func (f *fake) Unqueue() (llm.Message, bool) {
+func (f *fake) Queue(context.Context, port.QueueChange) (port.Queue, error) {
+	defer f.status()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	defer func() { go f.status() }()
 	for _, q := range []*[]llm.Message{&f.after, &f.steered} {
 		if n := len(*q); n > 0 {
 			m := (*q)[n-1]
 			*q = (*q)[:n-1]
-			return m, true
+			return port.Queue{Dropped: &m}, nil
 		}
 	}
-	return llm.Message{}, false
+	return port.Queue{}, nil
 }
 
-func (f *fake) Interrupt() {
+func (f *fake) Interrupt(context.Context, string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, end := range []context.CancelFunc{f.cancel, f.shell} {
@@ -457,9 +474,11 @@ func (f *fake) Interrupt() {
 			end()
 		}
 	}
+	return nil
 }
 
-func (f *fake) Answer(_, id string, a event.Answer) error {
+func (f *fake) Answer(_ context.Context, p port.Answer) error {
+	id, a := p.ID, p.Answer
 	f.mu.Lock()
 	ch := f.answers[id]
 	delete(f.answers, id)
@@ -471,7 +490,8 @@ func (f *fake) Answer(_, id string, a event.Answer) error {
 	return nil
 }
 
-func (f *fake) Command(ctx context.Context, name, args string) (event.Output, error) {
+func (f *fake) Command(ctx context.Context, c port.Command) (event.Output, error) {
+	name, args := c.Name, c.Args
 	switch name {
 	case "!":
 		ctx, cancel := context.WithCancel(ctx)
@@ -547,18 +567,18 @@ func (f *fake) Command(ctx context.Context, name, args string) (event.Output, er
 	return event.Output{Text: fmt.Sprintf("ran `%s` with `%s`", name, args)}, nil
 }
 
-func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
+func (f *fake) Complete(_ context.Context, q event.Query) ([]event.Candidate, error) {
 	if q.Kind == event.QueryArgument && q.Name == "resume" {
 		return []event.Candidate{{Text: "0199-fake", Label: "a fake"}, {
 			Text: "0199-other", Label: "mend the queue",
 			Help: "2 h ago",
-		}}
+		}}, nil
 	}
 	if q.Kind == event.QueryAttach && strings.Contains(q.Text, "@a.go") {
-		return []event.Candidate{{Text: "a.go", Help: "~1.2k tokens"}}
+		return []event.Candidate{{Text: "a.go", Help: "~1.2k tokens"}}, nil
 	}
 	if q.Kind != event.QueryCommand {
-		return nil
+		return nil, nil
 	}
 	var out []event.Candidate
 	for _, name := range []string{"help", "quit", "copy", "rewind"} {
@@ -566,5 +586,5 @@ func (f *fake) Complete(_ context.Context, q event.Query) []event.Candidate {
 			out = append(out, event.Candidate{Text: name, Help: "does " + name})
 		}
 	}
-	return out
+	return out, nil
 }

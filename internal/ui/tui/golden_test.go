@@ -62,8 +62,9 @@ func TestGoldenFrames(t *testing.T) {
 					Preview: event.Command{Command: "go build ./..."},
 				})
 				m.apply1(event.ToolOutput{CallID: "c2", Text: "compiling queue\n"})
-				m.steered = []string{"do not touch the API"}
-				m.state.Queued = []string{"then update the changelog"}
+				m.state.Waiting = []event.Waiting{
+					{Text: "do not touch the API"}, {Text: "then update the changelog", After: true},
+				}
 			}},
 			{"sidebar", func(m *model) { m.side = true }},
 			{"search", func(m *model) { m.compose(); m.openFind(); m.text("queue") }},

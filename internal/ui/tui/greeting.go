@@ -79,6 +79,6 @@ func (m *model) greets() bool {
 // askSessions asks for the names of the sessions of this folder.
 func (m *model) askSessions() {
 	m.spawn(func() any {
-		return sessionsMsg{m.session.Complete(m.ctx, event.Query{Kind: event.QueryArgument, Name: "resume", Limit: 8})}
+		return sessionsMsg{m.complete(event.Query{Kind: event.QueryArgument, Name: "resume", Limit: 8})}
 	})
 }

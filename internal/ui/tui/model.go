@@ -8,7 +8,7 @@ import (
 	"github.com/charmbracelet/colorprofile"
 
 	"github.com/lathe-dev/lathe/internal/event"
-	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/ui/tui/dialog"
 	"github.com/lathe-dev/lathe/internal/ui/tui/editor"
 	"github.com/lathe-dev/lathe/internal/ui/tui/keys"
@@ -21,8 +21,9 @@ type (
 	frameMsg   struct{} // a frame is due
 	spinMsg    struct{} // the next picture of the spinner is due
 	suspendMsg struct{} // the process is to stop
-	promptMsg  struct { // a turn is over
-		message llm.Message
+	promptMsg  struct { // a prompt was taken, or not
+		prompt  port.Prompt
+		receipt port.Receipt
 		err     error
 	}
 	tellMsg struct { // something to show
@@ -77,9 +78,7 @@ type model struct {
 
 	parts                   map[string]*item  // unfinished parts and calls, by key
 	agents                  map[string]string // calls of subagents, and the call that their subagent belongs to
-	held                    []llm.Message     // came too late for their turn, and wait for its end
 	short                   map[string]string // messages with pastes, by their text: as they are shown
-	steered                 []string          // first lines of messages that wait for the next step
 	sessions                []event.Candidate
 	unlisted, unlistedDrawn bool // the sessions are to be asked for; a frame was drawn since
 	turns                   int
@@ -102,10 +101,10 @@ type model struct {
 
 // turn is the state of the running turn.
 type turn struct {
-	running  int // prompts on their way
+	sent     string // the id of a prompt that is to begin it; empty: none is
+	id       string // of the prompt that began it, as the session says; empty: none runs
 	active   bool
 	began    time.Time
-	started  bool      // its start was reported
 	stopping time.Time // when an interrupt was asked for; zero: none was
 	retry    retry
 	spinning bool
@@ -211,9 +210,6 @@ func (m *model) update(msg any) {
 // for it.
 func (m *model) heard(msg any) (urgent bool) {
 	switch msg := msg.(type) {
-	case unsteeredMsg:
-		m.held = append(m.held, msg.message)
-		m.release()
 	case findMsg:
 		if m.find.busy && msg.text == m.find.text {
 			m.findOn()
@@ -252,7 +248,7 @@ func (m *model) heard(msg any) (urgent bool) {
 	case livelyMsg:
 		m.lively(msg)
 	case unqueuedMsg:
-		m.taken(msg.message)
+		m.taken(msg.message.ID)
 		m.edit.SetMessage(msg.message)
 	}
 	return false

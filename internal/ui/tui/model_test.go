@@ -14,6 +14,7 @@ import (
 	uv "github.com/charmbracelet/ultraviolet"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -24,19 +25,20 @@ import (
 )
 
 // silent is a session of which nothing comes.
-type silent struct{}
+type silent struct{ port.Session }
 
-func (silent) Next(ctx context.Context) (event.Event, error) {
-	<-ctx.Done()
-	return event.Event{}, ctx.Err()
+func (silent) Prompt(_ context.Context, p port.Prompt) (port.Receipt, error) {
+	return port.Receipt{ID: p.ID, State: port.Begun}, nil
 }
-func (silent) Prompt(context.Context, llm.Message) error               { return nil }
-func (silent) Steer(llm.Message, bool) bool                            { return true }
-func (silent) Unqueue() (llm.Message, bool)                            { return llm.Message{}, false }
-func (silent) Interrupt()                                              {}
-func (silent) Answer(string, string, event.Answer) error               { return nil }
-func (silent) Complete(context.Context, event.Query) []event.Candidate { return nil }
-func (silent) Command(context.Context, string, string) (event.Output, error) {
+
+func (silent) Queue(context.Context, port.QueueChange) (port.Queue, error)      { return port.Queue{}, nil }
+func (silent) Interrupt(context.Context, string) error                          { return nil }
+func (silent) Answer(context.Context, port.Answer) error                        { return nil }
+func (silent) Complete(context.Context, event.Query) ([]event.Candidate, error) { return nil, nil }
+func (silent) Read(context.Context, port.ReadRequest) (port.Content, error) {
+	return port.Content{}, nil
+}
+func (silent) Command(context.Context, port.Command) (event.Output, error) {
 	return event.Output{}, nil
 }
 
@@ -117,7 +119,7 @@ func TestEverySizeHasAWholeFrame(t *testing.T) {
 	m.apply1(event.Status{
 		Model: "claude-sonnet-4-5", Mode: "acceptEdits", Dir: "/home/me/project", Branch: "feature/世界-\x1b[31m",
 		ContextUsed: 5000, ContextWindow: 200000, CostUSD: 1.5,
-		CacheHit: 0.5, Background: 2, Queued: []string{"later\nmuch", "x"},
+		CacheHit: 0.5, Background: 2, Waiting: []event.Waiting{{Text: "later\nmuch"}, {Text: "x"}},
 		Todos: []event.TodoItem{{Content: "one", Status: "completed"}, {
 			Content: "two two two two two",
 			Status:  "in_progress",
@@ -560,23 +562,31 @@ func BenchmarkStreaming(b *testing.B) {
 
 func TestAMessageThatStartsNoTurnComesBack(t *testing.T) {
 	m := newTestModel(t, 80, 20)
-	m.turn.running = 1
-	m.prompted(promptMsg{llm.UserText("do it"), errors.New("a turn is running")})
-	if got := m.edit.Text(); got != "do it" {
-		t.Errorf("the editor holds %q", got)
+	m.turn.sent = "p1"
+	sent := port.Prompt{ID: "p1", Message: llm.UserText("do it")}
+	m.prompted(promptMsg{prompt: sent, err: errors.New("the disk is full")})
+	if got := m.edit.Text(); got != "do it" || m.busy() {
+		t.Errorf("the editor holds %q, busy: %v", got, m.busy())
 	}
 }
 
-func TestAMessageTooLateForItsTurnWaitsForTheEnd(t *testing.T) {
+func TestAMessageWaitsUntilItIsDelivered(t *testing.T) {
 	m := newTestModel(t, 80, 20)
-	m.turn.active, m.steered = true, []string{"late"}
-	m.update(unsteeredMsg{llm.UserText("late")})
-	if len(m.held) != 1 || m.turn.running != 0 {
-		t.Fatalf("%d held, %d running", len(m.held), m.turn.running)
+	m.apply1(event.State{Doing: event.Working, Turn: "p1"})
+	m.apply1(event.Status{Waiting: []event.Waiting{{ID: "p2", Text: "late"}, {ID: "p3", Text: "later", After: true}}})
+	if got := strings.Join(m.queueLines(), "\n"); !m.busy() || !strings.Contains(got, "next step") ||
+		!strings.Contains(got, "after the turn") {
+		t.Errorf("busy: %v; %s", m.busy(), got)
 	}
-	m.apply1(event.TurnEnd{Reason: event.EndCompleted})
-	if len(m.held) != 0 || m.turn.running != 1 || len(m.steered) != 0 {
-		t.Errorf("%d held, %d running, %q waiting", len(m.held), m.turn.running, m.steered)
+	delivered := llm.UserText("late")
+	delivered.ID = "p2"
+	m.apply1(event.UserMessage{Message: delivered, Steered: true})
+	if len(m.state.Waiting) != 1 || m.state.Waiting[0].ID != "p3" {
+		t.Errorf("%v", m.state.Waiting)
+	}
+	m.apply1(event.State{Doing: event.Idle})
+	if m.busy() {
+		t.Error("busy at rest")
 	}
 }
 

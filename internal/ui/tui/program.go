@@ -9,12 +9,14 @@ import (
 	"sync/atomic"
 
 	uv "github.com/charmbracelet/ultraviolet"
+
+	"github.com/lathe-dev/lathe/internal/face/port"
 )
 
 // program owns the goroutines around the model: the loop, the reader and the writer of the terminal, the
 // pump, and the calls of the session that run.
 type program struct {
-	session Session
+	session port.Session
 	options Options
 	model   *model
 	mail    chan any // messages for the loop
@@ -36,7 +38,7 @@ type program struct {
 // errQuit ends the loop in order.
 var errQuit = errors.New("the user left")
 
-func newProgram(ctx context.Context, s Session, o Options) *program {
+func newProgram(ctx context.Context, s port.Session, o Options) *program {
 	p := &program{session: s, options: o, mail: make(chan any)}
 	p.ctx, p.cancel = context.WithCancelCause(ctx)
 	p.term = newTerminal(o.In, o.Out, o.Getenv("TERM"), modes{inline: o.Inline, mouse: o.Mouse})
@@ -82,7 +84,7 @@ func (p *program) crashed(value any, stack []byte) {
 }
 
 // run opens the terminal, runs the loop, and puts everything back.
-func (p *program) run() (Result, error) {
+func (p *program) run(stream port.Events) (Result, error) {
 	if err := p.term.enter(); err != nil {
 		return Result{}, err
 	}
@@ -94,7 +96,7 @@ func (p *program) run() (Result, error) {
 	stopSize := p.term.watchSize(func() { p.send(sizeMsg{}) })
 	p.watchSignals()
 	events, stopEvents := context.WithCancel(p.ctx)
-	p.spawn(func() any { return endedMsg{p.pump.run(events, p.session.Next)} })
+	p.spawn(func() any { return endedMsg{p.pump.run(events, stream.Next)} })
 
 	p.loop()
 

@@ -31,7 +31,7 @@ func (m *model) outs(outs []editor.Out) {
 		case editor.Submit:
 			m.submit(out)
 		case editor.Ask:
-			m.spawn(func() any { return foundMsg{out.Gen, m.session.Complete(m.ctx, out.Query)} })
+			m.spawn(func() any { return foundMsg{out.Gen, m.complete(out.Query)} })
 		case editor.LoadImage:
 			m.spawn(func() any {
 				data, err := readImage(out.Path, out.Limit)

@@ -5,13 +5,14 @@ import (
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
 // picking is a session whose commands each return a list.
 type picking struct{ silent }
 
-func (picking) Command(context.Context, string, string) (event.Output, error) {
+func (picking) Command(context.Context, port.Command) (event.Output, error) {
 	return event.Output{Pick: &event.Pick{Title: "Resume", Command: "resume", Items: []event.PickItem{{ID: "s2"}}}}, nil
 }
 

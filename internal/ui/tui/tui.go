@@ -3,7 +3,7 @@
 //
 // The words: an item is one thing in the transcript (a message, a call, a notice); a frame is the wanted content of the
 // screen; the live part is the end of an inline screen that still changes. [Run] opens it on a
-// [Session] and returns when the user leaves.
+// [port.Session] and returns when the user leaves.
 //
 // How it works: one loop owns the model and takes messages. Key presses come from a reader, events from a
 // pump that hands over everything since the last frame; both only change the model. A frame is composed from
@@ -24,31 +24,9 @@ import (
 	"os"
 	"strings"
 
-	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
-
-// Session is the conversation as the terminal needs it. Every method may be called from any goroutine.
-type Session interface {
-	// Next is the next event of one ordered stream, which begins with Opened and then Status and goes on
-	// across switches of the session. io.EOF ends it.
-	Next(ctx context.Context) (event.Event, error)
-	// Prompt runs a turn and returns when it is over.
-	Prompt(ctx context.Context, m llm.Message) error
-	// Steer hands over a message while a turn runs: for its next step, or with after for its end. False means
-	// that no turn runs.
-	Steer(m llm.Message, after bool) bool
-	// Unqueue takes back the newest message that was not delivered.
-	Unqueue() (llm.Message, bool)
-	// Interrupt ends the running turn.
-	Interrupt()
-	// Answer answers the question with that id, of the session whose event asked it.
-	Answer(session, id string, a event.Answer) error
-	// Command runs a slash command, or "!", "#", "mode", "background".
-	Command(ctx context.Context, name, args string) (event.Output, error)
-	// Complete returns completions.
-	Complete(ctx context.Context, q event.Query) []event.Candidate
-}
 
 // Look is what may change while the interface runs.
 type Look struct {
@@ -77,9 +55,6 @@ type Options struct {
 	// Login asks the person at the terminal, which is theirs meanwhile, for a provider and its key, and keeps them.
 	// nil: /login is refused.
 	Login func(context.Context) (outcome string, err error)
-	// Earlier returns up to n events before a cursor (Opened.More, or the cursor of an earlier call), and the cursor
-	// of those before them, empty when there are none. nil: Opened has the whole history.
-	Earlier func(before event.Cursor, n int) ([]event.Body, event.Cursor, error)
 }
 
 // Result says where the conversation is when the terminal is left.
@@ -130,10 +105,10 @@ var ErrGone = errors.New("the terminal is gone")
 
 // Run shows the session until the user leaves it. The error is [ErrGone], a [CrashError], the end of ctx, or
 // says that there is no terminal to use; Result is filled in all cases.
-func Run(ctx context.Context, s Session, o Options) (Result, error) {
+func Run(ctx context.Context, s port.Session, events port.Events, o Options) (Result, error) {
 	o = o.withDefaults()
 	p := newProgram(ctx, s, o)
-	return p.run()
+	return p.run(events)
 }
 
 func (o Options) withDefaults() Options {

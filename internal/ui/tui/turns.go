@@ -6,6 +6,10 @@ import (
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
@@ -17,50 +21,67 @@ const hintTime = 3 * time.Second
 const spinTime = 120 * time.Millisecond
 
 // busy reports that a turn runs or is about to.
-func (m *model) busy() bool { return m.turn.active || m.turn.running > 0 }
+func (m *model) busy() bool { return m.turn.active || m.turn.sent != "" || m.turn.id != "" }
 
 // runs reports that something runs that can be interrupted: a turn, or a command of the user.
 func (m *model) runs() bool { return m.busy() || m.anyCall() || m.lingers() }
 
-// send gives the session a message: as the prompt of a turn, or, while one runs, into it.
+// send gives the session a message: as the prompt of a turn, or, while one runs, into it or for its end.
 func (m *model) send(msg llm.Message, after bool) {
 	m.log.end()
-	if m.busy() {
-		if !after {
-			m.steered = append(m.steered, firstLine(msg.PlainText()))
-		}
-		m.spawn(func() any {
-			if m.session.Steer(msg, after) {
-				return nil
-			}
-			return unsteeredMsg{msg}
-		})
-		return
+	p := port.Prompt{ID: uuid.NewString(), Message: msg}
+	if after {
+		p.When = port.AfterTurn
 	}
-	m.prompt(msg)
+	if !m.busy() {
+		m.turn.sent = p.ID
+		m.turns++
+		m.turn.began, m.turn.stopping, m.turn.retry = m.now(), time.Time{}, retry{}
+		m.turn.heard = time.Time{}
+		m.startSpin()
+	}
+	m.spawn(func() any {
+		r, err := m.session.Prompt(m.ctx, p)
+		return promptMsg{p, r, err}
+	})
+}
+
+// prompted handles what became of a prompt. One that was not taken goes back into the editor.
+func (m *model) prompted(msg promptMsg) {
+	switch {
+	case msg.err != nil && m.ctx.Err() == nil:
+		if !errors.Is(msg.err, context.Canceled) {
+			m.tell("error", msg.err.Error())
+		}
+		m.giveBack(msg.prompt.Message)
+	case msg.receipt.State == port.Begun:
+		return // its turn ends the wait
+	}
+	if m.turn.sent == msg.prompt.ID {
+		m.turn.sent = ""
+	}
+	m.stopped()
 }
 
 // waiting reports that messages were not delivered yet.
-func (m *model) waiting() bool { return len(m.steered) > 0 || len(m.state.Queued) > 0 }
+func (m *model) waiting() bool { return len(m.state.Waiting) > 0 }
 
 // unqueue takes the newest message that was not delivered back into the editor.
 func (m *model) unqueue() {
 	m.spawn(func() any {
-		msg, ok := m.session.Unqueue()
-		if !ok {
+		q, err := m.session.Queue(m.ctx, port.QueueChange{Do: "drop"})
+		if err != nil || q.Dropped == nil {
 			return tellMsg{}
 		}
-		return unqueuedMsg{msg}
+		return unqueuedMsg{*q.Dropped}
 	})
 }
 
 type unqueuedMsg struct{ message llm.Message }
 
-// taken forgets a steered message that was delivered or taken back.
-func (m *model) taken(msg llm.Message) {
-	if i := slices.Index(m.steered, firstLine(msg.PlainText())); i >= 0 {
-		m.steered = slices.Delete(m.steered, i, i+1)
-	}
+// taken forgets a message that waited.
+func (m *model) taken(id string) {
+	m.state.Waiting = slices.DeleteFunc(slices.Clone(m.state.Waiting), func(w event.Waiting) bool { return w.ID == id })
 }
 
 // calling reports that a call of the agent runs in the foreground.
@@ -74,33 +95,6 @@ func (m *model) anyCall() bool {
 		}
 	}
 	return false
-}
-
-// unsteeredMsg brings back a message that came too late for its turn.
-type unsteeredMsg struct{ message llm.Message }
-
-// prompt runs a turn with a message.
-func (m *model) prompt(msg llm.Message) {
-	m.turn.running++
-	m.turns++
-	m.turn.began, m.turn.started, m.turn.stopping, m.turn.retry = m.now(), false, time.Time{}, retry{}
-	m.turn.heard = time.Time{}
-	m.startSpin()
-	m.spawn(func() any { return promptMsg{msg, m.session.Prompt(m.ctx, msg)} })
-}
-
-// prompted handles the end of a turn. A message that did not even start one goes back into the editor.
-func (m *model) prompted(msg promptMsg) {
-	m.turn.running--
-	if err := msg.err; err != nil && m.ctx.Err() == nil {
-		if !errors.Is(err, context.Canceled) {
-			m.tell("error", err.Error())
-		}
-		if !m.turn.started {
-			m.giveBack(msg.message)
-		}
-	}
-	m.release()
 }
 
 // longPaste is how many bytes are given back as a paste, which stays folded.
@@ -117,20 +111,6 @@ func (m *model) giveBack(msg llm.Message) {
 		return
 	}
 	m.tell("info", "not sent: "+msg.PlainText())
-}
-
-// release sends the messages that came too late for their turn, when that is over.
-func (m *model) release() {
-	if m.busy() {
-		return
-	}
-	m.stopped()
-	if len(m.held) > 0 {
-		next := m.held[0]
-		m.held = m.held[1:]
-		m.taken(next)
-		m.prompt(next)
-	}
 }
 
 // stopped forgets an interrupt when nothing runs any more.
@@ -151,7 +131,12 @@ func (m *model) interrupt() {
 	if m.lingers() {
 		m.slow.end()
 	}
-	m.spawn(func() any { m.session.Interrupt(); return nil })
+	m.spawn(func() any {
+		if err := m.session.Interrupt(m.ctx, ""); err != nil {
+			return tellMsg{"warning", err.Error()}
+		}
+		return nil
+	})
 }
 
 // tell adds a notice to the transcript.

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/ui/tui/dialog"
 )
 
@@ -67,7 +68,7 @@ func (m *model) askLive() {
 	}
 	name, args, _ := strings.Cut(list.Live(), " ")
 	m.spawn(func() any {
-		out, err := m.session.Command(m.ctx, name, args)
+		out, err := m.session.Command(m.ctx, port.Command{Name: name, Args: args})
 		return livelyMsg{list, out, err}
 	})
 }

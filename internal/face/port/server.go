@@ -1,0 +1,268 @@
+package port
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+
+	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
+	"github.com/lathe-dev/lathe/internal/event"
+)
+
+// Server serves one session to any number of faces.
+type Server struct {
+	Session Session
+	Lathe   string // the version of lathe, for people
+	// Other answers methods beside those of a session; nil: there are none.
+	Other func(ctx context.Context, f Face, method string, params json.RawMessage) (any, error)
+
+	mu      sync.Mutex
+	authors map[string]string // the principals of prompts, by id
+	faces   int
+}
+
+// Faces is how many faces are connected.
+func (s *Server) Faces() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.faces
+}
+
+// served is a connection to a face.
+type served struct {
+	*Server
+	ctx  context.Context
+	conn *jsonrpc.Conn
+
+	mu   sync.Mutex
+	face *Face  // nil before initialize
+	stop func() // ends the stream; nil: there is none
+}
+
+// Serve speaks with one face until its connection or ctx ends.
+func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) {
+	ctx, end := context.WithCancel(ctx)
+	defer end()
+	c := &served{Server: s, ctx: ctx}
+	ready := make(chan struct{})
+	c.conn = jsonrpc.New(t, jsonrpc.Handler{
+		Request: func(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error) {
+			<-ready
+			return c.request(ctx, method, params)
+		},
+		Cancel: cancelled,
+	})
+	close(ready)
+	s.count(1)
+	defer s.count(-1)
+	select {
+	case <-c.conn.Done():
+	case <-ctx.Done():
+	}
+	c.attach(ctx, nil)
+	_ = c.conn.Close()
+}
+
+func (s *Server) count(n int) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.faces += n
+}
+
+func (c *served) request(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error) {
+	c.mu.Lock()
+	face := c.face
+	c.mu.Unlock()
+	if method == methodInitialize {
+		return decoded(params, c.initialize)
+	}
+	if face == nil {
+		return nil, &jsonrpc.Error{Code: codeFirst, Message: "initialize comes first"}
+	}
+	s := c.Session
+	switch method {
+	case methodAttach:
+		return decoded(params, func(a attach) (struct{}, error) { return nothing(c.attach(ctx, &a)) })
+	case methodPrompt:
+		return decoded(params, func(p Prompt) (Receipt, error) {
+			p.From = face.Principal
+			c.author(p)
+			return s.Prompt(ctx, p)
+		})
+	case methodQueue:
+		return decoded(params, func(q QueueChange) (Queue, error) { return s.Queue(ctx, q) })
+	case methodInterrupt:
+		return decoded(params, func(t Turn) (struct{}, error) { return nothing(s.Interrupt(ctx, t.Turn)) })
+	case methodAnswer:
+		return decoded(params, func(a Answer) (struct{}, error) {
+			a.From = face.Principal
+			return nothing(c.answer(ctx, *face, a))
+		})
+	case methodCommand:
+		return decoded(params, func(k Command) (event.Output, error) {
+			k.From = face.Principal
+			return s.Command(ctx, k)
+		})
+	case methodComplete:
+		return decoded(params, func(q event.Query) (Candidates, error) {
+			found, err := s.Complete(ctx, q)
+			return Candidates{found}, err
+		})
+	case methodRead:
+		return decoded(params, func(r ReadRequest) (Content, error) { return s.Read(ctx, r) })
+	}
+	if c.Other == nil {
+		return nil, &jsonrpc.Error{Code: jsonrpc.NoMethod, Message: fmt.Sprintf("no %q is served here", method)}
+	}
+	out, err := c.Other(ctx, *face, method, params)
+	if err != nil {
+		return nil, wireError(err)
+	}
+	return out, nil
+}
+
+func (c *served) initialize(h Hello) (Welcome, error) {
+	if h.Version != Version {
+		return Welcome{}, versionError(h.Version)
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.face != nil {
+		return Welcome{}, errors.New("the face is known already")
+	}
+	c.face = &h.Face
+	return Welcome{Version: Version, Lathe: c.Lathe, PID: os.Getpid()}, nil
+}
+
+// author notes who sent a prompt.
+func (s *Server) author(p Prompt) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.authors == nil {
+		s.authors = map[string]string{}
+	}
+	if _, known := s.authors[p.ID]; !known && p.ID != "" {
+		s.authors[p.ID] = p.From
+	}
+}
+
+// answer answers a question if the face may.
+func (c *served) answer(ctx context.Context, f Face, a Answer) error {
+	if f.Answers == "" && !f.Remote {
+		return c.Session.Answer(ctx, a)
+	}
+	now, err := c.Session.Read(ctx, ReadRequest{What: "questions"})
+	if err != nil {
+		return err
+	}
+	for _, e := range now.Questions {
+		asked, ok := e.Body.(event.Asked)
+		if !ok || asked.ID != a.ID || e.Session != a.Session {
+			continue
+		}
+		c.Server.mu.Lock()
+		author, known := c.authors[turnOf(now.State)]
+		c.Server.mu.Unlock()
+		switch {
+		case f.Remote && asked.Question.Trust:
+			return fmt.Errorf("%w: only a face on the machine itself trusts a folder", ErrRefused)
+		case f.Answers == "none", f.Answers == "author" && (!known || author != f.Principal):
+			return fmt.Errorf("%w: its answers are limited to %q", ErrRefused, f.Answers)
+		}
+		return c.Session.Answer(ctx, a)
+	}
+	return event.ErrNoQuestion
+}
+
+func turnOf(s *event.State) string {
+	if s == nil {
+		return ""
+	}
+	return s.Turn
+}
+
+// mostHistory is how many events of the history one Opened brings. Read has the earlier ones.
+const mostHistory = 1000
+
+// attach begins a stream in the place of the one before; nil only ends that.
+func (c *served) attach(ctx context.Context, a *attach) error {
+	var events Events
+	if a != nil {
+		var err error
+		if a.History <= 0 || a.History > mostHistory {
+			a.History = mostHistory
+		}
+		if events, err = c.Session.Attach(c.ctx, a.From); err != nil {
+			return err
+		}
+	}
+	c.mu.Lock()
+	before := c.stop
+	c.stop = nil
+	if a != nil {
+		streaming, stop := context.WithCancel(c.ctx)
+		done := make(chan struct{})
+		c.stop = func() { stop(); <-done }
+		go func() {
+			defer close(done)
+			defer events.Close()
+			c.stream(streaming, *a, events)
+		}()
+	}
+	c.mu.Unlock()
+	if before != nil {
+		before()
+	}
+	return ctx.Err()
+}
+
+// stream sends events until ctx or the stream ends.
+func (c *served) stream(ctx context.Context, a attach, events Events) {
+	for {
+		e, err := events.Next(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = c.sendEvent(ctx, a, e)
+		}
+		if err != nil {
+			_ = c.conn.Notify(ctx, methodEnd, streamEnd{a.Stream, errors.Is(err, ErrResync)})
+			return
+		}
+	}
+}
+
+// room is what a message has beside an event.
+const room = 1 << 10
+
+// sendEvent sends an event, or says that it is too large.
+func (c *served) sendEvent(ctx context.Context, a attach, e event.Event) error {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return err
+	}
+	for len(raw) > MaxMessage-room {
+		size := len(raw) >> 20
+		if opened, ok := e.Body.(event.Opened); ok && len(opened.History) > 0 {
+			opened.History, opened.More = nil, e.Cursor // the face reads it by pages
+			e.Body = opened
+		} else {
+			e.Body = event.Notice{Level: "warning", Text: fmt.Sprintf(
+				"an event of %d MB (%s) is too large to be sent; the session's log has it", size, e.Body.Kind())}
+		}
+		if raw, err = json.Marshal(e); err != nil {
+			return err
+		}
+	}
+	return c.conn.Notify(ctx, methodEvent, rawStreamed{a.Stream, raw})
+}
+
+// rawStreamed is streamed with an event that is encoded already.
+type rawStreamed struct {
+	Stream int             `json:"stream"`
+	Event  json.RawMessage `json:"event"`
+}
