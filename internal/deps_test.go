@@ -321,6 +321,11 @@ var table = func() map[string]row {
 		[]string{"base/await", "event", "face/port", "llm"},
 		"the conformance suite serves every way to a session, so it knows none",
 	}
+	t["base/atomicfile"] = row{nil, "replacing a small file is a few system calls"}
+	t["face/supervisor"] = row{
+		[]string{"base/atomicfile", "face/port"},
+		"session processes are started and found by the port that they speak; what a session is, is theirs",
+	}
 	t["conversation/team/start"] = row{[]string{
 		"agent", "conversation", "machine/git", "agent/hook", "store/session",
 		"conversation/team",

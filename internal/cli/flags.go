@@ -87,6 +87,9 @@ type Options struct {
 
 	Plain, Inline bool // how the interactive front end looks
 
+	Background bool   // --bg
+	Worker     string // the id of the job whose session this process runs
+
 	Version bool
 
 	set    func(name string) bool // whether a flag was given
@@ -126,7 +129,7 @@ var flagGroups = []struct {
 	}},
 	{"Sessions", []string{
 		"continue", "resume", "resume-session-at", "fork-session", "session-id", "name",
-		"no-session-persistence",
+		"no-session-persistence", "bg",
 	}},
 	{"Configuration", []string{
 		"cwd", "worktree", "init", "init-only", "maintenance", "settings", "setting-sources",
@@ -224,6 +227,9 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.Agents, "agents", "", "more kinds of subagents: a `JSON` object of name, description and prompt")
 	f.StringArrayVar(&o.Betas, "betas", nil, "more values for the `header` anthropic-beta")
 	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
+	f.BoolVar(&o.Background, "bg", false, "work on the prompt in the background: see lathe ps")
+	f.StringVar(&o.Worker, "worker", "", "")
+	hide(f, "worker")
 	f.BoolVarP(&o.Version, "version", "v", false, "print the version")
 }
 

@@ -23,6 +23,9 @@ Usage:
 
 Commands:
   session      list, show, replay, cost, verify, export and remove sessions
+  ps           list the sessions in the background (lathe --bg "..." starts one)
+  attach       open one of them in this terminal; logs, stop, respawn, rm
+  daemon       their supervisor: status, stop
   undo         take the file changes of the last steps back
   redo         bring them again
   snapshot     list, show, restore and verify the states of files

@@ -85,7 +85,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 			}
 		},
 		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
-		Note: note, Themes: (&looks{inst: inst}).names,
+		Note: note, Themes: looksOf(inst).names,
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment,
 		KeepMode: o.Mode != "" || o.Bypass,
 	})
@@ -131,23 +131,15 @@ func (p *program) front(ctx context.Context, o *Options, c *console.Console, ins
 func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance,
 	first llm.Message,
 ) error {
-	set := inst.Config().Settings
-	v, _ := currentVersion()
-	l := &looks{inst: inst}
-	to := tui.Options{
-		Look: l.now(), Inline: o.Inline || set.TUI == "inline", Mouse: set.Mouse, Follow: l.now,
-		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
-		Initial: first, Version: v,
-		Login: func(ctx context.Context) (string, error) {
-			outcome, err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
-			if errors.Is(err, conversation.ErrNoKey) {
-				return "", errors.New("nothing was changed")
-			}
-			return outcome, err
-		},
+	to := p.tuiOptions(inst.Config(), looksOf(inst))
+	to.Inline, to.Initial = o.Inline || to.Inline, first
+	to.Login = func(ctx context.Context) (string, error) {
+		outcome, err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
+		if errors.Is(err, conversation.ErrNoKey) {
+			return "", errors.New("nothing was changed")
+		}
+		return outcome, err
 	}
-	to.In, _ = p.in.(*os.File)
-	to.Out, _ = p.out.(*os.File)
 	if o.ResumePick {
 		to.Command = "resume"
 	}
@@ -156,6 +148,19 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 		return &Error{Code: exitHangup, Err: err, Quiet: true}
 	}
 	return err
+}
+
+// tuiOptions are the options of the terminal interface that follow from the settings.
+func (p *program) tuiOptions(cfg *config.Config, l *looks) tui.Options {
+	set := cfg.Settings
+	v, _ := currentVersion()
+	to := tui.Options{
+		Look: l.now(), Inline: set.TUI == "inline", Mouse: set.Mouse, Follow: l.now, Version: v,
+		Notifications: channels[set.PreferredNotifChannel], ReducedMotion: set.PrefersReducedMotion, Sidebar: set.Sidebar,
+	}
+	to.In, _ = p.in.(*os.File)
+	to.Out, _ = p.out.(*os.File)
+	return to
 }
 
 // channels are Claude Code's names of the ways to notify, in the terminal's words.
@@ -190,16 +195,22 @@ func (p *program) plain(ctx context.Context, o *Options, c *console.Console, fir
 		p.onInterrupt.Store(&hit)
 		defer p.onInterrupt.Store(nil)
 	}
-	v, _ := currentVersion()
-	ro := repl.Options{
-		In: p.in, Out: p.out, Err: p.err, Terminal: tty, Editor: tty && !dumb(), Spinner: p.eTTY && !dumb(),
-		Colour: p.outTTY && !dumb() && os.Getenv("NO_COLOR") == "",
-		Width:  p.width, Interrupt: interrupts, Initial: first, Version: v, Close: c.Close, Raw: p.raw,
-	}
+	ro := p.replOptions()
+	ro.Interrupt, ro.Initial, ro.Close = interrupts, first, c.Close
 	if o.ResumePick {
 		ro.Command = "resume"
 	}
 	return repl.Run(ctx, c, c.Events(), ro)
+}
+
+// replOptions are the options of the plain front end that follow from the streams.
+func (p *program) replOptions() repl.Options {
+	tty := p.inTTY && p.outTTY
+	v, _ := currentVersion()
+	return repl.Options{
+		In: p.in, Out: p.out, Err: p.err, Terminal: tty, Editor: tty && !dumb(), Spinner: p.eTTY && !dumb(),
+		Colour: p.outTTY && !dumb() && os.Getenv("NO_COLOR") == "", Width: p.width, Version: v, Raw: p.raw,
+	}
 }
 
 // raw puts the terminal into raw mode.

@@ -9,7 +9,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/conversation/extension"
 	"github.com/lathe-dev/lathe/internal/ui/tui"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
@@ -17,8 +19,13 @@ import (
 // looks finds the themes and the bindings of keys beside those of the settings: in the user's folders and in plugins.
 // It is asked at each key, so it reads a file again only when that has changed.
 type looks struct {
-	inst  *conversation.Instance
-	files map[string]*lookFile
+	config  func() *config.Config
+	plugins *extension.Folder // nil: those of plugins are not known
+	files   map[string]*lookFile
+}
+
+func looksOf(inst *conversation.Instance) *looks {
+	return &looks{config: inst.Config, plugins: inst.Extensions()}
 }
 
 // lookFile is a file as it was read last.
@@ -33,8 +40,11 @@ const mostLook = 256 << 10
 
 // now is the look as it is at this moment.
 func (l *looks) now() tui.Look {
-	s, paths := l.inst.Config().Settings, l.inst.Config().Paths()
-	out := tui.Look{Theme: themeName(strings.TrimPrefix(s.Theme, "custom:")), Commands: l.inst.Extensions().PluginKeys()}
+	s, paths := l.config().Settings, l.config().Paths()
+	out := tui.Look{Theme: themeName(strings.TrimPrefix(s.Theme, "custom:"))}
+	if l.plugins != nil {
+		out.Commands = l.plugins.PluginKeys()
+	}
 	for _, dir := range []string{paths.ClaudeHome, paths.ConfigHome} {
 		if text := l.read(filepath.Join(dir, "keybindings.json")); text != nil {
 			out.Keys = append(out.Keys, text)
@@ -50,8 +60,10 @@ func (l *looks) now() tui.Look {
 // themes are the files of themes by name. Those of plugins begin with the plugin's name, so they hide none of the
 // user's.
 func (l *looks) themes() map[string]string {
-	out := l.inst.Extensions().PluginThemes()
-	paths := l.inst.Config().Paths()
+	out, paths := map[string]string{}, l.config().Paths()
+	if l.plugins != nil {
+		out = l.plugins.PluginThemes()
+	}
 	for _, dir := range []string{paths.ClaudeHome, paths.ConfigHome} {
 		files, _ := filepath.Glob(filepath.Join(dir, "themes", "*.json"))
 		for _, f := range files {

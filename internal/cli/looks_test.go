@@ -38,7 +38,7 @@ func TestThemesAndKeysAreFoundWhileItRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = inst.Close() })
-	l := &looks{inst: inst}
+	l := looksOf(inst)
 	look := l.now()
 	if look.Theme != "night" || look.File != nil || look.Commands["alt+q"] != "demo:greet" || len(look.Commands) != 1 {
 		t.Errorf("%+v", look)

@@ -34,6 +34,12 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		return err
 	}
 	err := firstOf(errors.Join(checkFormats(o), checkCompat(f), checkSession(o), checkLimits(o)))
+	if err == nil && o.Background {
+		return p.toBackground(ctx, o, words)
+	}
+	if err == nil && o.Worker != "" {
+		return p.inWorktree(ctx, o, func() error { return p.work(ctx, o) })
+	}
 	if err == nil && o.InitOnly {
 		return p.inWorktree(ctx, o, func() error { return p.initOnly(ctx, o) })
 	}

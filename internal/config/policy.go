@@ -70,6 +70,7 @@ var projectRules = []struct {
 	{held, "bash.scrubCredentials"}, // a project must not remove the protection
 	{held, "bash.profile"},          // functions of the user may represent programs
 	{free, "bash.**"},
+	{free, "background.**"},
 	{free, "stream.**"},
 }
 

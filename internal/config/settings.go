@@ -94,6 +94,7 @@ type Settings struct {
 	Formatters   Formatters   `json:"formatters"`
 	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
+	Background   Background   `json:"background"`
 	WebSearch    WebSearch    `json:"webSearch"`
 	ModelsURL    string       `json:"modelsUrl"`
 	Stream       Stream       `json:"stream"`
@@ -282,6 +283,11 @@ type Snapshots struct {
 	MaxFileMB      int      `json:"maxFileMB"` // of the largest file that is covered
 	MaxFiles       int      `json:"maxFiles"`  // of the largest folder that is covered
 	Include        []string `json:"include"`   // patterns of ignored files that are covered all the same
+}
+
+// Background configures sessions in the background.
+type Background struct {
+	IdleMinutes int `json:"idleMinutes"` // 0: their processes stay
 }
 
 // Bash configures the Bash tool.

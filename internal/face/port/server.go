@@ -14,8 +14,8 @@ import (
 
 // Server serves one session to any number of faces.
 type Server struct {
-	Session Session
-	Lathe   string // the version of lathe, for people
+	Session Session // nil: only Other's methods are served
+	Lathe   string  // the version of lathe, for people
 	// Other answers methods beside those of a session; nil: there are none.
 	Other func(ctx context.Context, f Face, method string, params json.RawMessage) (any, error)
 
@@ -82,14 +82,15 @@ func (c *served) request(ctx context.Context, method string, params json.RawMess
 	if face == nil {
 		return nil, &jsonrpc.Error{Code: codeFirst, Message: "initialize comes first"}
 	}
-	s := c.Session
+	if c.Session == nil {
+		return c.other(ctx, *face, method, params)
+	}
+	s := c.For(*face)
 	switch method {
 	case methodAttach:
 		return decoded(params, func(a attach) (struct{}, error) { return nothing(c.attach(ctx, &a)) })
 	case methodPrompt:
 		return decoded(params, func(p Prompt) (Receipt, error) {
-			p.From = face.Principal
-			c.author(p)
 			return s.Prompt(ctx, p)
 		})
 	case methodQueue:
@@ -98,12 +99,10 @@ func (c *served) request(ctx context.Context, method string, params json.RawMess
 		return decoded(params, func(t Turn) (struct{}, error) { return nothing(s.Interrupt(ctx, t.Turn)) })
 	case methodAnswer:
 		return decoded(params, func(a Answer) (struct{}, error) {
-			a.From = face.Principal
-			return nothing(c.answer(ctx, *face, a))
+			return nothing(s.Answer(ctx, a))
 		})
 	case methodCommand:
 		return decoded(params, func(k Command) (event.Output, error) {
-			k.From = face.Principal
 			return s.Command(ctx, k)
 		})
 	case methodComplete:
@@ -114,10 +113,15 @@ func (c *served) request(ctx context.Context, method string, params json.RawMess
 	case methodRead:
 		return decoded(params, func(r ReadRequest) (Content, error) { return s.Read(ctx, r) })
 	}
+	return c.other(ctx, *face, method, params)
+}
+
+// other answers a method beside those of a session.
+func (c *served) other(ctx context.Context, f Face, method string, params json.RawMessage) (any, *jsonrpc.Error) {
 	if c.Other == nil {
 		return nil, &jsonrpc.Error{Code: jsonrpc.NoMethod, Message: fmt.Sprintf("no %q is served here", method)}
 	}
-	out, err := c.Other(ctx, *face, method, params)
+	out, err := c.Other(ctx, f, method, params)
 	if err != nil {
 		return nil, wireError(err)
 	}
@@ -135,53 +139,6 @@ func (c *served) initialize(h Hello) (Welcome, error) {
 	}
 	c.face = &h.Face
 	return Welcome{Version: Version, Lathe: c.Lathe, PID: os.Getpid()}, nil
-}
-
-// author notes who sent a prompt.
-func (s *Server) author(p Prompt) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.authors == nil {
-		s.authors = map[string]string{}
-	}
-	if _, known := s.authors[p.ID]; !known && p.ID != "" {
-		s.authors[p.ID] = p.From
-	}
-}
-
-// answer answers a question if the face may.
-func (c *served) answer(ctx context.Context, f Face, a Answer) error {
-	if f.Answers == "" && !f.Remote {
-		return c.Session.Answer(ctx, a)
-	}
-	now, err := c.Session.Read(ctx, ReadRequest{What: "questions"})
-	if err != nil {
-		return err
-	}
-	for _, e := range now.Questions {
-		asked, ok := e.Body.(event.Asked)
-		if !ok || asked.ID != a.ID || e.Session != a.Session {
-			continue
-		}
-		c.Server.mu.Lock()
-		author, known := c.authors[turnOf(now.State)]
-		c.Server.mu.Unlock()
-		switch {
-		case f.Remote && asked.Question.Trust:
-			return fmt.Errorf("%w: only a face on the machine itself trusts a folder", ErrRefused)
-		case f.Answers == "none", f.Answers == "author" && (!known || author != f.Principal):
-			return fmt.Errorf("%w: its answers are limited to %q", ErrRefused, f.Answers)
-		}
-		return c.Session.Answer(ctx, a)
-	}
-	return event.ErrNoQuestion
-}
-
-func turnOf(s *event.State) string {
-	if s == nil {
-		return ""
-	}
-	return s.Turn
 }
 
 // mostHistory is how many events of the history one Opened brings. Read has the earlier ones.

@@ -82,6 +82,7 @@ type Console struct {
 	closed   bool
 	queue    []llm.Message         // messages for turns of their own, by their prompts' ids
 	taken    map[string]*admission // prompts that were taken, by id
+	logged   map[string]bool       // prompts that the log of the session in front had; nil: it was not read
 	hurry    bool                  // the turn was interrupted for the messages that wait: they are sent at once
 	pending  []llm.Part            // output of user commands, for the next message
 	shell    map[string]context.CancelFunc

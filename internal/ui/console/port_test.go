@@ -19,12 +19,19 @@ func portScript() *llmtest.Script {
 	return s
 }
 
-func TestThePortInTheSameProcess(t *testing.T) {
-	porttest.Run(t, func(t *testing.T) porttest.Place {
-		s := newPlace(t, portScript()).open(t, nil)
-		server := &port.Server{Session: s.Console, Lathe: "test"}
-		return porttest.Place{Face: func(t *testing.T, f port.Face) port.Session { return piped(t, server, f) }}
-	})
+func TestThePort(t *testing.T) {
+	for name, connect := range map[string]func(*testing.T, *port.Server, port.Face) port.Session{
+		"in the same process": func(_ *testing.T, s *port.Server, f port.Face) port.Session { return s.For(f) },
+		"through a pipe":      piped,
+	} {
+		t.Run(name, func(t *testing.T) {
+			porttest.Run(t, func(t *testing.T) porttest.Place {
+				s := newPlace(t, portScript()).open(t, nil)
+				server := &port.Server{Session: s.Console, Lathe: "test"}
+				return porttest.Place{Face: func(t *testing.T, f port.Face) port.Session { return connect(t, server, f) }}
+			})
+		})
+	}
 }
 
 // piped connects a face through a pipe.

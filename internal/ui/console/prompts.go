@@ -24,6 +24,13 @@ type admission struct {
 	err     error
 }
 
+// settled is the admission of a prompt that the log has.
+var settled = func() *admission {
+	a := &admission{settled: make(chan struct{})}
+	close(a.settled)
+	return a
+}()
+
 // Kinds of journal entries for messages that wait: queued has the message, again after each change, and unqueued says
 // that it was dropped. One that was delivered is a user message with the id.
 const (
@@ -126,6 +133,12 @@ func (c *Console) admit(p port.Prompt) (a *admission, known bool, err error) {
 	if a := c.taken[p.ID]; a != nil {
 		return a, true, nil
 	}
+	if c.logged == nil {
+		c.logged = promptsIn(c.front.Log())
+	}
+	if c.logged[p.ID] {
+		return settled, true, nil
+	}
 	switch {
 	case c.closed:
 		return nil, false, errClosed
@@ -225,6 +238,28 @@ func queuedIn(log *session.Session) (out []llm.Message) {
 			}
 		}
 	}
+	return out
+}
+
+// promptsIn are the ids of the prompts of a log, also of those that were dropped.
+func promptsIn(log *session.Session) map[string]bool {
+	out := map[string]bool{}
+	if log == nil {
+		return out
+	}
+	all := log.Everything().Only(queuedKind, session.User{}.Kind())
+	for _, e := range all.Entries(0, all.Len()) {
+		switch b := e.Body.(type) {
+		case session.User:
+			out[b.Message.ID] = true
+		case session.Unknown:
+			var q queuedEntry
+			if json.Unmarshal(b.JSON, &q) == nil {
+				out[q.ID] = true
+			}
+		}
+	}
+	delete(out, "")
 	return out
 }
 
@@ -410,6 +445,31 @@ func (c *Console) change(q port.QueueChange, i int) (out port.Queue, err error) 
 		err = fmt.Errorf("the queue has no change %q: give list, edit, drop, move or send", q.Do)
 	}
 	return out, err
+}
+
+// cut is what the model is told of a turn that a killed process left.
+const cut = "<system-reminder>\nThe process that ran this session ended in the middle of the turn, and lathe was " +
+	"restarted. Calls without a result were cut off and may have had an effect: look before you repeat one. Go on with " +
+	"the work.\n</system-reminder>"
+
+// GoOn goes on with the work that a killed process left: the turn that was cut, and messages that wait.
+func (c *Console) GoOn() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.busy || c.closed || c.front.Log() == nil:
+	case running(c.front.Log().Branch()):
+		m := llm.Message{ID: uuid.NewString(), Role: llm.User}
+		m.Parts = []llm.Part{llm.Text{Text: cut, Origin: llm.OriginReminder}}
+		c.beginTurns(m)
+	case len(c.queue) > 0:
+		c.beginNext()
+	}
+}
+
+// Resting reports that nothing runs, in the foreground or in the background, and nothing waits for the user.
+func (c *Console) Resting() bool {
+	return c.State().Doing == event.Idle && c.Status().Background == 0
 }
 
 // Interrupt ends the running turn and the running user commands. Messages that wait are sent at once.

@@ -28,6 +28,7 @@ func (c *Console) put(ctx context.Context, s *conversation.Session, again bool) 
 	if again {
 		c.queue = queuedIn(s.Log())
 	}
+	c.logged = nil
 	unread := len(c.queue)
 	c.titled = again && len(s.Messages()) > 0
 	c.model, c.mode = "", ""

@@ -1,0 +1,232 @@
+package cli
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"sync"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/face/supervisor"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/ui/console"
+)
+
+// jobPlace is where this user's session processes are found.
+func jobPlace() supervisor.Place {
+	return supervisor.At(config.ResolvePaths(os.Environ(), "").StateHome, os.Getenv("XDG_RUNTIME_DIR"))
+}
+
+// worker is a session process: a conversation that faces reach by a socket.
+type worker struct {
+	place   supervisor.Place
+	console *console.Console
+	end     context.CancelFunc // ends the process in order
+
+	mu      sync.Mutex
+	job     supervisor.Job
+	written time.Time // when the job was kept
+}
+
+// work is lathe --worker ID: it runs the session of a job until it was idle for long, is stopped, or is killed.
+func (p *program) work(ctx context.Context, o *Options) error {
+	place := jobPlace()
+	job, err := place.Read(o.Worker)
+	if err != nil {
+		return err
+	}
+	w := &worker{place: place, job: job}
+	if err := w.run(ctx, p, o); err != nil {
+		w.change(func(j *supervisor.Job) { j.PID, j.State, j.Activity = 0, supervisor.Failed, err.Error() })
+		return err
+	}
+	return nil
+}
+
+func (w *worker) run(ctx context.Context, p *program, o *Options) error {
+	ctx, w.end = context.WithCancel(ctx)
+	defer w.end()
+	again := w.job.SessionID != ""
+	if again {
+		o.Resume, o.Continue, o.Fork, o.SessionID = w.job.SessionID, false, false, ""
+		o.Mode, o.Bypass = cmp.Or(w.job.Mode, o.Mode), o.Bypass && w.job.Mode == string(permission.Bypass)
+	}
+	o.patient = true
+	inst, err := p.instance(o)
+	if err != nil {
+		return err
+	}
+	c, err := p.console(ctx, o, inst, true, "")
+	if err != nil {
+		return errors.Join(startError(err), inst.Close())
+	}
+	w.console = c
+	version, _ := currentVersion()
+	l, err := port.Listen(w.place.Socket(w.job.ID))
+	if err == nil {
+		server := &port.Server{Session: c, Lathe: version, Other: w.request}
+		w.change(func(j *supervisor.Job) {
+			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
+			j.Mode = string(c.Status().Mode)
+		})
+		var faces sync.WaitGroup
+		faces.Go(func() { w.follow(ctx) })
+		faces.Go(func() {
+			w.awaitRest(ctx, server, time.Duration(inst.Config().Settings.Background.IdleMinutes)*time.Minute)
+		})
+		w.begin(ctx, again)
+		err = server.Accept(ctx, l, w.place.Refuse)
+		w.end()
+		faces.Wait()
+	}
+	err = errors.Join(err, c.Close(), inst.Close())
+	w.change(func(j *supervisor.Job) {
+		if j.PID = 0; j.State == supervisor.Working || j.State == supervisor.Blocked {
+			j.State, j.WaitingFor = supervisor.Stopped, ""
+		}
+	})
+	return err
+}
+
+// begin sends the first prompt, or goes on where a killed process stopped. The prompt's id follows from the job, so it
+// runs once.
+func (w *worker) begin(ctx context.Context, again bool) {
+	first := port.Prompt{ID: "first-" + w.job.ID, Message: llm.UserText(w.job.Prompt)}
+	go func() {
+		if w.job.Prompt != "" {
+			if _, err := w.console.Prompt(ctx, first); err != nil && ctx.Err() == nil {
+				w.change(func(j *supervisor.Job) { j.State, j.Activity = supervisor.Failed, err.Error() })
+			}
+		}
+		if again {
+			w.console.GoOn()
+		}
+	}()
+}
+
+// change changes the job and keeps it. That it cannot be kept is said in the process's log.
+func (w *worker) change(f func(*supervisor.Job)) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	before := w.job.State
+	if f(&w.job); w.job.State != before {
+		w.job.Changed = time.Now()
+	}
+	if err := w.place.Write(w.job); err != nil {
+		fmt.Fprintln(os.Stderr, err)
+	}
+	w.written = time.Now()
+}
+
+// activityEvery is how often what a session does is kept.
+const activityEvery = time.Second
+
+// follow keeps the job as the session goes on.
+func (w *worker) follow(ctx context.Context) {
+	for ctx.Err() == nil {
+		events, err := w.console.Attach(ctx, port.From{History: 1})
+		if err != nil {
+			return
+		}
+		for {
+			e, err := events.Next(ctx)
+			if err != nil {
+				break // it fell behind, and begins again, or the process ends
+			}
+			w.take(e)
+		}
+		events.Close()
+	}
+}
+
+func (w *worker) take(e event.Event) {
+	switch b := e.Body.(type) {
+	case event.Opened:
+		w.change(func(j *supervisor.Job) { j.SessionID, j.Name = b.Session, cmp.Or(b.Title, j.Name) })
+	case event.Status:
+		w.mu.Lock()
+		same := w.job.Name == cmp.Or(b.Title, w.job.Name) && w.job.Mode == string(b.Mode)
+		w.mu.Unlock()
+		if !same {
+			w.change(func(j *supervisor.Job) { j.Name, j.Mode = cmp.Or(b.Title, j.Name), string(b.Mode) })
+		}
+	case event.State:
+		w.change(func(j *supervisor.Job) { j.WaitingFor, j.State = b.For, stateOf(b, j.State) })
+	case event.TurnEnd:
+		if len(e.Agent) == 0 && b.Reason == event.EndFailed {
+			w.change(func(j *supervisor.Job) { j.State, j.Activity = supervisor.Failed, b.Err })
+		}
+	case event.ToolStart:
+		w.mu.Lock()
+		early := time.Since(w.written) < activityEvery
+		w.mu.Unlock()
+		if !early {
+			w.change(func(j *supervisor.Job) { j.Activity = b.Title })
+		}
+	}
+}
+
+// stateOf is the state of a job, given that before.
+func stateOf(s event.State, before supervisor.State) supervisor.State {
+	switch {
+	case s.Doing == event.Working:
+		return supervisor.Working
+	case s.Doing == event.Blocked:
+		return supervisor.Blocked
+	case before == supervisor.Failed: // its turn ended so
+		return before
+	}
+	return supervisor.Done
+}
+
+// restEvery is how often a session process looks whether it is needed.
+const restEvery = 10 * time.Second
+
+// awaitRest ends the process when nothing ran and no face was there for a time; 0: never.
+func (w *worker) awaitRest(ctx context.Context, s *port.Server, idle time.Duration) {
+	if idle <= 0 {
+		return
+	}
+	tick := time.NewTicker(min(restEvery, idle/2))
+	defer tick.Stop()
+	for since := time.Now(); ; {
+		select {
+		case <-ctx.Done():
+			return
+		case <-tick.C:
+		}
+		if !w.console.Resting() || s.Faces() > 0 {
+			since = time.Now()
+		} else if time.Since(since) >= idle {
+			w.end()
+			return
+		}
+	}
+}
+
+// request answers the supervisor.
+func (w *worker) request(_ context.Context, f port.Face, method string, _ json.RawMessage) (any, error) {
+	if f.Kind != "supervisor" {
+		return nil, fmt.Errorf("%w: only the supervisor asks that", port.ErrRefused)
+	}
+	switch method {
+	case supervisor.MethodEnviron:
+		return supervisor.Environ{Environ: os.Environ()}, nil
+	case supervisor.MethodStop:
+		w.change(func(j *supervisor.Job) {
+			if j.State == supervisor.Working || j.State == supervisor.Blocked {
+				j.State, j.WaitingFor = supervisor.Stopped, ""
+			}
+		})
+		w.end()
+		return struct{}{}, nil
+	}
+	return nil, fmt.Errorf("a session process has no method %q", method)
+}

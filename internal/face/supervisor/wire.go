@@ -1,0 +1,171 @@
+package supervisor
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net"
+	"os"
+	"syscall"
+	"time"
+
+	"github.com/lathe-dev/lathe/internal/face/port"
+)
+
+// Methods of a supervisor.
+const (
+	methodStart    = "job/start"   // Start -> Job
+	methodWake     = "job/wake"    // Named -> Job: it has a process then
+	methodStop     = "job/stop"    // Named -> Job: its process has ended
+	methodRespawn  = "job/respawn" // Named -> Job: it has another process
+	methodRemove   = "job/remove"  // Named -> {}
+	methodJobs     = "jobs"        // {} -> Jobs
+	methodShutdown = "shutdown"    // {} -> {}: all processes have ended, after their step
+)
+
+// Methods of a session process, for its supervisor.
+const (
+	MethodEnviron = "process/environ" // {} -> Environ
+	MethodStop    = "process/stop"    // {} -> {}: the turn is ended, and the process ends
+)
+
+// Environ is an environment, as os.Environ has it.
+type Environ struct {
+	Environ []string `json:"environ"`
+}
+
+// Start describes a new job. Its process gets the environment of the face.
+type Start struct {
+	Name    string   `json:"name,omitempty"`
+	Kind    string   `json:"kind"`
+	CWD     string   `json:"cwd"`
+	Args    []string `json:"args,omitempty"`
+	Prompt  string   `json:"prompt,omitempty"`
+	Environ []string `json:"environ"`
+}
+
+// Named names a job. Environ replaces the environment of its process; nil: the one that it had.
+type Named struct {
+	ID      string   `json:"id"`
+	Environ []string `json:"environ,omitempty"`
+}
+
+// Jobs lists the jobs.
+type Jobs struct {
+	PID  int   `json:"pid"` // of the supervisor
+	Jobs []Job `json:"jobs"`
+}
+
+// Client speaks with the supervisor.
+type Client struct{ conn *port.Client }
+
+// ErrNone is returned where no supervisor runs.
+var ErrNone = errors.New("no supervisor runs")
+
+// Dial connects to the supervisor that runs.
+func (p Place) Dial(ctx context.Context) (*Client, error) {
+	c, err := port.Dial(ctx, p.supervisor(), port.Face{Kind: "supervisor"})
+	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
+		return nil, ErrNone
+	}
+	if err != nil {
+		return nil, err
+	}
+	return &Client{c}, nil
+}
+
+// startWait is how long a supervisor may take to start.
+const startWait = 10 * time.Second
+
+// Ensure connects to the supervisor, which start starts if none runs.
+func (p Place) Ensure(ctx context.Context, start func() error) (*Client, error) {
+	ctx, cancel := context.WithTimeout(ctx, startWait)
+	defer cancel()
+	c, err := p.Dial(ctx)
+	if !errors.Is(err, ErrNone) {
+		return c, err
+	}
+	if err := start(); err != nil {
+		return nil, fmt.Errorf("the supervisor cannot be started: %w", err)
+	}
+	for {
+		c, err := p.Dial(ctx)
+		if !errors.Is(err, ErrNone) {
+			return c, err
+		}
+		select {
+		case <-time.After(3 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, fmt.Errorf("the supervisor does not answer; its log is %s", p.supervisorLog())
+		}
+	}
+}
+
+// Close ends the connection.
+func (c *Client) Close() { _ = c.conn.Close() }
+
+// Start begins a job.
+func (c *Client) Start(ctx context.Context, s Start) (j Job, err error) {
+	err = c.conn.Call(ctx, methodStart, s, &j)
+	return j, err
+}
+
+// Wake returns a job that has a process.
+func (c *Client) Wake(ctx context.Context, n Named) (j Job, err error) {
+	err = c.conn.Call(ctx, methodWake, n, &j)
+	return j, err
+}
+
+// Stop ends the process of a job, after its step.
+func (c *Client) Stop(ctx context.Context, id string) (j Job, err error) {
+	err = c.conn.Call(ctx, methodStop, Named{ID: id}, &j)
+	return j, err
+}
+
+// Respawn replaces the process of a job.
+func (c *Client) Respawn(ctx context.Context, n Named) (j Job, err error) {
+	err = c.conn.Call(ctx, methodRespawn, n, &j)
+	return j, err
+}
+
+// Remove ends a job and forgets it.
+func (c *Client) Remove(ctx context.Context, id string) error {
+	return c.conn.Call(ctx, methodRemove, Named{ID: id}, nil)
+}
+
+// Jobs lists the jobs.
+func (c *Client) Jobs(ctx context.Context) (out Jobs, err error) {
+	err = c.conn.Call(ctx, methodJobs, struct{}{}, &out)
+	return out, err
+}
+
+// Shutdown ends all processes, after their step, and the supervisor.
+func (c *Client) Shutdown(ctx context.Context) error {
+	return c.conn.Call(ctx, methodShutdown, struct{}{}, nil)
+}
+
+// Refuse turns away processes that a session started: they answer no questions and start no sessions.
+func (p Place) Refuse(pid int) error {
+	jobs, _ := p.List() // those that can be read
+	below, err := port.DescendsFrom(pid, func(pid int) bool {
+		if pid == os.Getpid() {
+			return true
+		}
+		for _, j := range jobs {
+			if j.PID == pid {
+				return true
+			}
+		}
+		return false
+	})
+	switch {
+	case err != nil:
+		return fmt.Errorf("%w: who connects cannot be found out: %w", port.ErrRefused, err)
+	case below:
+		return fmt.Errorf("%w: it runs in a session", port.ErrRefused)
+	}
+	return nil
+}
+
+func (p Place) listen() (net.Listener, error) { return port.Listen(p.supervisor()) }
