@@ -65,7 +65,8 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		configCommand(p, o), toolCommand(p, o), agentsCommand(p, o), modelsCommand(p, o), authCommand(p, o),
 		bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o),
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
-		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p), daemonCommand(p),
+		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
+		daemonCommand(p),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

@@ -50,6 +50,7 @@ type face struct {
 	port.Session
 	t      *testing.T
 	events port.Events
+	begun  bool // the State at its beginning was read
 	read   []event.Event
 }
 
@@ -80,6 +81,9 @@ func until[T event.Body](f *face, pass func(T) bool) (T, event.Event) {
 			f.t.Fatalf("no %T: %v; read: %s", none, err, kinds(f.read))
 		}
 		f.read = append(f.read, e)
+		if _, ok := e.Body.(event.State); ok {
+			f.begun = true
+		}
 		if b, ok := e.Body.(T); ok && (pass == nil || pass(b)) {
 			return b, e
 		}
@@ -101,6 +105,9 @@ func (f *face) rest() {
 
 func (f *face) send(p port.Prompt) port.Receipt {
 	f.t.Helper()
+	if !f.begun {
+		until[event.State](f, nil)
+	}
 	r, err := f.Prompt(f.t.Context(), p)
 	if err != nil {
 		f.t.Fatal(err)
@@ -135,7 +142,6 @@ func (f *face) wantHistory(want ...string) {
 
 func prompts(t *testing.T, p Place) {
 	f := p.face(t, port.Face{}, port.From{})
-	until[event.State](f, nil)
 	if r := f.send(text("p1", "hello")); r != (port.Receipt{ID: "p1", State: port.Begun}) {
 		t.Errorf("%+v", r)
 	}
@@ -203,7 +209,8 @@ func queue(t *testing.T, p Place) {
 		}
 	}
 	out, err := f.Queue(t.Context(), port.QueueChange{})
-	if got := fmt.Sprint(out.Waiting); err != nil || got != "[{p5 message p5 false} {p4 message p4 true} {p3 edited true}]" {
+	want := "[{p5 message p5 false} {p4 message p4 true} {p3 edited true}]"
+	if got := fmt.Sprint(out.Waiting); err != nil || got != want {
 		t.Errorf("%s %v", got, err)
 	}
 	if _, err := f.Queue(t.Context(), port.QueueChange{Do: "drop", ID: "p9"}); err == nil {
