@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -53,17 +54,24 @@ func newJobsPlace(t *testing.T) *jobsPlace {
 	if err := os.Mkdir(p.dir, 0o700); err != nil {
 		t.Fatal(err)
 	}
-	p.srv = llmtest.New(jobsScript(), llmtest.Options{})
-	if err := p.srv.Start("127.0.0.1:0"); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = p.srv.Close() })
+	p.serve(jobsScript())
 	t.Cleanup(func() {
 		if out, err := p.run("daemon", "stop"); err != nil {
 			t.Errorf("daemon stop: %v\n%s", err, out)
 		}
 	})
 	return p
+}
+
+// serve begins a scripted model.
+func (p *jobsPlace) serve(script *llmtest.Script) {
+	p.t.Helper()
+	p.srv = llmtest.New(script, llmtest.Options{})
+	if err := p.srv.Start("127.0.0.1:0"); err != nil {
+		p.t.Fatal(err)
+	}
+	srv := p.srv
+	p.t.Cleanup(func() { _ = srv.Close() })
 }
 
 func (p *jobsPlace) environ() []string {
@@ -93,7 +101,15 @@ func (p *jobsPlace) must(args ...string) string {
 // client connects to the supervisor.
 func (p *jobsPlace) client(ctx context.Context) *supervisor.Client {
 	p.t.Helper()
-	c, err := p.Ensure(ctx, func() error {
+	c, err := p.tryClient(ctx)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	return c
+}
+
+func (p *jobsPlace) tryClient(ctx context.Context) (*supervisor.Client, error) {
+	return p.Ensure(ctx, func() error {
 		cmd := exec.Command(p.lathe, "daemon", "run")
 		cmd.Dir, cmd.Env, cmd.SysProcAttr = "/", p.environ(), &syscall.SysProcAttr{Setsid: true}
 		if err := cmd.Start(); err != nil {
@@ -102,10 +118,6 @@ func (p *jobsPlace) client(ctx context.Context) *supervisor.Client {
 		go func() { _ = cmd.Wait() }()
 		return nil
 	})
-	if err != nil {
-		p.t.Fatal(err)
-	}
-	return c
 }
 
 // empty starts a session without a prompt.
@@ -229,5 +241,32 @@ func TestASupervisorThatWasKilledFindsItsProcesses(t *testing.T) {
 		return err == nil && len(c.Questions) == 1
 	}) {
 		t.Error("the turn does not go on")
+	}
+}
+
+// A command that the session runs cannot speak for a person: not to its own session, and not to the supervisor.
+func TestACommandAnswersNoQuestionOfItsOwn(t *testing.T) {
+	for _, sandbox := range []string{"off", "workspace"} {
+		t.Run(sandbox, func(t *testing.T) {
+			p := newJobsPlace(t)
+			hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"version":1,"face":{"kind":"script"}}}`
+			command := fmt.Sprintf("printf '%%s\\n' '%s' | timeout 5 %s attach --stdio victim; %s stop victim; echo tried", hello,
+				p.lathe, p.lathe)
+			p.serve(llmtest.Replies(llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": command}))))
+			id := p.must("--bg", "--name=victim", "--dangerously-skip-permissions", "--sandbox="+sandbox, "try it")
+			if !await.Until(func() bool {
+				j, err := p.Read(id)
+				return err == nil && j.State == supervisor.Done
+			}) {
+				t.Fatalf("%s", p.must("ps"))
+			}
+			out := p.must("logs", id)
+			if !strings.Contains(out, "tried") || strings.Contains(out, `"pid"`) || strings.Contains(out, ": stopped") {
+				t.Errorf("a command reached the session or the supervisor:\n%s", out)
+			}
+			if sandbox == "off" && !strings.Contains(out, "it runs in a session") {
+				t.Errorf("it is not said why:\n%s", out)
+			}
+		})
 	}
 }

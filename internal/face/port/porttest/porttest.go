@@ -4,10 +4,14 @@ package porttest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -81,6 +85,7 @@ func until[T event.Body](f *face, pass func(T) bool) (T, event.Event) {
 			f.t.Fatalf("no %T: %v; read: %s", none, err, kinds(f.read))
 		}
 		f.read = append(f.read, e)
+		f.validate(e)
 		if _, ok := e.Body.(event.State); ok {
 			f.begun = true
 		}
@@ -89,6 +94,57 @@ func until[T event.Body](f *face, pass func(T) bool) (T, event.Event) {
 		}
 	}
 }
+
+// validate holds an event to the published schema.
+func (f *face) validate(e event.Event) {
+	f.t.Helper()
+	schema, err := schemas()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var got struct {
+		Kind string `json:"kind"`
+		Body any    `json:"body"`
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		f.t.Fatal(err)
+	}
+	s := schema["event:"+got.Kind]
+	if s == nil {
+		f.t.Errorf("the schema has no event %s", got.Kind)
+	} else if err := s.Validate(got.Body); err != nil {
+		f.t.Errorf("%s does not fit its schema: %v\n%s", got.Kind, err, raw)
+	}
+}
+
+// schemas are the definitions of the published schema.
+var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
+	raw, err := port.Schema()
+	if err != nil {
+		return nil, err
+	}
+	var whole struct {
+		Defs map[string]*jsonschema.Schema `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return nil, err
+	}
+	out := map[string]*jsonschema.Resolved{}
+	for name := range whole.Defs {
+		root := &jsonschema.Schema{Ref: "#/$defs/" + name, Defs: map[string]*jsonschema.Schema{}}
+		for other, s := range whole.Defs {
+			root.Defs[other] = s.CloneSchemas()
+		}
+		if out[name], err = root.Resolve(nil); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return out, nil
+})
 
 func kinds(all []event.Event) (out []string) {
 	for _, e := range all {
