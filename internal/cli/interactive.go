@@ -86,6 +86,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 			}
 		},
 		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
+		Job:  o.Worker,
 		Note: note, Themes: looksOf(inst).names,
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment,
 		KeepMode: o.Mode != "" || o.Bypass,
