@@ -250,8 +250,8 @@ func TestACommandAnswersNoQuestionOfItsOwn(t *testing.T) {
 		t.Run(sandbox, func(t *testing.T) {
 			p := newJobsPlace(t)
 			hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"version":1,"face":{"kind":"script"}}}`
-			command := fmt.Sprintf("printf '%%s\\n' '%s' | timeout 5 %s attach --stdio victim; %s stop victim; echo tried", hello,
-				p.lathe, p.lathe)
+			command := fmt.Sprintf("printf '%%s\\n' '%s' | timeout 5 %s attach --stdio victim; %s stop victim; echo tried",
+				hello, p.lathe, p.lathe)
 			p.serve(llmtest.Replies(llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": command}))))
 			id := p.must("--bg", "--name=victim", "--dangerously-skip-permissions", "--sandbox="+sandbox, "try it")
 			if !await.Until(func() bool {
