@@ -270,3 +270,25 @@ func TestACommandAnswersNoQuestionOfItsOwn(t *testing.T) {
 		})
 	}
 }
+
+// A run that goes on with a live session attaches to it.
+func TestARunGoesOnWithALiveSession(t *testing.T) {
+	p := newJobsPlace(t)
+	id := p.must("--bg", "say hello")
+	if !await.Until(func() bool {
+		j, err := p.Read(id)
+		return err == nil && j.State == supervisor.Done
+	}) {
+		t.Fatalf("%s", p.must("ps"))
+	}
+	if out := p.must("-p", "-c", "and again"); out != "an answer of some words" {
+		t.Errorf("%q", out)
+	}
+	if out := p.must("logs", id); strings.Count(out, "an answer of some words") != 2 || !strings.Contains(out, "and again") {
+		t.Errorf("%s", out)
+	}
+	if out, err := p.run("-p", "-c", "--permission-mode", "plan", "more"); err == nil ||
+		!strings.Contains(out, "settings of its own") {
+		t.Errorf("%v %s", err, out)
+	}
+}
