@@ -38,7 +38,7 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		return p.toBackground(ctx, o, words)
 	}
 	if err == nil && o.Worker != "" {
-		return p.inWorktree(ctx, o, func() error { return p.work(ctx, o) })
+		return p.work(ctx, o)
 	}
 	if err == nil && o.InitOnly {
 		return p.inWorktree(ctx, o, func() error { return p.initOnly(ctx, o) })
