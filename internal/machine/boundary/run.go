@@ -20,6 +20,7 @@ type Run struct {
 	*sandbox.Confinement
 	watch watch
 	below map[string]below // by working folder; nil where nothing may be written
+	keeps bool             // nobody approved the command: it changes none of keptNames
 	b     *Boundary
 	proxy *netproxy.Proxy // nil: the tier has no proxy
 	local *netproxy.Local // nil: servers inside are reached from inside only
@@ -65,6 +66,14 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	slices.Sort(roots)
 	p.Write = slices.Compact(roots)
 	var names, watched []string
+	var scanned map[string]below
+	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
+		scanned = b.trees.scan(folders)
+	}
+	keeps := reach == permission.ReachEdit && scanned != nil
+	if keeps {
+		names = keptIn(folders, scanned)
+	}
 	for _, dir := range p.Write {
 		names, watched = append(names, protectedIn(dir)...), append(watched, watchedIn(dir)...)
 		if hidden == nil {
@@ -99,13 +108,10 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	})
 	r := &Run{
 		Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
-		beganAt: time.Now(), heads: headsOf(p.Write),
+		beganAt: time.Now(), heads: headsOf(p.Write), below: scanned, keeps: keeps,
 	}
 	r.Confinement.Watch = r.begin
-	r.trees = seen.homes.entries()
-	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
-		r.below = b.trees.scan(folders)
-	}
+	r.trees, r.watch.strict = seen.homes.entries(), keeps
 	switch {
 	case b.support().Tier < confine.Full:
 	case b.opensNetwork(reach):
@@ -190,7 +196,11 @@ func (r *Run) sweep(aside string) []string {
 	lines, names := r.watch.sweep(aside)
 	found := map[string]*repo{}
 	for dir, was := range r.below {
-		more, paths := was.planted(r.b.trees.of(dir).scan(dir), r.watch.homes, aside)
+		now := r.b.trees.of(dir).scan(dir)
+		more, paths := was.planted(now, r.watch.homes, aside)
+		if r.keeps {
+			more = append(more, was.unkept(now, aside, paths)...)
+		}
 		lines = append(lines, more...)
 		maps.Copy(found, paths)
 	}
