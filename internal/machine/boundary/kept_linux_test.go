@@ -2,6 +2,7 @@ package boundary_test
 
 import (
 	"os"
+	"strings"
 	"testing"
 
 	"github.com/lathe-dev/lathe/internal/machine/boundary"
@@ -50,5 +51,20 @@ func TestACommandThatNobodyApprovedKeepsWhatChoosesPrograms(t *testing.T) {
 	run(permission.ReachWrite, "echo after > AGENTS.md")
 	if text, _ := os.ReadFile(p.dir + "/AGENTS.md"); string(text) != "after\n" {
 		t.Errorf("an approved command could not change it: %q", text)
+	}
+	r, err := b.ForCopy([]string{p.dir}, nil, permission.ReachEdit, boundary.Network{}, same)
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Recorded()
+	start(t, r, p.dir, "echo recorded > AGENTS.md; echo new > CLAUDE.md; echo x > .mcp.json")
+	lines := strings.Join(r.Done(), "\n")
+	for _, name := range []string{"AGENTS.md", "CLAUDE.md"} {
+		if text, _ := os.ReadFile(p.dir + "/" + name); len(text) == 0 || !strings.Contains(lines, name) {
+			t.Errorf("git could not change %s, or nothing says so: %q %s", name, text, lines)
+		}
+	}
+	if _, err := os.Lstat(p.dir + "/.mcp.json"); err == nil {
+		t.Error("a list of servers was made")
 	}
 }

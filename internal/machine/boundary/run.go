@@ -18,12 +18,14 @@ import (
 // Run is the confinement of one command.
 type Run struct {
 	*sandbox.Confinement
-	watch watch
-	below map[string]below // by working folder; nil where nothing may be written
-	keeps bool             // nobody approved the command: it changes none of keptNames
-	b     *Boundary
-	proxy *netproxy.Proxy // nil: the tier has no proxy
-	local *netproxy.Local // nil: servers inside are reached from inside only
+	watch    watch
+	below    map[string]below // by working folder; nil where nothing may be written
+	keeps    bool             // nobody approved the command: it changes none of keptNames
+	kept     []string         // their paths
+	recorded map[string]stamp // what of them git may change, as it was; nil: nothing
+	b        *Boundary
+	proxy    *netproxy.Proxy // nil: the tier has no proxy
+	local    *netproxy.Local // nil: servers inside are reached from inside only
 
 	configs []*openConfig
 	lent    []lent
@@ -67,12 +69,14 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	p.Write = slices.Compact(roots)
 	var names, watched []string
 	var scanned map[string]below
+	var kept []string
 	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
 		scanned = b.trees.scan(folders)
 	}
 	keeps := reach == permission.ReachEdit && scanned != nil
 	if keeps {
-		names = keptIn(folders, scanned)
+		kept = keptIn(folders, scanned)
+		names = slices.Clone(kept)
 	}
 	for _, dir := range p.Write {
 		names, watched = append(names, protectedIn(dir)...), append(watched, watchedIn(dir)...)
@@ -109,6 +113,7 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	r := &Run{
 		Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
 		beganAt: time.Now(), heads: headsOf(p.Write), below: scanned, keeps: keeps,
+		kept: keepOnly(kept, p.Write),
 	}
 	r.Confinement.Watch = r.begin
 	r.trees, r.watch.strict = seen.homes.entries(), keeps
@@ -173,7 +178,7 @@ func (r *Run) Done() []string {
 	lines := r.returned()
 	removeEmpty(r.made)
 	_ = os.RemoveAll(r.Policy.Private) // Close removes it too
-	lines = append(append(lines, r.unkept()...), r.heads.restore()...)
+	lines = append(append(append(lines, r.unkept()...), r.told()...), r.heads.restore()...)
 	lines = append(lines, r.sweep(filepath.Join(r.b.o.State, "set-aside"))...)
 	for _, c := range r.configs {
 		lines = append(lines, c.end()...)
@@ -199,7 +204,7 @@ func (r *Run) sweep(aside string) []string {
 		now := r.b.trees.of(dir).scan(dir)
 		more, paths := was.planted(now, r.watch.homes, aside)
 		if r.keeps {
-			more = append(more, was.unkept(now, aside, paths)...)
+			more = append(more, was.added(now, aside, paths)...)
 		}
 		lines = append(lines, more...)
 		maps.Copy(found, paths)
