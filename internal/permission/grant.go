@@ -30,7 +30,7 @@ func (c *call) granted(i int) (bool, refusal) {
 			return true, refusal{}
 		case !inside(c.p.roots, a.Target):
 			return false, refusal{at: a, after: " is outside the working folders"}
-		case a.Below:
+		case a.Below && !(c.held() && (c.Mode == AcceptEdits || c.Mode == Auto)):
 			return false, refusal{
 				"files whose names are not known are written into ", a,
 				", perhaps hooks of git or settings that programs run",

@@ -41,8 +41,12 @@ func (p *Policy) guard(a *Access, held bool) verdict {
 			v.why = a.where() + ": " + v.why
 		}
 	}
-	if held && a.Kind == Read && a.Node == Unknown {
+	switch {
+	case !held:
+	case a.Kind == Read && a.Node == Unknown:
 		return v
+	case a.Kind == Write && v.effect == Ask && a.Named == "" && ownTemp(p.roots, a.Target):
+		v = verdict{} // nothing runs or reads what lies there
 	}
 	return worse(v, guardNode(a))
 }

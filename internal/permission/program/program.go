@@ -12,6 +12,7 @@ package program
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -122,6 +123,9 @@ func Analyze(words []Word, env Env) Use {
 	c.alike(name)
 	if odd != "" {
 		c.refuse(odd)
+	}
+	if stream := map[string]string{"sqlite3": ":memory:", "gcc": "-", "clang": "-", "cc": "-"}[name]; stream != "" {
+		c.Writes = slices.DeleteFunc(c.Writes, func(file string) bool { return file == stream })
 	}
 	return c.Use
 }
