@@ -409,3 +409,27 @@ func everyday(t *testing.T, way userWay, mode string) {
 		t.Errorf("more than %d lines ask", most)
 	}
 }
+
+// Git reads though the repository names hooks, an editor and git-lfs, which lathe overrides; toolchains are read; a
+// program that is not installed fails by itself.
+func TestPlainReadingNeverAsks(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can set up the machines that an ordinary user finds")
+	}
+	u := newLineUser(t, userWay{name: "none", status: "tier: none", wrap: withoutLandlock})
+	c := exec.Command("sh", "-c", `git config core.editor vim && git config filter.lfs.clean 'git-lfs clean -- %f'`)
+	c.Dir = u.base + "/home/p"
+	c.Env = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines := []string{
+		"git status --short && git diff --stat", "git log --oneline -5 | head -3", "git diff HEAD~1 -- main.go | head -60",
+		"ls /usr/lib | head -3", "head -3 /usr/share/doc/none; echo $?", "pwd && ls src && cat README.md | head -20",
+	}
+	for i, got := range u.session("default", lines) {
+		if asked(got) {
+			t.Errorf("%s: %s", lines[i], got)
+		}
+	}
+}
