@@ -151,7 +151,8 @@ func (c *call) strangers() {
 			value = w.Text[2:] // -F/path
 		}
 		if value != "" && (c.outside(value) || c.secret(value)) {
-			c.exact(c.name + " names a file outside of the working folders, or one with secrets: " + value)
+			c.refuse(c.name + " names a file outside of the working folders, or one with secrets: " + value)
+			c.Beyond = true
 			return
 		}
 	}

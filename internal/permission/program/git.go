@@ -111,9 +111,8 @@ func (c *call) gitFolder(w Word) {
 	}
 	if dir := absolute(w.Text, c.env.Dir); dir != path.Clean(c.env.Dir) {
 		why := "git -C looks into another folder, " + w.Text + ", whose configuration may run programs"
-		if c.refuse(why); c.otherRepository(dir) {
-			c.exact(why)
-		}
+		c.refuse(why)
+		c.Beyond = c.otherRepository(dir)
 		c.GitDir, c.env.Dir = dir, dir
 	}
 }

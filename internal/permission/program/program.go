@@ -62,6 +62,8 @@ type Use struct {
 	Transparent bool
 	// Literal: see permission.Part.
 	Literal bool
+	// Beyond: see permission.Part.
+	Beyond bool
 	// InPlace: see permission.Part.
 	InPlace bool
 	// Changes: the words plainly say that it changes files or state by itself.

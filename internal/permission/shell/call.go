@@ -211,7 +211,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 	p := permission.Part{
 		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
 		Literal: c.use.Literal, InPlace: c.use.InPlace, Exact: !sc.guess,
-		Changes: c.use.Changes,
+		Changes: c.use.Changes, Beyond: c.use.Beyond,
 	}
 	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
