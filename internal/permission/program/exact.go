@@ -202,12 +202,15 @@ func (c *call) exactWord(options []exactOption, i int, w Word) {
 		if !ok {
 			continue
 		}
-		if !o.writes {
+		if !attached && i+1 < len(c.args) {
+			value = c.args[i+1].Text
+		}
+		if !o.writes && (value != "-" || !slices.Contains([]string{"git", "gh", "glab"}, c.base())) {
 			c.Literal = true
 			return
 		}
-		if !attached && i+1 < len(c.args) {
-			value = c.args[i+1].Text
+		if !o.writes {
+			continue // what comes out of a here-document or a pipe is in the line
 		}
 		if value != "" && !slices.Contains(c.Writes, value) {
 			c.Writes = append(c.Writes, filepath.ToSlash(value))
