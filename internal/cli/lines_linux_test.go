@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// allLines makes the tests run all lines of testdata/lines, in every tier; otherwise a short form of them.
+// allLines makes the tests run all lines of testdata/lines; otherwise a short form of them.
 const allLines = "LATHE_TEST_ALL_LINES"
 
 // linesOf reads a file of lines: the short ones, or all of them.
@@ -228,7 +228,7 @@ var plantNames = []string{
 	"hooks", "config", "config.worktree", "commondir", "attributes", "alternates", "HEAD", ".gitmodules", "hgrc", ".hg",
 	".jj", ".vscode", ".idea", ".qwen", ".amp", ".factory", ".trae", ".augment", ".claude", ".cursor", ".lathe", ".mcp.json",
 	".envrc", ".husky", ".devcontainer", ".pre-commit-config.yaml", "lefthook.yml", ".tool-versions", "mise.toml",
-	"rust-toolchain.toml", "AGENTS.md", "CLAUDE.md", ".cargo", "workflows",
+	"rust-toolchain.toml", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cargo", "workflows",
 }
 
 // state is what no unasked command may change, with its content: files outside of the project, and what would run
@@ -332,15 +332,12 @@ func (u *lineUser) attack(mode string, lines []string) (unasked int, found []str
 
 // lineWays are the tiers that lines run in.
 func lineWays() []userWay {
-	ways := []userWay{
+	return []userWay{
 		{name: "root", status: "tier: full", wrap: asRoot, full: true},
 		{name: "own namespaces", status: "tier: full (own namespaces with a user namespace", wrap: asNobody, full: true},
 		{name: "none", status: "tier: none", wrap: withoutLandlock},
+		{name: "landlock", status: "tier: landlock (", wrap: withoutNamespaces(false)},
 	}
-	if os.Getenv(allLines) != "" {
-		ways = append(ways, userWay{name: "landlock", status: "tier: landlock (", wrap: withoutNamespaces(false)})
-	}
-	return ways
 }
 
 // sessionLines is the number of lines of one session.
