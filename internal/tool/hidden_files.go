@@ -179,6 +179,9 @@ var restoring = []string{
 func (c *bashCall) recorded() bool {
 	writes := false
 	for _, a := range c.accesses {
+		if a.Kind == permission.Write && a.Redirect {
+			return false
+		}
 		if a.Command == nil {
 			continue
 		}
