@@ -44,16 +44,16 @@ func TestViewsInAChild(t *testing.T) {
 	}
 	ctx := agent.WithDecision(t.Context(), permission.Decision{Effect: permission.Allow, Reach: permission.ReachView})
 	for n := range editRounds {
-		line := fmt.Sprintf("sed -i -e 's/begin %d$/begin %d/' -e 's/end %d$/end %d/' a b c; echo x >made%d; rm -f made%d",
-			n, n+1, n, n+1, n+1, n)
+		line := fmt.Sprintf("m=%d; n=%d; sed -i -e \"s/begin $m$/begin $n/\" -e \"s/end $m$/end $n/\" a b c\n"+
+			"echo x >made$n; rm -f made$m; ln -sfn made$n now; mkdir dir$n; rm -rf dir$m", n, n+1)
 		if r := runBash(t, ctx, env, map[string]any{"command": line}); r.IsError {
 			t.Fatal(textOf(r))
 		}
 	}
 }
 
-// A kill while the changes of a command are made real leaves all of its files as before or, after the journal was read,
-// all of them as the command made them.
+// A kill while the changes of a command are made real leaves its files, links and folders as before or, after the journal was
+// read, all of them as the command made them.
 func TestAKillLeavesAKeptViewDoneOrNot(t *testing.T) {
 	confinedEnv(t) // skips where there is no view
 	for round := range 6 {
@@ -84,6 +84,11 @@ func TestAKillLeavesAKeptViewDoneOrNot(t *testing.T) {
 		if list, _ := filepath.Glob(filepath.Join(dir, "made*")); a > 0 &&
 			(len(list) != 1 || filepath.Base(list[0]) != fmt.Sprintf("made%d", a)) {
 			t.Errorf("killed after %d: made %v, want that of %d", round, list, a)
+		}
+		link, _ := os.Readlink(filepath.Join(dir, "now"))
+		if list, _ := filepath.Glob(filepath.Join(dir, "dir*")); a > 0 && (link != fmt.Sprintf("made%d", a) ||
+			len(list) != 1 || filepath.Base(list[0]) != fmt.Sprintf("dir%d", a)) {
+			t.Errorf("killed after %d: the link leads to %s, the folders are %v, want those of %d", round, link, list, a)
 		}
 	}
 }
