@@ -52,8 +52,8 @@ func TestViewsInAChild(t *testing.T) {
 	}
 }
 
-// A kill while the changes of a command are made real leaves its files, links and folders as before or, after the journal was
-// read, all of them as the command made them.
+// A kill while the changes of a command are made real leaves its files, links and folders as before or, after the
+// journal was read, all of them as the command made them.
 func TestAKillLeavesAKeptViewDoneOrNot(t *testing.T) {
 	confinedEnv(t) // skips where there is no view
 	for round := range 6 {

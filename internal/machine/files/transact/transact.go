@@ -47,9 +47,9 @@ const lockWait = 10 * time.Second
 // phase is called at each step; tests kill the process there.
 var phase = func(string) {}
 
-// Apply makes all changes or none, then the steps, and returns how each file was written. dir is the folder of journals;
-// empty: there is no journal, so that a kill may leave a part. An error names the file; then no file is changed, unless
-// the error says so.
+// Apply makes all changes or none, then the steps, and returns how each file was written. dir is the folder of
+// journals; empty: there is no journal, so that a kill may leave a part. An error names the file; then no file is
+// changed, unless the error says so.
 func Apply(ctx context.Context, dir string, list []Change, steps ...Step) ([]files.Replaced, error) {
 	if dir == "" || len(list)+len(steps) == 1 {
 		return perform(list, steps, "")
