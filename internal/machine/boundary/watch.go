@@ -15,6 +15,8 @@ type watch struct {
 	names map[string]string // to the link's target; empty: it was not there
 	above map[string]string // of those that were not there: the nearest folder that was
 	homes homes
+	// nobody approved the command: it makes no .gitmodules, not even one that git takes for harmless
+	strict bool
 }
 
 func newWatch(names []string) watch {
@@ -92,7 +94,7 @@ func (w watch) sweep(dir string) (lines, found []string) {
 			gone[link] = true
 			continue
 		}
-		if harmless(name) || w.homes.keep(name) {
+		if harmless(name) && !(w.strict && filepath.Base(name) == ".gitmodules") || w.homes.keep(name) {
 			continue
 		}
 		lines, found = append(lines, setAside(name, dir)), append(found, name)
