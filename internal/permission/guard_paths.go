@@ -95,6 +95,18 @@ func PlantNames() []string {
 	return append(strings.Fields(agentSettings+" .lathe .mcp.json .idea .fleet .envrc"), agentDirs...)
 }
 
+// PluginState reports whether a file directly in a folder of PlantNames keeps the state of a plugin, and configures
+// nothing: plugins of Claude Code write .claude/NAME.local.md, by way of a temporary file beside it.
+func PluginState(dir, name string) bool {
+	name = plainName(name)
+	base, rest, ok := strings.Cut(name, ".local.md")
+	if dir != ".claude" || !ok || base == "" || guardedNames()[base+".md"].effect != "" {
+		return false
+	}
+	return rest == "" || rest == ".tmp" || rest == ".lock" || strings.HasPrefix(rest, ".tmp.") &&
+		strings.Trim(rest[len(".tmp."):], "0123456789") == ""
+}
+
 // RepositoryNames returns the names of files that belong in a repository and choose what runs there. No command in a
 // sandbox writes them at the top of a working folder.
 func RepositoryNames() []string {
@@ -146,7 +158,7 @@ func guardWrite(parts []string) verdict {
 			}
 		}
 		for _, d := range agentDirs {
-			if isNamed(name, d) && !(len(rest) > 1 && rest[0] == "worktrees") {
+			if isNamed(name, d) && !(len(rest) > 1 && rest[0] == "worktrees") && !(len(rest) == 1 && PluginState(d, last)) {
 				return guardAgent(d, last, len(rest))
 			}
 		}
