@@ -88,7 +88,11 @@ func (p *program) runHeadless(ctx context.Context, o *Options, words []string) e
 		return err
 	}
 	if name, args, ok := command.Parse(text); ok && !o.NoCommands && !o.Bare {
-		switch fromFile, err := isFileCommand(o, name); {
+		fromFile, clash, err := isFileCommand(o, name)
+		if clash != "" {
+			fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(clash))
+		}
+		switch {
 		case err != nil:
 			return err
 		case !fromFile:

@@ -27,7 +27,8 @@ type Folder struct {
 type Catalog struct {
 	list   []*Skill // by name
 	byName map[string]*Skill
-	Notes  []string // files that were left out, and why; defects that were worked around are in each Skill
+	scoped map[string]*Skill // by "user:NAME" and "project:NAME", also those that another one of the name comes before
+	Notes  []string          // files that were left out, and why; defects that were worked around are in each Skill
 }
 
 const (
@@ -39,7 +40,7 @@ var goodName = lazy(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 
 // Find reads the folders. A folder that is not there is no error; a file that cannot be used is a note.
 func Find(folders []Folder) *Catalog {
-	c := &Catalog{byName: map[string]*Skill{}}
+	c := &Catalog{byName: map[string]*Skill{}, scoped: map[string]*Skill{}}
 	real := map[string]bool{}
 	for _, f := range folders {
 		if f.Kind == KindCommand {
@@ -187,6 +188,10 @@ func (c *Catalog) add(f Folder, path, name string) {
 	if s.Description == "" {
 		s.Description = "Skill: " + s.Name
 	}
+	if scope := s.Source + ":" + s.Name; f.Prefix == "" && f.Nested == "" && (s.Kind == KindSkill || c.scoped[scope] == nil ||
+		c.scoped[scope].Kind == KindCommand) {
+		c.scoped[scope] = s
+	}
 	old := c.byName[s.Name]
 	switch {
 	case old != nil && f.Nested != "":
@@ -220,10 +225,14 @@ func (c *Catalog) hideAllBut(names []string) {
 }
 
 // Get finds a skill by the name it is invoked by, with or without a leading slash: exactly, else regardless of
-// case, else by the last part of a namespaced name where only one has it.
+// case, else by the last part of a namespaced name where only one has it. "user:NAME" and "project:NAME" find those of
+// the user and of the project.
 func (c *Catalog) Get(name string) (*Skill, bool) {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
 	if s, ok := c.byName[name]; ok {
+		return s, true
+	}
+	if s, ok := c.scoped[name]; ok {
 		return s, true
 	}
 	var found []*Skill

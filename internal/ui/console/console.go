@@ -78,10 +78,11 @@ type Console struct {
 	woken    bool // something ended in the background while it was busy
 	closed   bool
 	queue    []waiting
-	stamps   int        // counts messages that were steered or queued
-	steered  int        // the stamp of the newest steered one
-	hurry    bool       // the turn was interrupted for the messages that wait: they are sent at once
-	pending  []llm.Part // output of user commands, for the next message
+	stamps   int             // counts messages that were steered or queued
+	steered  int             // the stamp of the newest steered one
+	hurry    bool            // the turn was interrupted for the messages that wait: they are sent at once
+	clashes  map[string]bool // names of commands that the user was told about, see sayClash
+	pending  []llm.Part      // output of user commands, for the next message
 	shell    map[string]context.CancelFunc
 	trust    string         // the id of the open question whether to trust the folder
 	held     *config.Config // the configuration whose values that question shows
@@ -454,8 +455,10 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 	if first, rest, ok := strings.Cut(name, " "); ok { // a whole line, as in lists
 		name, args = first, strings.TrimSpace(rest+" "+args)
 	}
+	files := c.inst.Extensions().Skills.Catalog()
+	c.sayClash(files, name)
 	cmd, ok := command.Find(name)
-	if !ok {
+	if _, own := command.Owned(files, name); own || !ok {
 		return c.fileCommand(ctx, name, args)
 	}
 	if !cmd.Hidden {
@@ -468,5 +471,6 @@ func (c *Console) Command(ctx context.Context, name, args string) (event.Output,
 		defer c.release()
 	}
 	defer c.touch()
-	return command.Run(ctx, c.host(), cmd.Name, args)
+	out, err := command.Run(ctx, c.host(), cmd.Name, args)
+	return command.BuiltIn(files, out), err
 }
