@@ -21,6 +21,7 @@ type Folder struct {
 	Bound  string            // links may not lead out of this folder; empty: anywhere
 	// for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
 	Nested string
+	Single string // the name of the one skill in this folder, where its file gives none; empty: the folder's
 }
 
 // Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
@@ -32,7 +33,7 @@ type Catalog struct {
 }
 
 const (
-	maxSkills = 2000 // in one folder
+	maxSkills = 10_000 // in one folder
 	maxDepth  = 6    // of command folders
 )
 
@@ -69,7 +70,7 @@ func (c *Catalog) note(format string, args ...any) {
 // skills reads the folders of one skills folder; a folder that is a link is followed.
 func (c *Catalog) skills(f Folder, seen map[string]bool) {
 	if f.single() {
-		c.add(f, filepath.Join(f.Path, "SKILL.md"), filepath.Base(f.Path))
+		c.add(f, filepath.Join(f.Path, "SKILL.md"), cmp.Or(f.Single, filepath.Base(f.Path)))
 		return
 	}
 	entries, err := os.ReadDir(f.Path)
@@ -85,6 +86,7 @@ func (c *Catalog) skills(f Folder, seen map[string]bool) {
 		path := filepath.Join(f.Path, e.Name(), "SKILL.md")
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || e.Name()[0] == '.' || seen[real] {
+			c.passedOver(filepath.Join(f.Path, e.Name()), e, err)
 			continue
 		}
 		if !inBound(f.Bound, real) {
@@ -93,6 +95,26 @@ func (c *Catalog) skills(f Folder, seen map[string]bool) {
 		}
 		seen[real] = true
 		c.add(f, path, e.Name())
+	}
+}
+
+// passedOver names skills that are there and cannot be used: those behind a link that leads nowhere, and those of a
+// folder that has no SKILL.md itself.
+func (c *Catalog) passedOver(path string, e fs.DirEntry, err error) {
+	if err == nil || e.Name()[0] == '.' {
+		return
+	}
+	if _, gone := os.Stat(path); gone != nil {
+		c.note("%s is left out: %v", path, cause(gone))
+		return
+	}
+	if _, link := os.Lstat(filepath.Join(path, "SKILL.md")); link == nil {
+		c.note("%s is left out: %v", filepath.Join(path, "SKILL.md"), cause(err))
+		return
+	}
+	below, _ := filepath.Glob(filepath.Join(path, "*", "SKILL.md"))
+	for _, skill := range below {
+		c.note("%s is left out: a skill lies directly in a folder of the skills folder", skill)
 	}
 }
 
