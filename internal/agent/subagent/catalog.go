@@ -18,7 +18,7 @@ import (
 
 const (
 	maxFiles = 10_000 // in one folder
-	maxDepth = 6   // of its subfolders
+	maxDepth = 6      // of its subfolders
 )
 
 // Folder is a folder with kinds as Markdown files, in subfolders too.

@@ -34,7 +34,7 @@ type Catalog struct {
 
 const (
 	maxSkills = 10_000 // in one folder
-	maxDepth  = 6    // of command folders
+	maxDepth  = 6      // of command folders
 )
 
 var goodName = lazy(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
