@@ -14,7 +14,7 @@ import (
 //go:embed init.md
 var initPrompt string
 
-// memoryFiles are the files of instructions that /init mends instead of writing a second one, the one that counts first.
+// memoryFiles are the files of instructions that /init mends instead of writing a second one. The first counts.
 var memoryFiles = []string{"CLAUDE.md", "AGENTS.md"}
 
 // initialize has the agent write the project's first file of instructions, or mend the one there is.
