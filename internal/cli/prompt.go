@@ -65,6 +65,9 @@ func (p *program) initOnly(ctx context.Context, o *Options) error {
 
 // runHeadless answers the prompt of the words and stdin in the chosen formats.
 func (p *program) runHeadless(ctx context.Context, o *Options, words []string) error {
+	if f, ok := p.out.(*os.File); ok && goesNowhere(f) {
+		p.warning("standard output is closed, or is the null device: the answer is not seen there")
+	}
 	if o.ResumePick { // without a terminal there is no choice: take the newest, as --continue does
 		o.ResumePick, o.Continue = false, true
 	}
