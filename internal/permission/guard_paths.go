@@ -42,7 +42,7 @@ func guardNames(parts []string) verdict {
 			}
 		}
 		for _, d := range agentDirs {
-			if isNamed(name, d) && !(len(rest) > 1 && rest[0] == "worktrees") {
+			if isNamed(name, d) && !(len(rest) > 1 && rest[0] == "worktrees") && !(len(rest) == 1 && PluginState(d, last)) {
 				return guardAgent(d, last, len(rest))
 			}
 		}

@@ -139,6 +139,18 @@ func namesHeld(h hold) (out []string) {
 // folder: they configure agents and editors, or the environment.
 func PlantNames() []string { return namesHeld(never) }
 
+// PluginState reports whether a file directly in a folder of PlantNames keeps the state of a plugin, and configures
+// nothing: plugins of Claude Code write .claude/NAME.local.md, by way of a temporary file beside it.
+func PluginState(dir, name string) bool {
+	name = plainName(name)
+	base, rest, ok := strings.Cut(name, ".local.md")
+	if dir != ".claude" || !ok || base == "" || guardedFiles()[base+".md"].effect != "" {
+		return false
+	}
+	return rest == "" || rest == ".tmp" || rest == ".lock" || strings.HasPrefix(rest, ".tmp.") &&
+		strings.Trim(rest[len(".tmp."):], "0123456789") == ""
+}
+
 // RepositoryNames returns the paths that no command in a sandbox changes at the top of a working folder: they belong in
 // a repository and choose what runs there.
 func RepositoryNames() []string { return namesHeld(top) }

@@ -85,6 +85,7 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 		}
 	}
 	seen := newWatch(append(watched, names...))
+	seen.state = newStateFolders(p.Write)
 	names = slices.DeleteFunc(names, seen.missing) // nothing of them can be mounted over: the watch has them
 	p.Mask = append(p.Mask, hidden...)
 	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
