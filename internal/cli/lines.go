@@ -114,6 +114,7 @@ type initLine struct {
 	Skills         []string     `json:"skills"`
 	Plugins        []pluginLine `json:"plugins"`
 	Capabilities   []string     `json:"capabilities"`
+	Betas          []string     `json:"betas,omitempty"`
 	stamped
 }
 
@@ -123,6 +124,7 @@ type assistantLine struct {
 	Parent  *string     `json:"parent_tool_use_id"`
 	Error   string      `json:"error,omitempty"`
 	Aborted bool        `json:"aborted,omitempty"`
+	agentFields
 	stamped
 }
 
@@ -134,6 +136,7 @@ type userLine struct {
 	Timestamp string   `json:"timestamp,omitempty"` // of a result
 	Synthetic bool     `json:"isSynthetic,omitempty"`
 	Replay    bool     `json:"isReplay,omitempty"`
+	agentFields
 	stamped
 }
 

@@ -38,6 +38,7 @@ type local struct {
 	events *event.Subscription
 	stop   func() // ends commands in the background
 	log    *journal
+	spent  spending
 }
 
 // front is the session in front, which a slash command may have changed.
@@ -83,7 +84,7 @@ func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
-	l := &local{inst: inst}
+	l := &local{inst: inst, spent: spending{stats: newResultStats(func(id string) llm.ModelInfo { return llm.Lookup("", id) })}}
 	if !o.NoCommands && !o.Bare {
 		l.known = slashCommands()
 	}
@@ -382,7 +383,7 @@ func (l *local) About() About {
 	info := s.Model()
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), KeySource: l.inst.KeySource(), Style: s.Style(),
-		BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
+		BudgetUSD: s.Budget(), Models: l.inst.Models, Betas: l.inst.Config().Settings.Providers["anthropic"].Betas, Effort: string(s.Effort()),
 		Parts: sync.OnceValue(func() Parts { return l.parts(s) }),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
@@ -413,6 +414,7 @@ func (l *local) Next(ctx context.Context) (event.Event, error) {
 		return e, errors.Join(ctx.Err(), errors.New("the conversation is closed"))
 	}
 	l.log.event(e)
+	l.spent.observe(e)
 	return e, nil
 }
 
@@ -421,6 +423,7 @@ func (l *local) queued() (event.Event, bool) {
 	e, ok := l.events.Queued()
 	if ok {
 		l.log.event(e)
+		l.spent.observe(e)
 	}
 	return e, ok
 }

@@ -150,7 +150,11 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 		h.printer = printer
 	} else {
 		h.warn = func(n event.Notice) { fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, n.Level, escape(n.Text)) }
-		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)
+		printer := newStreamPrinter(p.jsonLines(), o, p.warnings)
+		if l, ok := conv.(*local); ok {
+			printer.agents.of = l.agentOf
+		}
+		h.printer = printer
 	}
 	if l, ok := conv.(*local); ok && strings.HasPrefix(o.PermissionTool, mcp.Prefix) {
 		h.asked = func(id string, q event.Question) { go l.askServer(o.PermissionTool, id, q) }

@@ -217,7 +217,7 @@ const cases = {
     const hi = name => createSdkMcpServer({name, tools: [tool('hi', 'Greets.', {}, async () => ({content: [{type: 'text', text: 'hello'}]}))]});
     return talk(at, {mcpServers: {first: peer(at), host: hi('host')}}, [], async ({q}) => {
       const names = async () => (await q.mcpServerStatus()).map(s => s.name).sort().join(' ');
-      const out = {begin: await names()};
+      const out = {};
       for (const [step, set] of [['a', {a: peer(at)}], ['b', {b: peer(at)}], ['sdk', {other: hi('other')}], ['none', {}], ['named', {first: peer(at)}], ['again', {}]]) {
         const r = await failure(() => q.setMcpServers(set));
         out[step] = {...r, names: await names()};
@@ -236,7 +236,7 @@ const cases = {
     const at = place(), path = join(at.home, 'heron');
     mkdirSync(join(path, '.claude-plugin'), {recursive: true});
     writeFileSync(join(path, '.claude-plugin/plugin.json'), '{"name": "heron"}');
-    writeFileSync(join(path, '.mcp.json'), JSON.stringify({mcpServers: {fish: peer(at)}}));
+    writeFileSync(join(path, '.mcp.json'), JSON.stringify({mcpServers: {fish: peer({home: path})}}));
     return talk(at, {plugins: [{type: 'local', path}]}, [], async ({q, ask}) => {
       const s = await connected(q, 'plugin:heron:fish');
       const {messages} = await ask('hi'), init = find(messages, 'init');
@@ -275,10 +275,11 @@ const cases = {
     return talk(at, {settingSources: ['user', 'project', 'local']}, [], async ({q, ask}) => {
       await ask('hi');
       const local = await failure(() => q.updateSettings('localSettings', {outputStyle: 'Explanatory'}));
-      const file = join(at.cwd, '.claude/settings.local.json'), users = join(at.home, '.claude/settings.json');
+      const places = ['.claude/settings.local.json', '.lathe/settings.local.json'].filter(f => existsSync(join(at.cwd, f)));
+      const users = ['.claude/settings.json', '.config/lathe/settings.json'].filter(f => existsSync(join(at.home, f)) && /low/.test(readFileSync(join(at.home, f), 'utf8')));
       const user = await failure(() => q.updateSettings('userSettings', {effortLevel: 'low'}));
       return {
-        local: local ?? null, file: existsSync(file) && JSON.parse(readFileSync(file, 'utf8')), user: user ?? null, users: existsSync(users) && /low/.test(readFileSync(users, 'utf8')),
+        local: local ?? null, place: places.join(), content: places[0] && JSON.parse(readFileSync(join(at.cwd, places[0]), 'utf8')), user: user ?? null, users: users.join(),
         key: await rejected(() => q.updateSettings('localSettings', {model: 'opus'})), source: await rejected(() => q.updateSettings('projectSettings', {outputStyle: 'x'})),
         value: await rejected(() => q.updateSettings('localSettings', {outputStyle: 3})),
       };
