@@ -45,16 +45,6 @@ func (c *controller) initialize(ctx context.Context, in initializing) (any, erro
 }
 
 func (c *controller) initialized(ctx context.Context, in initializing) (any, error) {
-	for _, part := range []struct {
-		name string
-		raw  json.RawMessage
-	}{
-		{"toolAliases", in.Aliases},
-	} {
-		if !isEmptyJSON(part.raw) {
-			return nil, fmt.Errorf("initialize: %s are not supported; leave them out", part.name)
-		}
-	}
 	if err := c.takeInit(in); err != nil {
 		return nil, err
 	}
@@ -105,6 +95,11 @@ func (c *controller) takeInit(in initializing) error {
 	}
 	if err := c.o.takePlugins(in.Plugins); err != nil {
 		return err
+	}
+	if !isEmptyJSON(in.Aliases) {
+		if err := json.Unmarshal(in.Aliases, &c.o.ToolAliases); err != nil {
+			return fmt.Errorf("initialize: toolAliases is not an object of names: %w", err)
+		}
 	}
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem

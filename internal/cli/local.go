@@ -80,7 +80,7 @@ func startError(err error) error {
 }
 
 func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (*local, error) {
-	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.asksHost()}
+	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Drops: o.Drops, Interactive: o.asksHost()}
 	if err := chooseSession(inst, o, &so); err != nil {
 		return nil, err
 	}
@@ -218,6 +218,7 @@ func loadConfig(o *Options) (*config.Config, string, error) {
 		return nil, "", err
 	}
 	opts := config.Options{Dir: dir, SettingsFlag: o.Settings, Flags: settingFlags(o), Sources: sources}
+	opts.HostPolicy = o.HostPolicy
 	start := trustedStart{}
 	if o.Trust {
 		opts.Trust = start.trusts
@@ -317,6 +318,7 @@ func (p *program) instance(o *Options) (*conversation.Instance, error) {
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
 		Patient:  o.patient,
 		NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
+		ToolAliases: o.ToolAliases,
 	}
 	opts.Servers = serverset.Flags{
 		Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers,

@@ -247,6 +247,8 @@ func checkSession(o *Options) error {
 	switch {
 	case o.Continue && (resume || o.ResumePick):
 		return usage("give one of them", "--continue and --resume exclude each other")
+	case o.Drops != "" && o.ResumeAt == "":
+		return usage("add --resume-session-at", "--resume-drops-turn needs the message to go back to")
 	case o.ResumeAt != "" && !resume:
 		return usage("add --resume and the session's id", "--resume-session-at needs the session to go back in")
 	case o.Fork && !o.Continue && !resume && !o.ResumePick:
