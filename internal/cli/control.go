@@ -63,6 +63,9 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		wake: make(chan struct{}, 1),
 	}
 	o.hostServers = c.hostServers
+	if o.Mirror {
+		o.mirrored = c.mirrored
+	}
 	if o.Prompts != "none" {
 		o.hostElicits = c.hostElicits
 	}

@@ -80,8 +80,10 @@ func startError(err error) error {
 }
 
 func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (*local, error) {
-	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Drops: o.Drops, Interactive: o.asksHost()}
-	if err := chooseSession(inst, o, &so); err != nil {
+	so := conversation.SessionOptions{
+		ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Drops: o.Drops, Interactive: o.asksHost(),
+	}
+	if err := chooseSession(ctx, inst, o, &so); err != nil {
 		return nil, err
 	}
 	l := &local{inst: inst, spent: spending{stats: newResultStats(func(id string) llm.ModelInfo { return llm.Lookup("", id) })}}
@@ -177,8 +179,13 @@ func (l *local) background(ctx context.Context, o *Options) {
 }
 
 // chooseSession finds the session that --resume or --continue mean.
-func chooseSession(inst *conversation.Instance, o *Options, so *conversation.SessionOptions) (err error) {
+func chooseSession(ctx context.Context, inst *conversation.Instance, o *Options, so *conversation.SessionOptions) (
+	err error,
+) {
 	var info session.Info
+	if err := inst.Adopt(ctx, o.Resume); err != nil {
+		return err
+	}
 	switch {
 	case o.Resume != "":
 		info, err = inst.Store().Find(inst.Dir(), o.Resume)
@@ -318,7 +325,7 @@ func (p *program) instance(o *Options) (*conversation.Instance, error) {
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
 		Patient:  o.patient,
 		NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
-		ToolAliases: o.ToolAliases,
+		ToolAliases: o.ToolAliases, Share: o.InputFormat == "stream-json", Shared: o.mirrored,
 	}
 	opts.Servers = serverset.Flags{
 		Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers,
@@ -417,6 +424,10 @@ func (l *local) Next(ctx context.Context) (event.Event, error) {
 	}
 	l.log.event(e)
 	l.spent.observe(e)
+	switch e.Body.(type) {
+	case event.TurnStart, event.ToolEnd, event.StepEnd:
+		l.front().UpdateShared()
+	}
 	return e, nil
 }
 

@@ -5,12 +5,12 @@ import (
 	"errors"
 	"time"
 
-	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/style"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/store/transcript"
 )
 
 // printer shows a conversation in one of the output formats.
@@ -265,7 +265,7 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 	}
 	return p.w.write(&assistantLine{
 		Type: "assistant", Parent: parent, agentFields: p.agents.fields(parent),
-		stamped: stamped{UUID: conversation.LineID(b.MessageID, b.Index)}, Message: wireMessage{
+		stamped: stamped{UUID: transcript.LineID(b.MessageID, b.Index)}, Message: wireMessage{
 			ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
 		},
 	})

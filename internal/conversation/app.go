@@ -15,6 +15,7 @@ package conversation
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -81,10 +82,14 @@ type Options struct {
 	Servers       serverset.Flags    // MCP servers of the command line
 	Boundary      *boundary.Boundary // confines commands; nil: no sandbox. The caller closes it, after the instance
 	Eval          bool               // judges look at the work, also if the settings do not say so
-	ToolAliases   map[string]string  // tools that calls of others reach, by the name that the model says
 	Hooks         []hook.Group       // of a host program, in addition to those of the settings
 	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
+
+	ToolAliases map[string]string // tools that calls of others reach, by the name that the model says
+	Share       bool              // other programs read the transcripts (transcript.Shared)
+	// Shared hears of lines that were added to them; nil: nobody does.
+	Shared func(path string, lines []json.RawMessage)
 }
 
 // Instance is lathe at work in one folder.

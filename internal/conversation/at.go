@@ -3,18 +3,10 @@ package conversation
 import (
 	"cmp"
 	"fmt"
-	"strconv"
-
-	"github.com/google/uuid"
 
 	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/store/transcript"
 )
-
-// LineID is the id of the stream-json line that shows a part of a reply: the same whenever it is asked for, so that
-// it names the message later.
-func LineID(messageID string, index int) string {
-	return uuid.NewSHA1(uuid.NameSpaceOID, []byte(messageID+" "+strconv.Itoa(index))).String()
-}
 
 // lineParts is how many parts of a reply are searched for the id of a line.
 const lineParts = 64
@@ -80,7 +72,7 @@ func shows(r session.Reply, id string) bool {
 		return true
 	}
 	for i := range lineParts {
-		if LineID(r.MessageID, i) == id {
+		if transcript.LineID(r.MessageID, i) == id {
 			return true
 		}
 	}

@@ -173,6 +173,9 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}); err != nil {
 		return err
 	}
+	if err := s.share(ctx); err != nil {
+		return err
+	}
 	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(),
 		i.extensions.Plugins.Notes())
 	s.env.Dir.Moved = s.hooks.DirChanged
@@ -213,8 +216,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		},
 		Limits: agent.Limits{MaxSteps: s.steps(), BudgetUSD: s.Budget()},
 		Calls: agent.Calls{
-			Tools: s.registry.Set, Canonical: i.aliased(tool.Carried(i.tools.Canonical)), Authorize: s.approver.Authorize, Mode: s.Mode,
-			Dir: s.Dir, Snapshot: saver.Before, LimitResult: s.env.Spill,
+			Tools: s.registry.Set, Canonical: i.aliased(tool.Carried(i.tools.Canonical)), Authorize: s.approver.Authorize,
+			Mode: s.Mode, Dir: s.Dir, Snapshot: saver.Before, LimitResult: s.env.Spill,
 		},
 		Hooks: agent.Hooks{
 			BeforeStep: []agent.BeforeStep{
