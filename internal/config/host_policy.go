@@ -2,7 +2,6 @@ package config
 
 import (
 	"encoding/json"
-	"fmt"
 	"strings"
 )
 
@@ -26,7 +25,10 @@ func (l *loader) hostPolicy() error {
 	}
 	var all map[string]any
 	if err := json.Unmarshal([]byte(text), &all); err != nil {
-		return fmt.Errorf("--managed-settings: not a JSON object: %w", err)
+		return &Error{
+			Origin: Origin{Layer: Managed, Name: "--managed-settings"}, Text: "not a JSON object", Err: err,
+			Hint: "give an object of settings that restrict",
+		}
 	}
 	off := all["disableAllHooks"]
 	keepRestricting(all, "")
