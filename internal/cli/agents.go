@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"fmt"
 	"io"
 	"maps"
@@ -22,7 +23,11 @@ func agentNames(inst *conversation.Instance, tools []string) []Described {
 	}
 	var out []Described
 	for _, k := range inst.Extensions().Agents.Catalog().All() {
-		out = append(out, Described{Name: k.Name, Text: k.Description})
+		model := k.Model
+		if model == subagent.Small {
+			model = cmp.Or(inst.Config().Settings.SmallModel, "haiku")
+		}
+		out = append(out, Described{Name: k.Name, Text: k.Description, Model: model})
 	}
 	return out
 }

@@ -107,6 +107,10 @@ type taskStartedLine struct {
 	ToolUseID   string `json:"tool_use_id,omitempty"`
 	Description string `json:"description"`
 	TaskType    string `json:"task_type"`
+	Kind        string `json:"subagent_type,omitempty"`
+	Away        *bool  `json:"is_backgrounded,omitempty"`
+	Depth       int    `json:"spawn_depth,omitempty"` // of an agent: 1 where the main one started it
+	Prompt      string `json:"prompt,omitempty"`
 	stamped
 }
 
@@ -118,6 +122,8 @@ type taskEndedLine struct {
 	Status    string `json:"status"` // completed, failed or stopped
 	Output    string `json:"output_file"`
 	Summary   string `json:"summary"`
+
+	Usage *taskUsage `json:"usage,omitempty"` // of an agent
 	stamped
 }
 
@@ -147,10 +153,7 @@ func (p *streamPrinter) background(b event.Background) error {
 	var err error
 	switch t := b.Task; t.Status {
 	case string(tool.ShellRunning):
-		err = p.w.write(&taskStartedLine{
-			Type: "system", Subtype: "task_started", TaskID: t.ID, ToolUseID: t.CallID, Description: t.Command,
-			TaskType: taskType(t),
-		})
+		err = p.wentAway(t)
 	default:
 		status := t.Status
 		if status == string(tool.ShellKilled) {
@@ -160,14 +163,42 @@ func (p *streamPrinter) background(b event.Background) error {
 		if t.Agent != "" {
 			summary = fmt.Sprintf("%s: %s: %s", t.Agent, t.Command, t.Status)
 		}
-		err = p.w.write(&taskEndedLine{
+		l := &taskEndedLine{
 			Type: "system", Subtype: "task_notification", TaskID: t.ID, ToolUseID: t.CallID, Status: status, Output: t.Output,
 			Summary: summary,
-		})
+		}
+		if r := p.agents.find(t.CallID); r != nil && t.Agent != "" {
+			l.Usage, r.started = p.agents.usage(r), false
+		}
+		err = p.w.write(l)
 	}
 	l := &tasksLine{Type: "system", Subtype: "background_tasks_changed", Tasks: []taskItem{}}
 	for _, t := range b.Running {
 		l.Tasks = append(l.Tasks, taskItem{t.ID, taskType(t), t.Command})
 	}
 	return joinErrors(err, p.w.write(l))
+}
+
+// wentAway reports a task that starts in the background, or goes on there.
+func (p *streamPrinter) wentAway(t event.BackgroundTask) error {
+	yes := true
+	if t.Agent == "" {
+		return p.w.write(&taskStartedLine{
+			Type: "system", Subtype: "task_started", TaskID: t.ID, ToolUseID: t.CallID, Description: t.Command,
+			TaskType: taskType(t), Away: &yes,
+		})
+	}
+	r := p.agents.find(t.CallID)
+	switch {
+	case r == nil:
+		return p.agentStarted(&agentRun{state: subagent.State{
+			ID: t.ID, Call: t.CallID, Title: t.Command, Kind: t.Agent, Background: true, Depth: 1,
+		}})
+	case r.started:
+		return p.w.write(&taskUpdatedLine{
+			Type: "system", Subtype: "task_updated", TaskID: t.ID, Patch: map[string]any{"is_backgrounded": true},
+		})
+	}
+	r.state.Background = true
+	return p.agentStarted(r)
 }

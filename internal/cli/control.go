@@ -63,6 +63,9 @@ func (p *program) runStream(ctx context.Context, o *Options) error {
 		wake: make(chan struct{}, 1),
 	}
 	o.hostServers = c.hostServers
+	if o.Mirror {
+		o.mirrored = c.mirrored
+	}
 	if o.Prompts != "none" {
 		o.hostElicits = c.hostElicits
 	}
@@ -283,7 +286,11 @@ func (c *controller) open(ctx context.Context) error {
 	if l, ok := conv.(*local); ok {
 		l.onEnd(c.ended)
 	}
-	c.h.printer = newStreamPrinter(c.w, c.o, c.p.warnings)
+	printer := newStreamPrinter(c.w, c.o, c.p.warnings)
+	if l, ok := conv.(*local); ok {
+		printer.agents.of = l.agentOf
+	}
+	c.h.printer = printer
 	c.h.stop = c.turnStarts
 	if c.o.asksHost() && c.h.asked == nil {
 		c.h.asked, c.h.closed = c.ask, c.askClosed

@@ -87,6 +87,15 @@ func (c *controller) hostGone() {
 	}
 }
 
+// mirrored hands lines of a transcript to the host, which keeps a copy.
+func (c *controller) mirrored(path string, lines []json.RawMessage) {
+	_ = c.w.encode(struct { // a broken stdout ends the turn by itself
+		Type    string            `json:"type"`
+		Path    string            `json:"filePath"`
+		Entries []json.RawMessage `json:"entries"`
+	}{"transcript_mirror", path, lines})
+}
+
 // hookCallback asks the host to run one of its hooks.
 func (c *controller) hookCallback(ctx context.Context, id string, input json.RawMessage, call string) (json.RawMessage,
 	error,

@@ -1,13 +1,18 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/mcp"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // MCP over the control protocol: servers in the host's process, and the host's hold on all servers.
@@ -76,14 +81,49 @@ func (c *controller) servers(ctx context.Context) (*mcp.Set, error) {
 }
 
 // slowRequests may wait for the host itself, so they run beside the reader of its messages.
-var slowRequests = map[string]bool{"mcp_reconnect": true, "mcp_set_servers": true, "mcp_message": true}
+var slowRequests = map[string]bool{"mcp_reconnect": true, "mcp_set_servers": true, "mcp_message": true, "mcp_read_resource": true}
 
 func (c *controller) mcpStatus(ctx context.Context) (any, error) {
 	s, err := c.servers(ctx)
 	if err != nil {
 		return nil, err
 	}
+	s.StartAll()
 	return map[string]any{"mcpServers": serverStatus(s)}, nil
+}
+
+// mcpResource reads a page that a tool shows beside its result. Other resources reach the model alone.
+func (c *controller) mcpResource(ctx context.Context, r controlRequest) (any, error) {
+	s, err := c.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if !strings.HasPrefix(r.URI, "ui://") {
+		return nil, fmt.Errorf("mcp_read_resource: %q is no address of a page (ui://...)", r.URI)
+	}
+	contents, err := s.Resource(ctx, cmp.Or(r.ServerName, r.Server), r.URI)
+	if err != nil {
+		return nil, fmt.Errorf("mcp_read_resource: %w", err)
+	}
+	return map[string]any{"contents": orEmpty(contents)}, nil
+}
+
+// mcpMode pins the permission mode of one server's tools.
+func (c *controller) mcpMode(ctx context.Context, r controlRequest) (any, error) {
+	s, err := c.servers(ctx)
+	if err != nil {
+		return nil, err
+	}
+	name := cmp.Or(r.ServerName, r.Server)
+	mode := permission.Mode(r.Mode)
+	if mode != "" && mode != permission.Default && mode != permission.Auto {
+		return nil, fmt.Errorf("set_mcp_permission_mode_override: %q is neither default nor auto nor null", r.Mode)
+	}
+	c.conv.(*local).front().Authority.Pin(mcp.ToolName(name, ""), mode)
+	if slices.ContainsFunc(s.Status(), func(v mcp.Status) bool { return v.Name == name }) {
+		return nil, nil
+	}
+	return map[string]any{"warning": fmt.Sprintf("there is no MCP server %q now; the mode counts once there is", name)}, nil
 }
 
 type serverLine struct {
@@ -108,7 +148,10 @@ type serverToolLine struct {
 func serverStatus(s *mcp.Set) []serverLine {
 	out := []serverLine{}
 	for _, v := range s.Status() {
-		l := serverLine{Name: v.Name, Status: string(v.State), Error: v.Err, Scope: v.Scope}
+		l := serverLine{Name: cmp.Or(v.Shown, v.Name), Status: string(v.State), Error: v.Err, Scope: v.Scope}
+		if v.Scope == string(entry.Flag) {
+			l.Scope = "dynamic"
+		}
 		if v.State == mcp.Unapproved {
 			l.Status = string(mcp.Pending)
 		}

@@ -5,6 +5,8 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent/hook"
@@ -33,6 +35,7 @@ type canUseTool struct {
 	ReasonType  string          `json:"decision_reason_type,omitempty"`
 	Blocked     string          `json:"blocked_path,omitempty"`
 	Suggestions []hook.Update   `json:"permission_suggestions,omitempty"`
+	Server      *askedServer    `json:"mcp_server,omitempty"`
 }
 
 // ask passes a question about a call to the host: for permission, or one that the call itself puts. Any other question
@@ -49,16 +52,33 @@ func (c *controller) ask(id string, q event.Question) {
 	c.asks[request] = id
 	c.calls[request] = q
 	c.mu.Unlock()
-	if c.w.encode(hostRequest{"control_request", request, requestOf(q)}) != nil {
+	asked := requestOf(q)
+	if l, ok := c.conv.(*local); ok {
+		if s, known := l.agentOf(event.CallOf(q.Agent)); known {
+			asked.AgentID = s.ID
+		}
+	}
+	asked.Server = c.askedServer(q.Call.Name)
+	if c.w.encode(hostRequest{"control_request", request, asked}) != nil {
 		c.refuse(id)
 	}
+}
+
+// openAsks are the questions that the host has not answered.
+func (c *controller) openAsks() (out []hostRequest) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, id := range slices.Sorted(maps.Keys(c.calls)) {
+		out = append(out, hostRequest{"control_request", id, requestOf(c.calls[id])})
+	}
+	return out
 }
 
 func requestOf(q event.Question) canUseTool {
 	r := canUseTool{
 		Subtype: "can_use_tool", Tool: q.Call.Name, Input: objectOr(q.Call.Input), ToolUseID: q.Call.ID,
-		Title: q.Title, Display: q.Title, Description: cmp.Or(ownDescription(q.Call.Input), q.Text), Reason: q.Reason,
-		ReasonType: q.ReasonType,
+		Title: sentenceOf(q), Display: displayOf(q.Call.Name), Reason: q.Reason, ReasonType: q.ReasonType,
+		Description: cmp.Or(ownDescription(q.Call.Input), q.Text),
 	}
 	if v, ok := q.Preview.(event.Command); ok && len(v.Warning) > 0 {
 		r.Description = strings.Join(append([]string{r.Description}, v.Warning...), "\n")

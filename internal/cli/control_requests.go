@@ -33,6 +33,8 @@ type controlRequest struct {
 	Description string          `json:"description"`
 	Persist     *bool           `json:"persist"`
 	Settings    json.RawMessage `json:"settings"`
+	Source      string          `json:"source"` // of settings: localSettings or userSettings
+	URI         string          `json:"uri"`
 
 	ServerName string          `json:"serverName"`
 	Server     string          `json:"server_name"`
@@ -51,6 +53,8 @@ type controlOK struct {
 	Subtype   string `json:"subtype"`
 	RequestID string `json:"request_id"`
 	Response  any    `json:"response"`
+	// of initialize: the questions that wait for the host, which may have missed them
+	Pending []hostRequest `json:"pending_permission_requests,omitempty"`
 }
 
 type controlFailed struct {
@@ -84,7 +88,11 @@ func (c *controller) serveRequest(ctx context.Context, id string, r controlReque
 	if answer == nil {
 		answer = struct{}{}
 	}
-	return c.w.encode(controlResponse{"control_response", controlOK{"success", id, answer}})
+	ok := controlOK{Subtype: "success", RequestID: id, Response: answer}
+	if r.Subtype == "initialize" {
+		ok.Pending = c.openAsks()
+	}
+	return c.w.encode(controlResponse{"control_response", ok})
 }
 
 // controlRequests are the requests that the controller serves itself; those of the conversation are in
@@ -121,6 +129,8 @@ var controlRequests = map[string]func(*controller, context.Context, controlReque
 		}
 		return nil, s.HostMessage(r.Server, r.Message)
 	},
+	"mcp_read_resource":                (*controller).mcpResource,
+	"set_mcp_permission_mode_override": (*controller).mcpMode,
 	"mcp_set_servers": func(c *controller, ctx context.Context, r controlRequest) (any, error) {
 		return c.mcpSetServers(ctx, r.SetServers)
 	},
@@ -129,8 +139,6 @@ var controlRequests = map[string]func(*controller, context.Context, controlReque
 // refusedRequests are those that lathe knows and cannot serve, with the reason.
 var refusedRequests = map[string]string{
 	"mcp_call":          "hosts call the tools of MCP servers through the model only",
-	"mcp_read_resource": "hosts call the tools of MCP servers through the model only",
-	"update_settings":   "a host may not write settings files; use apply_flag_settings for this session",
 	"remote_control":    "lathe has no remote control",
 	"get_hooks_listing": "lathe runs no hooks",
 }

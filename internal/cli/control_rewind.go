@@ -46,7 +46,7 @@ func (l *local) rewindFiles(_ context.Context, r controlRequest) (any, error) {
 			left = append(left, plan.Rel(f)+" stays: somebody else changed it since")
 		default:
 			d := plan.Diff(f)
-			changed, added, removed = append(changed, d.Path), added+d.Added, removed+d.Removed
+			changed, added, removed = append(changed, f.Path), added+d.Added, removed+d.Removed
 		}
 	}
 	if !r.DryRun {

@@ -22,6 +22,7 @@ var sessionRequests = map[string]func(*local, context.Context, controlRequest) (
 	"set_max_thinking_tokens": (*local).setThinking,
 	"get_context_usage":       (*local).contextUsage,
 	"apply_flag_settings":     (*local).applySettings,
+	"update_settings":         (*local).updateSettings,
 	"stop_task":               (*local).stopTask,
 	"background_tasks":        (*local).toBackground,
 	"get_task_output":         (*local).taskOutput,
@@ -99,6 +100,9 @@ func (l *local) stopTask(ctx context.Context, r controlRequest) (any, error) {
 	if errors.Is(err, subagent.ErrNoTask) {
 		_, err = l.front().Env().Background.Kill(ctx, r.TaskID)
 	}
+	if errors.Is(err, tool.ErrNoShell) { // it has ended, which is what the host wants
+		err = nil
+	}
 	return nil, err
 }
 
@@ -108,14 +112,9 @@ func (l *local) toBackground(_ context.Context, r controlRequest) (any, error) {
 	if r.ToolUseID == "" {
 		wanted = l.front().Env().InFront()
 	}
-	moved := []string{}
+	moved := r.ToolUseID == "" // all that run, even where nothing does
 	for _, id := range wanted {
-		if l.front().Env().Detach(id) {
-			moved = append(moved, id)
-		}
-	}
-	if len(moved) == 0 {
-		return nil, errors.New("background_tasks: nothing runs that could go on in the background")
+		moved = l.front().Env().Detach(id) || moved
 	}
 	return map[string]any{"backgrounded": moved}, nil
 }
@@ -188,44 +187,6 @@ func (l *local) makeTitle(ctx context.Context, r controlRequest) (any, error) {
 	return map[string]any{"title": title}, nil
 }
 
-type usageCategory struct {
-	Name   string `json:"name"`
-	Tokens int    `json:"tokens"`
-	Color  string `json:"color"`
-	Kind   string `json:"kind"`
-}
-
-// contextUsage estimates the content of the context window, by kind.
-func (l *local) contextUsage(ctx context.Context, _ controlRequest) (any, error) {
-	shares, err := l.commands.Shares(ctx)
-	if err != nil {
-		return nil, err
-	}
-	categories, sum := []usageCategory{}, 0
-	for _, s := range shares {
-		categories = append(categories, usageCategory{s.Name, s.Tokens, "blue", "used"})
-		sum += s.Tokens
-	}
-	m := l.front().Model()
-	percent := 0
-	if m.ContextWindow > 0 {
-		percent = 100 * sum / m.ContextWindow
-		categories = append(categories, usageCategory{"Free space", max(0, m.ContextWindow-sum), "gray", "free"})
-	}
-	return map[string]any{
-		"categories": categories, "totalTokens": sum, "maxTokens": m.ContextWindow, "rawMaxTokens": m.ContextWindow,
-		"percentage": percent, "gridRows": []any{}, "model": m.ID, "memoryFiles": []any{}, "mcpTools": []any{},
-		"agents": []any{},
-	}, nil
-}
-
-func (l *local) usage(context.Context, controlRequest) (any, error) {
-	s := l.commands.Status()
-	return map[string]any{"session": map[string]any{
-		"total_cost_usd": cents(s.CostUSD), "usage": usageOf(s.Usage),
-	}, "rate_limits_available": false, "rate_limits": nil}, nil
-}
-
 func (l *local) settings(context.Context, controlRequest) (any, error) {
 	s, cfg := l.front(), l.inst.Config()
 	sources := []map[string]any{}
@@ -282,7 +243,7 @@ func (l *local) reloadPlugins(context.Context, controlRequest) (any, error) {
 	l.inst.Extensions().Plugins.Reload()
 	a := l.parts(l.front())
 	return map[string]any{
-		"commands": described(a.Commands), "agents": described(a.Agents), "plugins": a.Plugins,
+		"commands": described(a.Commands), "agents": describedAgents(a.Agents), "plugins": a.Plugins,
 		"mcpServers": orEmpty(a.Servers), "error_count": len(l.inst.Extensions().Plugins.Notes()),
 	}, nil
 }

@@ -28,12 +28,19 @@ func (c *controller) command(ctx context.Context, name, args string, q queued) (
 	if !ok {
 		return c.h.turn(ctx, q.Message)
 	}
+	before := c.conv.About().Session
 	out, err := k.Command(ctx, name, args)
 	if _, unknown := errors.AsType[*command.UnknownError](err); unknown {
 		return c.h.turn(ctx, q.Message)
 	}
 	if err != nil {
 		return c.fails(err)
+	}
+	if now := c.conv.About().Session; now != before && out.Prompt == nil {
+		reset := &resetLine{Type: "conversation_reset", New: now, Trigger: "clear", UserMessage: q.ID}
+		if err := c.w.write(reset); err != nil {
+			return outcome{}, err
+		}
 	}
 	if out.Prompt != nil {
 		return c.h.turn(ctx, *out.Prompt)
@@ -60,4 +67,13 @@ func (c *controller) catchUp() (err error) {
 		}
 	}
 	return err
+}
+
+// resetLine says that the messages which follow belong to another conversation. Its session is the one before.
+type resetLine struct {
+	Type        string `json:"type"`
+	New         string `json:"new_conversation_id"`
+	Trigger     string `json:"trigger"`
+	UserMessage string `json:"user_message_uuid,omitempty"`
+	stamped
 }

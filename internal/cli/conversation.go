@@ -36,7 +36,8 @@ type About struct {
 	Dir       string
 	Model     string
 	Mode      permission.Mode
-	KeySource string // where the API key came from: a variable's name, or "none"
+	Betas     []string // that requests name
+	KeySource string   // where the API key came from: a variable's name, or "none"
 	Info      func(model string) llm.ModelInfo
 	Effort    string
 	Style     string                 // the output style
@@ -67,6 +68,7 @@ func (a *About) parts() Parts {
 type Described struct {
 	Name, Text string
 	Hint       string // of a command: its arguments
+	Model      string // of an agent; "": its parent's
 	Aliases    []string
 }
 

@@ -62,6 +62,7 @@ type Options struct {
 	DebugFile     string
 	Name          string
 	ResumeAt      string // a message's id
+	Drops         string // the same: the only prompt that is left out
 	Bare          bool
 	Betas         []string
 	MCPConfig     []string // files, or JSON texts
@@ -71,9 +72,13 @@ type Options struct {
 	hostServers func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 	// see serverset.Flags
 	hostElicits func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
-	Skills      []string     // that the model may use, as initialize lists them; nil: all
-	Eval        bool         // judges look at the work
-	Agent       string       // the kind of the main conversation
+	Skills      []string // that the model may use, as initialize lists them; nil: all
+	Eval        bool     // judges look at the work
+	Agent       string   // the kind of the main conversation
+	ToolAliases map[string]string
+	Mirror      bool
+	mirrored    func(path string, lines []json.RawMessage) // gets what Mirror asks for
+	HostPolicy  string
 	Hooks       []hook.Group // of a host program
 	Agents      string       // kinds of subagents, a JSON object
 
@@ -235,6 +240,10 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.StringVar(&o.Agent, "agent", "", "work as the agent of this `name`: see lathe agents")
 	f.StringVar(&o.Agents, "agents", "", "more kinds of subagents: a `JSON` object of name, description and prompt")
 	f.StringArrayVar(&o.Betas, "betas", nil, "more values for the `header` anthropic-beta")
+	f.BoolVar(&o.Mirror, "session-mirror", false, "also write the lines of transcripts to stdout, for a store of the host")
+	f.StringVar(&o.HostPolicy, "managed-settings", "", "a `JSON` object of restrictions, unless the administrator set some")
+	f.StringVar(&o.Drops, "resume-drops-turn", "", "with --resume-session-at: the `uuid` of the only prompt left out")
+	hide(f, "session-mirror", "managed-settings", "resume-drops-turn")
 	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
 	f.BoolVar(&o.Background, "bg", false, "work on the prompt in the background: see lathe ps")
 	f.StringVar(&o.Worker, "worker", "", "")
@@ -251,9 +260,6 @@ var compatFlags = []struct {
 }{
 	{"plugin-dir-no-mcp", "plugins", false, isBlank},
 	{"project-config-root", "other roots of the project's settings", false, isBlank},
-	{"managed-settings", "policies of the host (say it with --settings)", false, emptyObject},
-	{"resume-drops-turn", "checked rewinds", false, isBlank},
-	{"session-mirror", "session stores of the host", true, isFalse},
 	{"allow-dangerously-skip-permissions", "", true, anyValue},
 	{"thinking-display", "", false, anyValue},
 	{"debug-to-stderr", "", true, anyValue},

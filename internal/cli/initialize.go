@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/agent/subagent"
@@ -44,16 +45,6 @@ func (c *controller) initialize(ctx context.Context, in initializing) (any, erro
 }
 
 func (c *controller) initialized(ctx context.Context, in initializing) (any, error) {
-	for _, part := range []struct {
-		name string
-		raw  json.RawMessage
-	}{
-		{"toolAliases", in.Aliases},
-	} {
-		if !isEmptyJSON(part.raw) {
-			return nil, fmt.Errorf("initialize: %s are not supported; leave them out", part.name)
-		}
-	}
 	if err := c.takeInit(in); err != nil {
 		return nil, err
 	}
@@ -63,10 +54,10 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 	a := c.conv.About()
 	parts := a.parts()
 	answer := map[string]any{
-		"commands": described(parts.Commands), "agents": described(parts.Agents), "models": modelList(a),
-		"account":      map[string]any{"apiKeySource": a.KeySource},
+		"commands": described(parts.Commands), "agents": describedAgents(parts.Agents), "models": modelList(a),
+		"account":      accountOf(a),
 		"output_style": cmp.Or(a.Style, style.Default), "available_output_styles": styleNames(c.conv),
-		"capabilities": capabilities, "claude_code_version": first(currentVersion()),
+		"capabilities": capabilities, "claude_code_version": protocolVersion,
 		"hook_on_failure_supported": true,
 	}
 	for field, raw := range map[string]json.RawMessage{
@@ -83,11 +74,8 @@ func (c *controller) initialized(ctx context.Context, in initializing) (any, err
 func (c *controller) takeInit(in initializing) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	changes := in.Name != "" || !isEmptyJSON(in.JSONSchema) || len(in.SystemPrompt) > 0 || in.AppendSystem != nil ||
-		in.PlanText != nil || in.Skills != nil || !isEmptyJSON(in.Agents) || !isEmptyJSON(in.Hooks) ||
-		!isEmptyJSON(in.Servers) || !isEmptyJSON(in.SDKServers) || !isEmptyJSON(in.Plugins)
-	if c.conv != nil && changes {
-		return fmt.Errorf("initialize must come before the first message")
+	if c.conv != nil { // the host sends it again after a gap; all but its hooks is as it was
+		return c.newHooks(in.Hooks)
 	}
 	if err := c.takeServers(in); err != nil {
 		return err
@@ -107,6 +95,11 @@ func (c *controller) takeInit(in initializing) error {
 	}
 	if err := c.o.takePlugins(in.Plugins); err != nil {
 		return err
+	}
+	if !isEmptyJSON(in.Aliases) {
+		if err := json.Unmarshal(in.Aliases, &c.o.ToolAliases); err != nil {
+			return fmt.Errorf("initialize: toolAliases is not an object of names: %w", err)
+		}
 	}
 	if in.AppendSystem != nil {
 		c.o.AppendSystem = *in.AppendSystem
@@ -134,6 +127,19 @@ func (c *controller) takeInit(in initializing) error {
 	return nil
 }
 
+// newHooks puts the host's hooks in the place of those of an earlier initialize.
+func (c *controller) newHooks(raw json.RawMessage) error {
+	l, ok := c.conv.(*local)
+	if !ok || isEmptyJSON(raw) {
+		return nil
+	}
+	groups, err := c.hostHooks(raw)
+	if err == nil {
+		l.inst.Hooks().Give(groups)
+	}
+	return err
+}
+
 func textOrTexts(b json.RawMessage) (string, error) {
 	var one string
 	if json.Unmarshal(b, &one) == nil {
@@ -143,8 +149,12 @@ func textOrTexts(b json.RawMessage) (string, error) {
 	if err := json.Unmarshal(b, &many); err != nil {
 		return "", fmt.Errorf("initialize: systemPrompt is neither a text nor a list of texts")
 	}
-	return strings.Join(many, "\n\n"), nil
+	return strings.Join(slices.DeleteFunc(many, func(s string) bool { return s == promptBoundary }), "\n\n"), nil
 }
+
+// promptBoundary splits a host's system prompt into a part for all sessions and one for this one. lathe's cache marks
+// need no such hint, and the model should not read it.
+const promptBoundary = "__SYSTEM_PROMPT_DYNAMIC_BOUNDARY__"
 
 func isEmptyJSON(b json.RawMessage) bool {
 	switch string(bytes.TrimSpace(b)) {
@@ -169,12 +179,35 @@ func described(ds []Described) []describedItem {
 	return out
 }
 
+// accountOf says how requests are authenticated.
+func accountOf(a About) map[string]any {
+	out := map[string]any{"tokenSource": "none", "apiKeySource": a.KeySource}
+	if a.Info != nil && a.Info(a.Model).Provider == "anthropic" {
+		out["apiProvider"] = "firstParty"
+	}
+	return out
+}
+
+type agentItem struct {
+	Name        string `json:"name"`
+	Description string `json:"description"`
+	Model       string `json:"model,omitempty"`
+}
+
+func describedAgents(ds []Described) []agentItem {
+	out := make([]agentItem, len(ds))
+	for i, d := range ds {
+		out[i] = agentItem{d.Name, d.Text, d.Model}
+	}
+	return out
+}
+
 // slashCommands describes the commands that work without a terminal's own views.
 func slashCommands() []Described {
 	var out []Described
 	for _, c := range command.All() {
 		if !c.Hidden {
-			out = append(out, Described{c.Name, c.Help, c.Args, c.Aliases})
+			out = append(out, Described{Name: c.Name, Text: c.Help, Hint: c.Args, Aliases: c.Aliases})
 		}
 	}
 	return out

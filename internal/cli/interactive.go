@@ -77,7 +77,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 	note string,
 ) (*console.Console, error) {
 	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
-	if err := chooseSession(inst, o, &so); err != nil {
+	if err := chooseSession(ctx, inst, o, &so); err != nil {
 		return nil, err
 	}
 	v, _ := currentVersion()

@@ -115,6 +115,7 @@ type initLine struct {
 	Plugins        []pluginLine `json:"plugins"`
 	Capabilities   []string     `json:"capabilities"`
 	Held           *heldLine    `json:"held_back,omitempty"`
+	Betas          []string     `json:"betas,omitempty"`
 	stamped
 }
 
@@ -124,6 +125,7 @@ type assistantLine struct {
 	Parent  *string     `json:"parent_tool_use_id"`
 	Error   string      `json:"error,omitempty"`
 	Aborted bool        `json:"aborted,omitempty"`
+	agentFields
 	stamped
 }
 
@@ -135,6 +137,7 @@ type userLine struct {
 	Timestamp string   `json:"timestamp,omitempty"` // of a result
 	Synthetic bool     `json:"isSynthetic,omitempty"`
 	Replay    bool     `json:"isReplay,omitempty"`
+	agentFields
 	stamped
 }
 

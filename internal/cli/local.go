@@ -38,6 +38,7 @@ type local struct {
 	events *event.Subscription
 	stop   func() // ends commands in the background
 	log    *journal
+	spent  spending
 }
 
 // front is the session in front, which a slash command may have changed.
@@ -83,11 +84,13 @@ func startError(err error) error {
 }
 
 func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (*local, error) {
-	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Interactive: o.asksHost()}
-	if err := chooseSession(inst, o, &so); err != nil {
+	so := conversation.SessionOptions{
+		ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Drops: o.Drops, Interactive: o.asksHost(),
+	}
+	if err := chooseSession(ctx, inst, o, &so); err != nil {
 		return nil, err
 	}
-	l := &local{inst: inst}
+	l := &local{inst: inst, spent: spending{stats: newResultStats(func(id string) llm.ModelInfo { return llm.Lookup("", id) })}}
 	if !o.NoCommands && !o.Bare {
 		l.known = slashCommands()
 	}
@@ -180,8 +183,13 @@ func (l *local) background(ctx context.Context, o *Options) {
 }
 
 // chooseSession finds the session that --resume or --continue mean.
-func chooseSession(inst *conversation.Instance, o *Options, so *conversation.SessionOptions) (err error) {
+func chooseSession(ctx context.Context, inst *conversation.Instance, o *Options, so *conversation.SessionOptions) (
+	err error,
+) {
 	var info session.Info
+	if err := inst.Adopt(ctx, o.Resume); err != nil {
+		return err
+	}
 	switch {
 	case o.Resume != "":
 		info, err = inst.Store().Find(inst.Dir(), o.Resume)
@@ -221,6 +229,7 @@ func loadConfig(o *Options) (*config.Config, string, error) {
 		return nil, "", err
 	}
 	opts := config.Options{Dir: dir, SettingsFlag: o.Settings, Flags: settingFlags(o), Sources: sources}
+	opts.HostPolicy = o.HostPolicy
 	start := trustedStart{}
 	if o.Trust {
 		opts.Trust = start.trusts
@@ -320,6 +329,7 @@ func (p *program) instance(o *Options) (*conversation.Instance, error) {
 		TaskBudget: o.TaskBudget, Fallback: splitRules([]string{o.Fallback}), Tools: tools, NoPersistence: o.NoPersistence,
 		Patient:  o.patient,
 		NoSkills: o.NoCommands, Skills: o.Skills, Agent: o.Agent, Agents: agents, Eval: o.Eval, Hooks: o.Hooks,
+		ToolAliases: o.ToolAliases, Share: o.InputFormat == "stream-json", Shared: o.mirrored,
 	}
 	opts.Servers = serverset.Flags{
 		Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers,
@@ -380,6 +390,7 @@ func (l *local) About() About {
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), KeySource: l.inst.KeySource(), Style: s.Style(),
 		BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()), Held: heldBack(l.inst.Config()),
+		Betas: l.inst.Config().Settings.Providers["anthropic"].Betas,
 		Parts: sync.OnceValue(func() Parts { return l.parts(s) }),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {
@@ -410,6 +421,11 @@ func (l *local) Next(ctx context.Context) (event.Event, error) {
 		return e, errors.Join(ctx.Err(), errors.New("the conversation is closed"))
 	}
 	l.log.event(e)
+	l.spent.observe(e)
+	switch e.Body.(type) {
+	case event.TurnStart, event.ToolEnd, event.StepEnd:
+		l.front().UpdateShared()
+	}
 	return e, nil
 }
 
@@ -418,6 +434,7 @@ func (l *local) queued() (event.Event, bool) {
 	e, ok := l.events.Queued()
 	if ok {
 		l.log.event(e)
+		l.spent.observe(e)
 	}
 	return e, ok
 }

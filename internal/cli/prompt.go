@@ -163,7 +163,11 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 		h.printer = printer
 	} else {
 		h.warn = func(n event.Notice) { fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, n.Level, escape(n.Text)) }
-		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)
+		printer := newStreamPrinter(p.jsonLines(), o, p.warnings)
+		if l, ok := conv.(*local); ok {
+			printer.agents.of = l.agentOf
+		}
+		h.printer = printer
 	}
 	if l, ok := conv.(*live); ok {
 		h.asked = func(string, event.Question) { h.say("it waits for an answer: lathe attach " + l.job.ID) }
@@ -259,6 +263,8 @@ func checkSession(o *Options) error {
 	switch {
 	case o.Continue && (resume || o.ResumePick):
 		return usage("give one of them", "--continue and --resume exclude each other")
+	case o.Drops != "" && o.ResumeAt == "":
+		return usage("add --resume-session-at", "--resume-drops-turn needs the message to go back to")
 	case o.ResumeAt != "" && !resume:
 		return usage("add --resume and the session's id", "--resume-session-at needs the session to go back in")
 	case o.Fork && !o.Continue && !resume && !o.ResumePick:

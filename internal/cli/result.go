@@ -72,6 +72,9 @@ func (t *resultStats) result(o *outcome) *resultLine {
 		r.Result = &text
 	default:
 		answer := o.text()
+		if answer == "" && o.end.Reason == event.EndStopped {
+			answer = t.warning
+		}
 		r.Result = &answer
 	}
 	return r

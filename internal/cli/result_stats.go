@@ -26,6 +26,7 @@ type resultStats struct {
 	end       *event.TurnEnd
 	denials   []denial
 	deferred  *deferredUse
+	warning   string               // the newest, which says why a hook ended the turn
 	early     bool                 // it was deferred before the turn began, as one of the turn before
 	eval      []event.EvalComplete // the rounds of the gate
 	started   time.Time
@@ -63,7 +64,7 @@ func newResultStats(info func(string) llm.ModelInfo) *resultStats {
 // reset begins a turn.
 func (t *resultStats) reset() {
 	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
-	t.end, t.denials, t.eval, t.first = nil, nil, nil, 0
+	t.end, t.denials, t.eval, t.first, t.warning = nil, nil, nil, 0, ""
 	if !t.early {
 		t.deferred = nil
 	}
@@ -99,6 +100,10 @@ func (t *resultStats) observe(e event.Event) {
 	case event.Response:
 		if main {
 			t.streaming = b.Message.Stop == llm.StopInterrupted
+		}
+	case event.Notice:
+		if main && b.Level == "warning" {
+			t.warning = b.Text
 		}
 	case event.Deferred:
 		if t.early = t.started.IsZero() || t.end != nil; t.early || t.deferred == nil {

@@ -79,7 +79,7 @@ func (l *local) slashCommands(files []*skill.Skill) []Described {
 		return slices.ContainsFunc(out, func(own Described) bool { return own.Name == d.Name })
 	}), out...)
 	for _, p := range l.inst.Servers().Prompts() {
-		out = append(out, Described{p.Name, p.Help, p.Args, nil})
+		out = append(out, Described{Name: p.Name, Text: p.Help, Hint: p.Args})
 	}
 	return out
 }

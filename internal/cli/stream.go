@@ -3,13 +3,14 @@ package cli
 import (
 	"cmp"
 	"errors"
+	"time"
 
-	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/extend/style"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/store/transcript"
 )
 
 // printer shows a conversation in one of the output formats.
@@ -35,6 +36,8 @@ type streamPrinter struct {
 	ready   []event.PartReady    // whole, and nothing came after them
 	shown   map[partID]bool      // parts that were printed before their PartDone
 	working *toolProgress
+	agents  agentRuns
+	now     func() time.Time
 }
 
 // partID is a part of a reply.
@@ -46,7 +49,7 @@ type partID struct {
 func newStreamPrinter(w *lineWriter, o *Options, warnings []string) *streamPrinter {
 	p := &streamPrinter{
 		w: w, replay: o.Replay, hooks: o.HookEvents, notices: warnings, usage: map[string]llm.Usage{},
-		shown: map[partID]bool{},
+		shown: map[partID]bool{}, now: time.Now,
 	}
 	p.working = newToolProgress(w, toolProgressEvery)
 	if o.OutputFormat == "json" {
@@ -67,15 +70,15 @@ func (p *streamPrinter) begin(a About) error {
 	if p.only {
 		return nil
 	}
-	v, _ := currentVersion()
 	parts := a.parts()
 	err := p.w.write(&initLine{
 		Type: "system", Subtype: "init", Dir: a.Dir, Tools: orEmpty(parts.Tools), MCPServers: orEmpty(parts.Servers),
-		Model:          a.Model,
-		PermissionMode: string(a.Mode), SlashCommands: names(parts.Commands), APIKeySource: a.KeySource, Version: v,
+		Model: a.Model, PermissionMode: string(a.Mode), SlashCommands: names(parts.Commands), APIKeySource: a.KeySource,
+		Version:     protocolVersion,
 		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(parts.Agents), Skills: orEmpty(parts.Skills),
 		Plugins: orEmpty(parts.Plugins), Capabilities: capabilities,
-		Held: a.Held,
+		Held:  a.Held,
+		Betas: a.Betas,
 	})
 	for _, text := range p.notices {
 		err = joinErrors(err, p.w.write(&informationalLine{
@@ -142,6 +145,9 @@ func (p *streamPrinter) event(e event.Event) error {
 		}
 	}
 	parent := parentOf(e.Agent)
+	if err := p.agent(e); err != nil {
+		return err
+	}
 	switch b := e.Body.(type) {
 	case event.Delta:
 		switch d := b.Delta.(type) {
@@ -164,7 +170,9 @@ func (p *streamPrinter) event(e event.Event) error {
 		p.working.begin(b.Call, parent)
 	case event.ToolEnd:
 		p.working.end(b.Call.ID)
-		return p.w.write(toolResultLine(e, b, parent))
+		l := toolResultLine(e, b, parent)
+		l.agentFields = p.agents.fields(parent)
+		return p.w.write(l)
 	case event.UserMessage:
 		return p.user(b, parent)
 	case event.Retry:
@@ -173,7 +181,8 @@ func (p *streamPrinter) event(e event.Event) error {
 	case event.Denied:
 		return p.w.write(&deniedLine{
 			Type: "system", Subtype: "permission_denied", Tool: b.Call.Name, ToolUseID: b.Call.ID,
-			AgentID: event.CallOf(e.Agent), ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason,
+			AgentID:    cmp.Or(p.agents.fields(parent).ID, event.CallOf(e.Agent)),
+			ReasonType: reasonType(b), Reason: b.Decision.Rule, Message: b.Decision.Reason,
 		})
 	case event.HookStart, event.HookRun:
 		return p.hook(b)
@@ -256,8 +265,8 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 		u = p.usage[b.MessageID]
 	}
 	return p.w.write(&assistantLine{
-		Type: "assistant", Parent: parent,
-		stamped: stamped{UUID: conversation.LineID(b.MessageID, b.Index)}, Message: wireMessage{
+		Type: "assistant", Parent: parent, agentFields: p.agents.fields(parent),
+		stamped: stamped{UUID: transcript.LineID(b.MessageID, b.Index)}, Message: wireMessage{
 			ID: b.MessageID, Type: "message", Role: "assistant", Model: b.Model, Content: []any{block}, Usage: usageOf(u),
 		},
 	})
@@ -265,7 +274,7 @@ func (p *streamPrinter) part(b event.PartDone, parent *string) error {
 
 // user prints messages that lathe wrote for the user, and with replay the user's own.
 func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
-	if !b.Synthetic && !p.replay {
+	if !b.Synthetic && !p.replay && parent == nil { // an agent's task is shown always
 		return nil
 	}
 	typed := b.Message
@@ -273,8 +282,9 @@ func (p *streamPrinter) user(b event.UserMessage, parent *string) error {
 		typed = session.StripContext(b.Message)
 	}
 	l := &userLine{
-		Type: "user", Parent: parent, Synthetic: b.Synthetic, Replay: !b.Synthetic,
-		Message: wireUser{"user", contentOf(typed.Parts)},
+		Type: "user", Parent: parent, Synthetic: b.Synthetic, Replay: !b.Synthetic && parent == nil,
+		agentFields: p.agents.fields(parent),
+		Message:     wireUser{"user", contentOf(typed.Parts)},
 	}
 	if !b.Synthetic {
 		l.UUID = b.Message.ID
@@ -363,4 +373,4 @@ func joinErrors(errs ...error) error {
 }
 
 // capabilities are the parts of the protocol that hosts may ask for.
-var capabilities = []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1"}
+var capabilities = []string{"interrupt_receipt_v1", "interrupt_cancel_queued_v1", "mcp_read_resource_v1"}

@@ -437,8 +437,6 @@ final
 		}
 	}
 	for _, c := range []struct{ request, want string }{
-		{`{"subtype":"stop_task","task_id":"bash_7"}`, "bash_7"},
-		{`{"subtype":"background_tasks"}`, "nothing runs"},
 		{`{"subtype":"get_task_output","task_id":"bash_7"}`, "bash_7"},
 		{`{"subtype":"read_file","path":"/etc/shadow"}`, "/etc/shadow"},
 		{`{"subtype":"read_file","path":"none.txt"}`, "none.txt"},
@@ -453,6 +451,18 @@ final
 			t.Errorf("%s: %v %q", c.request, a, text)
 		}
 	}
+	for request, want := range map[string]string{ // what has ended, or does not run, is no failure
+		`{"subtype":"stop_task","task_id":"bash_7"}`:                `{}`,
+		`{"subtype":"background_tasks"}`:                            `{"backgrounded":true}`,
+		`{"subtype":"background_tasks","tool_use_id":"toolu_none"}`: `{"backgrounded":false}`,
+		`{"subtype":"initialize","title":"Again"}`:                  `"claude_code_version":"2.1.332"`,
+		`{"subtype":"get_context_usage"}`:                           `"isAutoCompactEnabled":true`,
+		`{"subtype":"get_usage"}`:                                   `"model_usage":`,
+	} {
+		if a, text := d.ask(request); text != "" || !strings.Contains(toJSON(a), want) {
+			t.Errorf("%s: %s %s", request, toJSON(a), text)
+		}
+	}
 	d.send(said("write it", "1"))
 	d.kind("result")
 	if b, _ := os.ReadFile(filepath.Join(d.dir, "a.txt")); string(b) != "two\n" {
@@ -461,11 +471,11 @@ final
 	for _, c := range []struct{ request, want, file string }{
 		{
 			`{"subtype":"rewind_files","user_message_id":"1","dry_run":true}`,
-			`{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "two\n",
+			`{"canRewind":true,"deletions":1,"filesChanged":["` + filepath.Join(d.dir, "a.txt") + `"],"insertions":1}`, "two\n",
 		},
 		{
 			`{"subtype":"rewind_files","user_message_id":"1"}`,
-			`{"canRewind":true,"deletions":1,"filesChanged":["a.txt"],"insertions":1}`, "one\n",
+			`{"canRewind":true,"deletions":1,"filesChanged":["` + filepath.Join(d.dir, "a.txt") + `"],"insertions":1}`, "one\n",
 		},
 		{
 			`{"subtype":"rewind_files","user_message_id":"1"}`,

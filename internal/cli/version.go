@@ -52,6 +52,10 @@ func stampedCommit(info *debug.BuildInfo) string {
 	return rev + dirty
 }
 
+// protocolVersion is the release of Claude Code whose protocol lathe speaks with hosts: they compare it with the
+// versions that brought a message or a request.
+const protocolVersion = "2.1.332"
+
 func currentVersion() (v, c string) {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

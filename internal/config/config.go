@@ -49,6 +49,8 @@ type Options struct {
 	amended      *amendments // on top of SettingsFlag; see Amend
 	SettingsFlag string      // --settings: a file, or a JSON object in the argument itself
 
+	HostPolicy string // --managed-settings: a JSON object of restrictions
+
 	// ManagedPaths replace the machine's managed-settings.json files, lowest first; an empty list that is
 	// not nil is none. A folder named claude-code or ClaudeCode marks Claude Code's own.
 	ManagedPaths []string

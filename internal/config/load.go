@@ -326,7 +326,7 @@ func (l *loader) managed() error {
 			}
 		}
 	}
-	return nil
+	return l.hostPolicy()
 }
 
 // dropIns lists managed-settings.d/*.json beside managed-settings.json, in the order of their names.

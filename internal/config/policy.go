@@ -56,6 +56,7 @@ var projectRules = []struct {
 	{free, "autoCompactEnabled"},
 	{free, "compactionThreshold"},
 	{free, "compactionModel"},
+	{held, "claudeTranscripts"}, // it copies conversations to another place
 	{free, "includeGitInstructions"},
 	{free, "exploreCache.**"},
 	{held, "lsp.servers.**"}, // they run programs

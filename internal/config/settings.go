@@ -59,6 +59,7 @@ type Settings struct {
 	PreferredNotifChannel string `json:"preferredNotifChannel"` // "auto", "iterm2", "terminal_bell", "kitty", ...
 	PrefersReducedMotion  bool   `json:"prefersReducedMotion"`
 	SessionTitles         bool   `json:"sessionTitles"`
+	ClaudeTranscripts     bool   `json:"claudeTranscripts"`
 
 	AutoMemoryEnabled      bool            `json:"autoMemoryEnabled"`
 	Memory                 Memory          `json:"memory"`

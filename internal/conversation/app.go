@@ -15,6 +15,7 @@ package conversation
 
 import (
 	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
@@ -84,6 +85,11 @@ type Options struct {
 	Hooks         []hook.Group       // of a host program, in addition to those of the settings
 	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
+
+	ToolAliases map[string]string // tools that calls of others reach, by the name that the model says
+	Share       bool              // other programs read the transcripts (transcript.Shared)
+	// Shared hears of lines that were added to them; nil: nobody does.
+	Shared func(path string, lines []json.RawMessage)
 }
 
 // Instance is lathe at work in one folder.

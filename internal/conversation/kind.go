@@ -150,8 +150,12 @@ func (s *Session) kindSystem(o prompt.SystemOptions) prompt.SystemOptions {
 
 // kindContext leaves out what the kind does not get.
 func (s *Session) kindContext(o prompt.ContextOptions) prompt.ContextOptions {
-	if k := s.kind.Load(); k != nil && k.NoMemory {
+	k := s.kind.Load()
+	if k != nil && k.NoMemory {
 		o.Git, o.NoMemory, o.Providers = false, true, nil
+	}
+	if k != nil && k.OmitMemory && s.fixed {
+		o.NoUser, o.NoProject, o.NoLocal = true, true, true
 	}
 	return o
 }

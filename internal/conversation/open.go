@@ -32,6 +32,7 @@ type SessionOptions struct {
 	ID          string // of the new session; "": a new one
 	Resume      string // the id of an old one
 	Fork        bool   // work on a copy of it
+	Drops       string // with At: the id of the only prompt that is left out; "": any may be
 	At          string // go on after this message of the old one: its id, or the id of a stream-json line of it
 	Boundaries  bool   // as in agent.Config: a message that is steered too late is left for TakeSteers
 	Interactive bool   // somebody answers questions; else a call that would ask is refused
@@ -121,7 +122,7 @@ func (s *Session) openLog(ctx context.Context, o SessionOptions) (model llm.Mode
 	}
 	s.closers = append(s.closers, log.Close)
 	if o.At != "" {
-		if err := goOnAfter(log, o.At); err != nil {
+		if err := goOnAfter(log, o.At, o.Drops); err != nil {
 			return nil, nil, err
 		}
 	}
@@ -172,6 +173,9 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	}); err != nil {
 		return err
 	}
+	if err := s.share(ctx); err != nil {
+		return err
+	}
 	s.closers, s.notes = append(s.closers, s.hooks.Close), slices.Concat(s.notes, i.hooks.Notes(),
 		i.extensions.Plugins.Notes())
 	s.env.Dir.Moved = s.hooks.DirChanged
@@ -212,8 +216,8 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 		},
 		Limits: agent.Limits{MaxSteps: s.steps(), BudgetUSD: s.Budget()},
 		Calls: agent.Calls{
-			Tools: s.registry.Set, Canonical: tool.Carried(i.tools.Canonical), Authorize: s.approver.Authorize, Mode: s.Mode,
-			Dir: s.Dir, Snapshot: saver.Before, LimitResult: s.env.Spill,
+			Tools: s.registry.Set, Canonical: i.aliased(tool.Carried(i.tools.Canonical)), Authorize: s.approver.Authorize,
+			Mode: s.Mode, Dir: s.Dir, Snapshot: saver.Before, LimitResult: s.env.Spill,
 		},
 		Hooks: agent.Hooks{
 			BeforeStep: []agent.BeforeStep{

@@ -23,6 +23,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/prompt"
 	"github.com/lathe-dev/lathe/internal/store/journal"
 	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/store/transcript"
 	"github.com/lathe-dev/lathe/internal/store/worktree"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -40,9 +41,11 @@ type Session struct {
 	*approval.Authority // its rules and mode, which a subagent shares with its parent
 
 	inst        *Instance
-	chain       []string       // of this agent; empty: the main one
-	parent      *Session       // that started it, or nil
-	tree        *worktree.Tree // that a subagent works in, or nil
+	mirror      *transcript.Shared // nil: other programs read none
+	mirrorFault sync.Once          // the first failure to write it is said
+	chain       []string           // of this agent; empty: the main one
+	parent      *Session           // that started it, or nil
+	tree        *worktree.Tree     // that a subagent works in, or nil
 	agent       *agent.Agent
 	env         *tool.Env
 	approver    *approval.Approver
@@ -225,6 +228,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 		s.skills.EndTurn()
 		next := s.late(err == nil && end.Reason == event.EndCompleted && ctx.Err() == nil)
 		if next == nil {
+			s.UpdateShared()
 			return end, err
 		}
 		m = *next
@@ -299,6 +303,7 @@ func (s *Session) Close() error {
 	s.Interrupt()
 	s.turn.Lock()
 	defer s.turn.Unlock()
+	s.UpdateShared()
 	var errs []error
 	for i := len(s.closers) - 1; i >= 0; i-- {
 		errs = append(errs, s.closers[i]())

@@ -277,12 +277,20 @@ func (b *Background) find(id string) (*shellRun, error) {
 		known = append(known, s.id)
 	}
 	if len(known) == 0 {
-		return nil, fmt.Errorf("there is no background command %q: none was started since the session was opened, and "+
-			"those from before ended then. Start it again with run_in_background if it is needed", id)
+		return nil, noShell{fmt.Errorf("there is no background command %q: none was started since the session was opened, "+
+			"and those from before ended then. Start it again with run_in_background if it is needed", id)}
 	}
-	return nil, fmt.Errorf("there is no background command %q; there are %s", id,
-		strings.Join(known[max(0, len(known)-10):], ", "))
+	return nil, noShell{fmt.Errorf("there is no background command %q; there are %s", id,
+		strings.Join(known[max(0, len(known)-10):], ", "))}
 }
+
+// ErrNoShell means that no command in the background has an id.
+var ErrNoShell = errors.New("there is no such background command")
+
+// noShell is ErrNoShell in words for the model.
+type noShell struct{ error }
+
+func (noShell) Is(err error) bool { return err == ErrNoShell }
 
 // adopt takes over a command that has started, and waits for its end. after runs then.
 func (b *Background) adopt(s *shellRun, wait func() sandbox.Exit, after func()) {

@@ -191,6 +191,13 @@ func (m *Machine) current() *table {
 	return m.table
 }
 
+// Give replaces the hooks of the host program.
+func (m *Machine) Give(groups []Group) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.Given, m.table = groups, nil
+}
+
 // Machine is what h shares with the other sessions.
 func (h *Hooks) Machine() *Machine { return h.m }
 

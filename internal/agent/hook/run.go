@@ -222,13 +222,26 @@ func (h *Hooks) callBack(ctx context.Context, handler *Handler, o occasion, inpu
 	if o.call != nil {
 		call = o.call.ID
 	}
-	out, err := handler.call(ctx, handler.CallbackID, input, call)
+	out, err := handler.call(ctx, handler.CallbackID, forHost(input), call)
 	if err != nil {
 		return Run{Exit: -1, Err: err}, nil
 	}
 	var r Run
 	r.Output, _, r.Err = h.parse(ctx, o.event, out)
 	return r, out
+}
+
+// forHost is an input in the names of hosts, which know the tool for subagents as Agent.
+func forHost(input []byte) []byte {
+	var fields map[string]json.RawMessage
+	if json.Unmarshal(input, &fields) != nil || string(fields["tool_name"]) != `"Task"` {
+		return input
+	}
+	fields["tool_name"] = json.RawMessage(`"Agent"`)
+	if out, err := json.Marshal(fields); err == nil {
+		return out
+	}
+	return input
 }
 
 func firstLine(text string) string {

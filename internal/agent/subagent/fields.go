@@ -17,6 +17,7 @@ var known = []string{
 	"name", "description", "prompt", "tools", "disallowedTools", "permissions", "permissionMode", "model", "effort",
 	"temperature", "maxTurns", "maxSteps",
 	"skills", "memory", "hooks", "mcpServers", "color", "background", "isolation", "eval", "initialPrompt",
+	"omitClaudeMd",
 }
 
 // unknown notes the fields that lathe does not know.

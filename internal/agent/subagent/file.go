@@ -107,6 +107,7 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 	k.Skills = f.List("skills")
 	k.Background, _ = f.Bool("background")
 	k.Eval, _ = f.Bool("eval")
+	k.OmitMemory, _ = f.Bool("omitClaudeMd")
 	if k.Color = strings.ToLower(f.Text("color")); k.Color != "" && !slices.Contains(colors, k.Color) {
 		k.note("color: %s is none of %s", k.Color, strings.Join(colors, ", "))
 		k.Color = ""

@@ -31,11 +31,12 @@ type Kind struct {
 	Temperature *float64 `json:"temperature,omitempty"` // from 0 to 2; nil: the model's default
 	MaxSteps    int      `json:"maxTurns,omitempty"`    // of one run; 0: its parent's limit alone
 
-	NoMemory   bool     `json:"noMemory,omitempty"`   // it gets no memory files and no git status
-	Memory     Scope    `json:"memory,omitempty"`     // of its notes; "": it keeps none
-	Skills     []string `json:"skills,omitempty"`     // loaded before it begins
-	Isolated   bool     `json:"isolated,omitempty"`   // it works in a copy of the project of its own
-	Background bool     `json:"background,omitempty"` // it runs beside its parent unless the call says otherwise
+	NoMemory   bool     `json:"noMemory,omitempty"`     // it gets no memory files and no git status
+	OmitMemory bool     `json:"omitClaudeMd,omitempty"` // as a subagent it gets the memory of the organisation alone
+	Memory     Scope    `json:"memory,omitempty"`       // of its notes; "": it keeps none
+	Skills     []string `json:"skills,omitempty"`       // loaded before it begins
+	Isolated   bool     `json:"isolated,omitempty"`     // it works in a copy of the project of its own
+	Background bool     `json:"background,omitempty"`   // it runs beside its parent unless the call says otherwise
 	Color      string   `json:"color,omitempty"`
 
 	Eval bool `json:"eval,omitempty"` // judges look at its work before it ends

@@ -34,6 +34,8 @@ const (
 // State is an agent at one moment.
 type State struct {
 	ID, Kind, Title string
+	Prompt          string // the whole task
+	Depth           int    // 1: the main agent started it
 	Call            string // the id of the call that started it
 	Background      bool
 	Status          Status
@@ -293,6 +295,7 @@ func (t *task) state() State {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	s := State{
+		Prompt: t.request.Prompt, Depth: t.owner.Depth + 1,
 		ID: t.id, Kind: t.kind.Name, Title: t.request.Title, Call: t.request.Call, Background: t.background,
 		Status: t.status, Started: t.started,
 		Duration: t.out.Duration, Steps: t.out.End.Steps, CostUSD: t.costUSD, Answer: t.out.Answer, Problem: t.out.Problem,

@@ -75,7 +75,7 @@ func New(c Config) *Approver {
 // Authorize decides on a call, as agent.Config has it: by policy, else by asking, and where nobody can be asked by
 // refusing.
 func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.Decision, error) {
-	a.Request.Mode, a.Request.Place = p.Mode(), p.Workspace.Place()
+	a.Request.Mode, a.Request.Place = p.modeFor(a.Tool), p.Workspace.Place()
 	d := p.judge(a)
 	if d.Effect == permission.Ask && a.Revised {
 		d = permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Reason: "approved with a changed input"}
@@ -108,8 +108,8 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 // modelMay reports whether the small model answers a question: in the mode auto, one that no rule, guard or hook puts,
 // about a call that does not leave the sandbox.
 func (p *Approver) modelMay(a agent.Approval, d permission.Decision) bool {
-	return p.Mode() == permission.Auto && d.Effect == permission.Ask && !d.Confirm && d.Layer != permission.LayerGuards &&
-		d.Rule == "" &&
+	return a.Request.Mode == permission.Auto && d.Effect == permission.Ask && !d.Confirm &&
+		d.Layer != permission.LayerGuards && d.Rule == "" &&
 		a.Hooks.Effect != permission.Ask && !permission.RunsOutside(a.Accesses)
 }
 
@@ -164,7 +164,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 	if err := ctx.Err(); err != nil {
 		return d, err
 	}
-	a.Request.Mode = p.Mode()
+	a.Request.Mode = p.modeFor(a.Tool)
 	again := p.judge(a)
 	if again.Effect != permission.Ask && !again.Confirm {
 		return again, nil // an answer given meanwhile covers this call too

@@ -1,6 +1,7 @@
 package approval
 
 import (
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -13,6 +14,32 @@ type Authority struct {
 	*Rules
 	*Modes
 	dialog sync.Mutex // held while a dialog is open: one at a time, in order
+	pins   sync.Map   // by the beginning of a tool's name: the permission.Mode of an MCP server
+}
+
+// Pin has the tools whose names begin with prefix decided by another mode where the one in force asks nobody; ""
+// takes that back. It only restricts.
+func (a *Authority) Pin(prefix string, m permission.Mode) {
+	if m == "" {
+		a.pins.Delete(prefix)
+		return
+	}
+	a.pins.Store(prefix, m)
+}
+
+// modeFor is the mode that decides about a tool.
+func (a *Authority) modeFor(tool string) permission.Mode {
+	mode := a.Mode()
+	if mode != permission.Bypass && mode != permission.Auto {
+		return mode
+	}
+	a.pins.Range(func(prefix, pinned any) bool {
+		if strings.HasPrefix(tool, prefix.(string)) {
+			mode = pinned.(permission.Mode)
+		}
+		return true
+	})
+	return mode
 }
 
 // Modes is the permission mode in force. It is safe for concurrent use.

@@ -82,13 +82,17 @@ func (f *Folder) pluginVersion() uint64 {
 	return f.o.Plugins.Version()
 }
 
-// PluginServers are the MCP servers of plugins: the server s of the plugin p is plugin_p_s.
+// PluginServers are the MCP servers of plugins: the server s of the plugin p is plugin_p_s, and plugin:p:s for
+// hosts.
 func (f *Folder) PluginServers() map[string]entry.PluginServer {
 	out := map[string]entry.PluginServer{}
 	for _, p := range f.o.Plugins.Enabled() {
 		servers, _ := p.Servers()
 		for name, raw := range servers {
-			out[serverName(p, name)] = entry.PluginServer{Raw: raw, Root: p.Root, Data: p.Data}
+			out[serverName(p, name)] = entry.PluginServer{
+				Raw: raw, Root: p.Root, Data: p.Data,
+				Shown: "plugin:" + p.Name() + ":" + name,
+			}
 		}
 	}
 	return out

@@ -11,6 +11,7 @@ import (
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
+	"github.com/lathe-dev/lathe/internal/extend/mcp/client"
 	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
 )
 
@@ -109,8 +110,8 @@ func (s *Set) HostMessage(name string, message json.RawMessage) error {
 	return nil
 }
 
-// SetServers replaces the servers that an earlier call of it added by those of an object by name, and starts them. A
-// server of another origin with the same name makes room.
+// SetServers replaces the servers that an earlier call of it added, and those in the host's process, by those of an
+// object by name, and starts them. A server of another origin with the same name makes room.
 func (s *Set) SetServers(ctx context.Context, servers map[string]json.RawMessage) (added, removed []string,
 	faults map[string]string,
 ) {
@@ -164,11 +165,12 @@ func (s *Set) replace(entries []entry.Entry, added *[]string) (gone []*server) {
 	}
 	s.servers = slices.DeleteFunc(s.servers, func(v *server) bool {
 		sum, named := wanted[v.entry.Name]
-		if named && v.dynamic && sum == v.entry.Sum() {
+		if named && (v.dynamic || v.entry.Type == entry.SDK) && sum == v.entry.Sum() {
+			v.dynamic = true
 			delete(wanted, v.entry.Name) // it stays
 			return false
 		}
-		if v.dynamic || named {
+		if v.dynamic || named || v.entry.Type == entry.SDK {
 			gone = append(gone, v)
 			return true
 		}
@@ -184,6 +186,30 @@ func (s *Set) replace(entries []entry.Entry, added *[]string) (gone []*server) {
 	}
 	slices.SortFunc(s.servers, func(a, b *server) int { return strings.Compare(a.entry.Name, b.entry.Name) })
 	return gone
+}
+
+// Resource reads a resource of a server for the host, which shows it to people.
+func (s *Set) Resource(ctx context.Context, name, uri string) ([]client.ResourceContent, error) {
+	v := s.find(name)
+	if v == nil {
+		return nil, fmt.Errorf("there is no MCP server %q", name)
+	}
+	c, err := v.connect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return c.ReadResource(ctx, uri)
+}
+
+// StartAll starts the servers that wait for their first use, beside the caller: a host that looks at their state wants
+// to see them connected.
+func (s *Set) StartAll() {
+	_ = s.Load() // reported before the first step
+	for _, v := range s.list() {
+		if v.status().State == Pending {
+			s.spawn(func() { s.start(v) })
+		}
+	}
 }
 
 // CallRaw calls a tool by its full name without asking anybody, and returns the text of its result. It is for tools

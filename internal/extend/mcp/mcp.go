@@ -259,6 +259,7 @@ func (s *Set) start(v *server) {
 // Status is a server as people see it. All texts are foreign.
 type Status struct {
 	Name     string
+	Shown    string // for hosts, where it differs: plugin:NAME:SERVER
 	Scope    string
 	File     string
 	What     string // the command or address, as the entry writes it

@@ -399,6 +399,9 @@ func (v *server) status() Status {
 		Name: v.entry.Name, Scope: string(v.entry.Scope), File: v.entry.File, What: v.entry.Describe(),
 		Effects: v.entry.Effects(), State: cmp.Or(v.state, Pending), Withheld: v.withheld, Tokens: v.tokens,
 	}
+	if v.entry.Plugin != nil {
+		out.Shown = v.entry.Plugin.Shown
+	}
 	if v.disabled {
 		out.State = Disabled
 	}

@@ -159,6 +159,9 @@ func (p *Provider) Model(_ context.Context, id string) (llm.Model, error) {
 		return nil, errors.New("anthropic: no model named; use --model, for instance " + llm.DefaultModel)
 	}
 	_, long := llm.CutLong(llm.Resolve(id, nil))
+	if !long && strings.Contains(strings.Join(p.conf.Betas, ","), betaLong) {
+		id += "[1m]" // for the window; the header has it from the configuration
+	}
 	info := llm.Lookup(wire, id)
 	info.Host = p.host
 	info.DeferredTools = p.conf.DeferTools || p.own && takesDeferred(info.ID)

@@ -64,6 +64,8 @@ type lines struct {
 	parent string
 	open   []session.Entry // parts of the open reply, and ends of calls that ran meanwhile
 	err    error
+	shared bool                     // ids of lines are those of the stream
+	taken  func(id, at string) bool // with shared: another line has the id
 }
 
 // take adds an entry. What belongs to a reply waits for the reply to be whole, whose usage its lines have.
@@ -127,7 +129,7 @@ func (l *lines) settle(r *session.Reply) {
 			}
 			if made := blockOf(b.Part); made != nil {
 				m.Content = []any{made}
-				l.add(e, 0, line{Type: "assistant", Message: m})
+				l.add(e, 0, line{Type: "assistant", Message: m, UUID: l.partID(m.ID, b.Index)})
 			}
 		case session.CallEnd:
 			l.result(e, b, "")
@@ -155,7 +157,7 @@ func (l *lines) user(e session.Entry, u session.User) {
 		own = all
 	}
 	if len(own) > 0 {
-		l.add(e, 0, line{Type: "user", Entry: e.ID, Meta: meta, Message: message{Role: "user", Content: plain(own)}})
+		l.add(e, 0, line{Type: "user", Entry: e.ID, UUID: l.messageID(u.Message.ID), Meta: meta, Message: message{Role: "user", Content: plain(own)}})
 	}
 }
 
@@ -251,9 +253,28 @@ func (l *lines) add(e session.Entry, n int, v line) {
 		parent := l.parent
 		v.Parent = &parent
 	}
-	v.Time, v.UUID = e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), l.uuid(e.ID, n)
+	v.Time, v.UUID = e.Time.UTC().Format("2006-01-02T15:04:05.000Z"), cmp.Or(v.UUID, l.uuid(e.ID, n))
+	if l.taken != nil && l.taken(v.UUID, v.Time) {
+		v.UUID = l.uuid(e.ID, n)
+	}
 	l.parent = v.UUID
 	l.write(v)
+}
+
+// partID is the stream's id of a part; "" where the transcript is not shared.
+func (l *lines) partID(message string, index int) string {
+	if !l.shared {
+		return ""
+	}
+	return LineID(message, index)
+}
+
+// messageID is the host's id of a message, if it is one for a line.
+func (l *lines) messageID(id string) string {
+	if !l.shared || !isUUID(id) {
+		return ""
+	}
+	return id
 }
 
 // uuid is the same for an entry whenever it is asked for: hooks keep the uuids that they have seen.

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/agent/compact"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/session"
@@ -160,6 +161,9 @@ func compactNow(ctx context.Context, h *Host, args string) (event.Output, error)
 		keep = args
 	}
 	_, err := h.Session().Compact(ctx, strings.TrimSpace(keep))
+	if errors.Is(err, compact.ErrNothing) {
+		return text("There is nothing to compact yet."), nil
+	}
 	return event.Output{}, err
 }
 

@@ -127,6 +127,35 @@ var givenFile = sync.OnceValue(func() *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^(?:Contents of|Instructions for files like this one, from) (.+ \(.+\)):$`)
 })
 
+// MemoryFile is a memory file that messages carry. Tokens are estimated.
+type MemoryFile struct {
+	Path, Source string
+	Tokens       int
+}
+
+// MemoryFiles lists the memory files that messages carry.
+func MemoryFiles(messages []llm.Message) (out []MemoryFile) {
+	for _, msg := range messages {
+		for _, p := range msg.Parts {
+			t, ok := p.(llm.Text)
+			if !ok || t.Origin != llm.OriginMemory {
+				continue
+			}
+			heads := givenFile().FindAllStringSubmatchIndex(t.Text, -1)
+			for i, h := range heads {
+				end := len(t.Text)
+				if i+1 < len(heads) {
+					end = heads[i+1][0]
+				}
+				path, source, _ := strings.Cut(strings.TrimSuffix(t.Text[h[2]:h[3]], ")"), " (")
+				tokens := llm.EstimateTokens(llm.UserText(t.Text[h[0]:end]))
+				out = append(out, MemoryFile{path, source, tokens})
+			}
+		}
+	}
+	return out
+}
+
 // givenFiles lists the memory files that messages carry, in words.
 func givenFiles(messages []llm.Message) (out []string) {
 	seen := map[string]bool{}

@@ -266,7 +266,7 @@ const cases = {
     const parent = place(), children = [];
     const ofAgent = async (name, input, o) => (children.push([name, o.agentID]), {behavior: 'allow', updatedInput: input});
     done(await run(parent, {canUseTool: ofAgent}, {script: [[call('Task', {description: 'write', prompt: 'write it'})], [write(parent.cwd)]]}));
-    must(children[0]?.[0] === 'Write' && children[0][1]?.startsWith('general-purpose/') && existsSync(join(parent.cwd, 'made.txt')), children);
+    must(children[0]?.[0] === 'Write' && /^[0-9a-f-]{36}$/.test(children[0][1] ?? '') && existsSync(join(parent.cwd, 'made.txt')), children);
   },
   continue: async () => must((await resumed(() => ({continue: true}))).last.includes('first words'), 'the first prompt is missing'),
   cwd: async () => {
@@ -278,7 +278,12 @@ const cases = {
     const r = await run(at, {disallowedTools: ['Bash'], permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true}, {script: [[call('Bash', {command: 'touch made.txt'})]]});
     must(!existsSync(join(at.cwd, 'made.txt')) && r.requests.every(q => !q.body.tools?.some(t => t.name === 'Bash')), 'Bash is there');
   },
-  toolAliases: refused({toolAliases: {Bash: 'mcp__x__bash'}}, 'toolAliases'),
+  toolAliases: async () => {
+    const sh = tool('sh', 'Runs.', {}, async () => ({content: [{type: 'text', text: 'from the host'}]}));
+    const options = {toolAliases: {Bash: 'mcp__box__sh'}, mcpServers: {box: createSdkMcpServer({name: 'box', tools: [sh]})}, allowedTools: ['mcp__box__sh']};
+    const r = await run(place(), options, {script: [[call('Bash', {})]]});
+    must(results(r).includes('from the host'), results(r));
+  },
   tools: async () => {
     const r = await run(place(), {tools: ['Read']});
     must(r.init.tools.join() === 'Read' && r.requests[0].body.tools.length === 1, r.init.tools);
@@ -360,7 +365,14 @@ const cases = {
     done(await run(at, {persistSession: false}));
     must(!existsSync(stores(at.home)), 'something was kept');
   },
-  sessionStore: refused({sessionStore: {append: async () => {}, load: async () => null}}, 'session-mirror'),
+  sessionStore: async () => {
+    const stored = [], at = place();
+    at.env.CLAUDE_CONFIG_DIR = process.env.CLAUDE_CONFIG_DIR = join(at.home, '.claude'); // lathe and the SDK know the same place
+    const r = await run(at, {sessionStore: {append: async (key, entries) => void stored.push(...entries), load: async () => null}});
+    done(r);
+    delete process.env.CLAUDE_CONFIG_DIR;
+    must(stored.some(e => e.type === 'user') && stored.some(e => e.type === 'assistant'), stored);
+  },
   sessionStoreFlush: noEffect({sessionStoreFlush: 'eager'}),
   loadTimeoutMs: noEffect({loadTimeoutMs: 1000}),
   includeHookEvents: async () => {
@@ -471,9 +483,10 @@ const cases = {
   },
   resumeDropsTurn: async () => {
     const at = place(), f = await run(at, {});
-    const r = await run(at, {resume: f.result.session_id, resumeSessionAt: f.messages.find(m => m.type === 'assistant').uuid, resumeDropsTurn: 'x'});
-    must(r.text().includes('resume-drops-turn'), r.text());
-    return 'refused';
+    const r = await run(at, {resume: f.result.session_id, resumeSessionAt: f.messages.find(m => m.type === 'assistant').uuid, resumeDropsTurn: '0190aaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee'});
+    done(r);
+    const again = await run(at, {resume: f.result.session_id, resumeSessionAt: f.messages.find(m => m.type === 'assistant').uuid, resumeDropsTurn: '0190aaaa-bbbb-4ccc-8ddd-eeeeeeeeeeee'});
+    must(again.text().includes('Resume rejected by --resume-drops-turn:'), again.text());
   },
   sandbox: async () => {
     const at = place(), command = `touch inside; touch ${join(at.home ?? join(at.cwd, '..'), 'outside')}`;
@@ -485,7 +498,11 @@ const cases = {
     const r = await run(place(), {settings: {model: 'opus'}});
     must(r.requests[0].body.model === 'claude-opus-5', r.requests[0].body.model);
   },
-  managedSettings: refused({managedSettings: {permissions: {deny: ['Bash']}}}, 'managed-settings'),
+  managedSettings: async () => {
+    const at = place();
+    await run(at, {managedSettings: {permissions: {deny: ['Bash(touch *)']}}, permissionMode: 'bypassPermissions', allowDangerouslySkipPermissions: true}, {script: [[call('Bash', {command: 'touch made.txt'})]]});
+    must(!existsSync(join(at.cwd, 'made.txt')), 'the call ran');
+  },
   settingSources: async () => {
     const at = place();
     writeFileSync(join(at.cwd, 'CLAUDE.md'), 'memory of the project');

@@ -102,6 +102,8 @@ type ResourceContent struct {
 	MIME string `json:"mimeType,omitempty"`
 	Text string `json:"text,omitempty"`
 	Blob []byte `json:"blob,omitempty"`
+
+	Meta json.RawMessage `json:"_meta,omitempty"`
 }
 
 // Result is the result of a call of a tool.

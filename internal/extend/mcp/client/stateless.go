@@ -86,8 +86,27 @@ func (c *Client) probed(ctx context.Context, t jsonrpc.Transport, o Options, d *
 		return err
 	case c.Err() != nil:
 		return fmt.Errorf("%w: %w", ErrProbed, c.Err())
+	case supported(err):
+		if c.send(ctx, Versions[0], "server/discover", map[string]any{}, d, nil) == nil && c.discover(d) {
+			return nil
+		}
 	}
 	return c.initialize(ctx, t, o)
+}
+
+// unsupported is the code of a refusal of a request's version, whose data lists those that the server speaks.
+const unsupported = -32022
+
+// supported reports a refusal that names the version that was asked for: a server that begins may send one.
+func supported(err error) bool {
+	e, ok := errors.AsType[*jsonrpc.Error](err)
+	if !ok || e.Code != unsupported {
+		return false
+	}
+	var data struct {
+		Supported []string `json:"supported"`
+	}
+	return json.Unmarshal(e.Data, &data) == nil && slices.Contains(data.Supported, Versions[0])
 }
 
 // discover takes what the server says of itself; false: it speaks no version without a handshake.

@@ -121,4 +121,5 @@ func (e *Entry) Describe() string {
 type PluginServer struct {
 	Raw        json.RawMessage
 	Root, Data string // its own files, and those that it may write
+	Shown      string // its name for hosts: plugin:NAME:SERVER
 }

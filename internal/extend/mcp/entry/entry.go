@@ -106,9 +106,9 @@ type OAuth struct {
 	Metadata       string `json:"authServerMetadataUrl,omitempty"`
 	Scopes         string `json:"scopes,omitempty"`
 	ClientMetadata string `json:"clientMetadataUrl,omitempty"` // of a client ID metadata document
-	// authorization_code (the default), client_credentials or cross_app_access
+	// authorization_code (the default), client_credentials, cross_app_access or workload_identity
 	Grant string `json:"grant,omitempty"`
-	// for cross_app_access. Not in a project's or plugin's entry
+	// for cross_app_access and workload_identity. Not in a project's or plugin's entry
 	Identity *Identity `json:"identity,omitempty"`
 	// PEM: proves the client's identity. Not in a project's or plugin's entry
 	PrivateKeyFile string `json:"privateKeyFile,omitempty"`

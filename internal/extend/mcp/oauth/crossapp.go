@@ -70,6 +70,19 @@ func (c *Client) vouched(ctx context.Context, l *login) (url.Values, error) {
 	return url.Values{"grant_type": {jwtBearer}, "assertion": {answer.Token}, "resource": {l.Resource}}, nil
 }
 
+// workload is the form of a request with the token that the platform gave to this workload (RFC 7523, SEP-1933).
+func (c *Client) workload(l *login) (url.Values, error) {
+	if c.o.Identity.Token == nil {
+		return nil, &NeedsLogin{Err: errors.New("the grant workload_identity needs an identity in the entry, with the " +
+			"token of the platform in MCP_ID_TOKEN or its tokenFile")}
+	}
+	token, err := c.o.Identity.Token()
+	if token = strings.TrimSpace(token); err != nil || token == "" {
+		return nil, &NeedsLogin{Err: errors.Join(errors.New("there is no token of the platform"), err)}
+	}
+	return url.Values{"grant_type": {jwtBearer}, "assertion": {token}, "resource": {l.Resource}}, nil
+}
+
 func loopback(host string) bool {
 	ip := net.ParseIP(host)
 	return host == "localhost" || ip != nil && ip.IsLoopback()

@@ -40,6 +40,7 @@ const (
 	AuthorizationCode = "authorization_code" // the default: the user logs in with a browser
 	ClientCredentials = "client_credentials" // lathe logs in as itself
 	CrossApp          = "cross_app_access"   // the organisation's identity provider vouches for the user
+	Workload          = "workload_identity"  // the platform that lathe runs on vouches for it
 )
 
 // Preset is an entry's part of the authorization. All may be empty.
@@ -56,7 +57,9 @@ type Preset struct {
 }
 
 // unattended reports whether lathe gets tokens without the user.
-func (p *Preset) unattended() bool { return p.Grant == ClientCredentials || p.Grant == CrossApp }
+func (p *Preset) unattended() bool {
+	return p.Grant == ClientCredentials || p.Grant == CrossApp || p.Grant == Workload
+}
 
 // Options configure New.
 type Options struct {

@@ -339,6 +339,26 @@ func TestClientCredentialsNeedNobody(t *testing.T) {
 	}
 }
 
+// The platform's token is the assertion, and no secret goes along.
+func TestAWorkloadLogsInWithThePlatformsToken(t *testing.T) {
+	w, file := world{oauthtest.New(t, nil)}, newFile(t)
+	w.Metadata = map[string]any{"authorization_endpoint": nil}
+	given := ""
+	c := w.client(file, oauth.Preset{ClientID: "robot", Grant: oauth.Workload, Identity: oauth.Identity{
+		Token: func() (string, error) { return given, nil },
+	}})
+	if _, ok := errors.AsType[*oauth.NeedsLogin](c.Login(t.Context(), oauth.Browser{})); !ok {
+		t.Error("it logs in without a token")
+	}
+	given = "the-platforms-token"
+	w.works(t, c)
+	got := w.Last(t)
+	if got.Get("grant_type") != "urn:ietf:params:oauth:grant-type:jwt-bearer" || got.Get("assertion") != given ||
+		got.Get("client_id") != "robot" || got.Get("client_secret") != "" {
+		t.Errorf("%v", got)
+	}
+}
+
 // The identity provider exchanges the ID token for an assertion, which the authorization server takes.
 func TestTheIdentityProviderVouchesForTheUser(t *testing.T) {
 	w, file := world{oauthtest.New(t, nil)}, newFile(t)

@@ -130,7 +130,8 @@ func (c *Client) asItself(ctx context.Context) error {
 	if l.Secret == "" && c.login.ClientID == l.ClientID && c.login.Issuer == l.Issuer {
 		l.Secret = c.login.Secret
 	}
-	if l.ClientID == "" || l.Secret == "" && c.o.PrivateKey == "" {
+	proved := l.Secret != "" || c.o.PrivateKey != "" || c.o.Grant == Workload
+	if l.ClientID == "" || !proved {
 		return &NeedsLogin{Err: errors.New("the grant " + c.o.Grant +
 			" needs a clientId, and a secret in MCP_CLIENT_SECRET or a privateKeyFile")}
 	}
@@ -141,6 +142,11 @@ func (c *Client) asItself(ctx context.Context) error {
 	form := url.Values{"grant_type": {ClientCredentials}, "resource": {l.Resource}}
 	if c.o.Grant == CrossApp {
 		if form, err = c.vouched(ctx, &l); err != nil {
+			return err
+		}
+	}
+	if c.o.Grant == Workload {
+		if form, err = c.workload(&l); err != nil {
 			return err
 		}
 	}
