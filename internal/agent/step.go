@@ -2,6 +2,7 @@ package agent
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"maps"
@@ -232,8 +233,9 @@ func (s *stream) complete(i int, p llm.Part) {
 
 // repeats reports whether a call has the id, name and input of one before it in this reply.
 func (s *stream) repeats(i int, c llm.ToolCall) bool {
-	at, here := s.ids[c.ID]
-	if !here || at == i || c.ID == "" {
+	id := cmp.Or(c.Repeats, c.ID)
+	at, here := s.ids[id]
+	if !here || at == i || id == "" {
 		return false
 	}
 	before, ok := s.pieces[at].part.(llm.ToolCall)
@@ -242,6 +244,7 @@ func (s *stream) repeats(i int, c llm.ToolCall) bool {
 
 // own gives a call an id that no other call of the conversation has: results find their calls by it.
 func (s *stream) own(i int, c llm.ToolCall) llm.ToolCall {
+	c.Repeats = ""
 	c.ID = freshID(c.ID, func(id string) bool {
 		at, here := s.ids[id]
 		return (here && at != i) || s.repr.uses(id)

@@ -61,19 +61,30 @@ type CallIDs struct {
 	Request *Request // the conversation; nil: an empty one
 	Prefix  string   // of new ids
 	given   map[string]bool
+	first   map[string]string // by the id that the server gave: that of the first call
+	repeats map[string]string // by a new id: the call whose id the server gave again
 }
 
 // Unique returns id, or a new one if that is empty or taken.
 func (c *CallIDs) Unique(id string) string {
-	for id == "" || c.given[id] || c.taken(id) {
-		id = fmt.Sprintf("%s_%016x", c.Prefix, rand.Uint64())
+	own := id
+	for own == "" || c.given[own] || c.taken(own) {
+		own = fmt.Sprintf("%s_%016x", c.Prefix, rand.Uint64())
 	}
 	if c.given == nil {
-		c.given = map[string]bool{}
+		c.given, c.first, c.repeats = map[string]bool{}, map[string]string{}, map[string]string{}
 	}
-	c.given[id] = true
-	return id
+	c.given[own] = true
+	if before := c.first[id]; before != "" && id != "" {
+		c.repeats[own] = before
+	} else {
+		c.first[id] = own
+	}
+	return own
 }
+
+// Repeats is the call of this reply whose id the server gave to a call with this id, too; "": it gave it to none.
+func (c *CallIDs) Repeats(own string) string { return c.repeats[own] }
 
 func (c *CallIDs) taken(id string) bool {
 	if c.Request == nil {

@@ -117,6 +117,8 @@ type ToolCall struct {
 	Name  string          `json:"name"`
 	Input json.RawMessage `json:"input"`
 	Raw   string          `json:"raw,omitempty"`
+	// Repeats is another call of the reply, to which the server gave the same id; "": there is none. It is not kept.
+	Repeats string `json:"-"`
 
 	Opaque *Opaque `json:"opaque,omitempty"` // data that must go back to the provider with the call, or nil
 }

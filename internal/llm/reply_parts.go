@@ -48,7 +48,7 @@ func (r *ReplyParts) Begin(id, name, input string) string {
 
 // End adds the call that began. One that cannot be run waits until Settle.
 func (r *ReplyParts) End(id, name string, input []byte, opaque *Opaque) {
-	c := ToolCall{ID: id, Name: cmp.Or(name, unnamed), Opaque: opaque}
+	c := ToolCall{ID: id, Name: cmp.Or(name, unnamed), Opaque: opaque, Repeats: r.IDs.Repeats(id)}
 	if name == "" || !IsObject(input) {
 		c.Input, c.Raw = json.RawMessage("{}"), cmp.Or(string(input), "{}")
 		r.broken = &c

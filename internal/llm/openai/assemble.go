@@ -27,14 +27,15 @@ type assembly struct {
 }
 
 type part struct {
-	kind   partKind
-	text   []byte // of a call: the arguments' JSON text
-	sent   int    // bytes of text that were yielded
-	newest string // the end of text that was added last
-	opened bool   // the first delta of a call was yielded
-	closed bool   // complete
-	broken bool   // a call whose text is not a JSON object
-	cut    bool   // a broken call at the end of a reply that the output limit ended
+	repeats string // a call: see llm.ToolCall.Repeats
+	kind    partKind
+	text    []byte // of a call: the arguments' JSON text
+	sent    int    // bytes of text that were yielded
+	newest  string // the end of text that was added last
+	opened  bool   // the first delta of a call was yielded
+	closed  bool   // complete
+	broken  bool   // a call whose text is not a JSON object
+	cut     bool   // a broken call at the end of a reply that the output limit ended
 
 	index int // of a call: the server's, or -1
 	seen  string
@@ -149,6 +150,7 @@ func (d *decoder) piece(c *callPiece) error {
 		p = d.open(callPart)
 		d.calls++
 		p.seen, p.id = c.ID, d.ids.Unique(c.ID)
+		p.repeats = d.ids.Repeats(p.id)
 		if c.Index != nil {
 			p.index = *c.Index
 		}
@@ -157,6 +159,7 @@ func (d *decoder) piece(c *callPiece) error {
 	} else if p.seen == "" && c.ID != "" {
 		if p.seen = c.ID; !p.opened {
 			p.id = d.ids.Unique(c.ID)
+			p.repeats = d.ids.Repeats(p.id)
 		}
 	}
 	p.rename(c.Function.Name)
@@ -319,7 +322,7 @@ func (p *part) made(host string) llm.Part {
 		return llm.Reasoning{Text: string(p.text), Provider: host, Opaque: cmp.Or(detailsOpaque(host, p.details),
 			itemOpaque(host, p.item))}
 	}
-	c := llm.ToolCall{ID: p.id, Name: cmp.Or(p.name, noName), Opaque: extraOpaque(host, p.extra)}
+	c := llm.ToolCall{ID: p.id, Name: cmp.Or(p.name, noName), Opaque: extraOpaque(host, p.extra), Repeats: p.repeats}
 	if p.broken {
 		c.Input, c.Raw = json.RawMessage("{}"), cmp.Or(string(p.text), "{}")
 		return c

@@ -228,6 +228,7 @@ func (d *responseDecoder) keep(slot *outputItem, raw json.RawMessage) bool {
 func (d *responseDecoder) addCall(slot *outputItem, it *responseItem) *part {
 	p := d.add(callPart)
 	p.id = d.ids.Unique(cmp.Or(it.CallID, it.ID))
+	p.repeats = d.ids.Repeats(p.id)
 	d.renamed = d.renamed || p.id != it.CallID
 	p.rename(it.Name)
 	slot.parts = []*part{p}

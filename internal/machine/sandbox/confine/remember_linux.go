@@ -30,7 +30,7 @@ func Remembered(file string) Support {
 		return kept.Support
 	}
 	s := Detect()
-	if s.Tier != Full || key == "" {
+	if s.Tier != Full || key == "" || starved() {
 		return s
 	}
 	kept.Key, kept.Support = key, s
@@ -38,6 +38,15 @@ func Remembered(file string) Support {
 		keep(file, b)
 	}
 	return s
+}
+
+// leastFiles is how many files a process must be able to open for its probe to count: with fewer the namespaces that
+// lathe makes itself fail, and bubblewrap would take their place for good.
+const leastFiles = 256
+
+func starved() bool {
+	var limit unix.Rlimit
+	return unix.Getrlimit(unix.RLIMIT_NOFILE, &limit) != nil || limit.Cur < leastFiles
 }
 
 // keep writes the file as a whole. Without it the next start probes again.
