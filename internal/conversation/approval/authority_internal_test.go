@@ -7,7 +7,8 @@ import (
 )
 
 func TestAPinRestrictsTheModesThatAskNobody(t *testing.T) {
-	a := &Authority{Modes: NewModes(permission.Bypass, func(permission.Mode) error { return nil }, func(permission.Mode) {})}
+	allowed, heard := func(permission.Mode) error { return nil }, func(permission.Mode) {}
+	a := &Authority{Modes: NewModes(permission.Bypass, allowed, heard)}
 	a.Pin("mcp__one__", permission.Default)
 	for tool, want := range map[string]permission.Mode{
 		"mcp__one__hi": permission.Default, "mcp__other__hi": permission.Bypass, "Bash": permission.Bypass,
