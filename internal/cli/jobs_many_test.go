@@ -43,7 +43,8 @@ func TestManySessionsStreamSideBySide(t *testing.T) {
 			t.Fatal(err)
 		}
 		wg.Go(func() {
-			if _, err := f.Prompt(t.Context(), port.Prompt{ID: fmt.Sprint("p", i), Message: llm.UserText("stream")}); err != nil {
+			first := port.Prompt{ID: fmt.Sprint("p", i), Message: llm.UserText("stream")}
+			if _, err := f.Prompt(t.Context(), first); err != nil {
 				t.Error(err)
 				return
 			}
