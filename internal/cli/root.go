@@ -19,6 +19,11 @@ var commandNames = []string{
 	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "completion", "man", "help", "version", "__complete", "__completeNoDesc",
 }
 
+// reservedNames are commands to come: no prompt begins with such a word, so that a script means the same later.
+var reservedNames = []string{
+	"serve", "acp", "web", "fleet", "gateway", "telegram", "teams", "import", "update", "schedule", "port",
+}
+
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
 // subcommand and nothing is built in vain.
 func newRoot(p *program, inv invocation) *cobra.Command {
