@@ -182,7 +182,8 @@ func isWord(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, unicode.IsSpace)
 }
 
-// checkTypo looks at a first word that is nearly a subcommand, or will be one. A longer text in one argument is a prompt.
+// checkTypo looks at a first word that is nearly a subcommand, or will be one. A longer text in one argument is a
+// prompt.
 func checkTypo(inv invocation, words []string) (invocation, error) {
 	w := words[0]
 	if strings.ContainsFunc(w, unicode.IsSpace) {
