@@ -84,9 +84,8 @@ func TestDashShowsAnswersStartsAndOpensSessions(t *testing.T) {
 			"options": []any{map[string]any{"label": "Red"}, map[string]any{"label": "Blue"}},
 		}}})),
 		llmtest.Say(llmtest.Text("Painted it.")),
-		llmtest.Say(llmtest.Text("Started elsewhere.")),
 		llmtest.Say(llmtest.Text("And the second answer.")),
-	), `{"titleModel": "off"}`)
+	), "")
 	m.run("--bg", "paint the fence")
 	s := m.terminal("dash")
 	s.Shows("Needs you")
@@ -100,9 +99,11 @@ func TestDashShowsAnswersStartsAndOpensSessions(t *testing.T) {
 	s.Shows("Done")
 
 	s.Type("@../other look around\r")
-	s.Shows("2 done")
+	s.Shows("1 need you, 0 working, 1 done")
 	s.Shows("look around")
-	s.Press(" ", "Started elsewhere.")
+	s.Press(" ", "1. Red")
+	s.Type("1\r")
+	s.Shows("Painted it.")
 	s.Type("and now?\r")
 	s.Shows("And the second answer.")
 	s.Press("\x1b[D", "2 done")
