@@ -326,6 +326,10 @@ var table = func() map[string]row {
 		[]string{"base/atomicfile", "face/port"},
 		"session processes are started and found by the port that they speak; what a session is, is theirs",
 	}
+	t["face/notify"] = row{
+		[]string{"event", "face/port", "llm", "machine/term"},
+		"what a session did becomes a line for the user's services; which those are is in the settings, which cli reads",
+	}
 	t["conversation/team/start"] = row{[]string{
 		"agent", "conversation", "machine/git", "agent/hook", "store/session",
 		"conversation/team",

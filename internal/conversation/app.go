@@ -15,6 +15,7 @@ package conversation
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"os"
@@ -84,6 +85,9 @@ type Options struct {
 	Hooks         []hook.Group       // of a host program, in addition to those of the settings
 	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
+	Peers         tool.Peers         // the other sessions of the machine; nil: they are not reached
+	// Push sends a text of the model to the user's services for notifications; nil: there are none.
+	Push func(ctx context.Context, session, text string) error
 }
 
 // Instance is lathe at work in one folder.
