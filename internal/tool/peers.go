@@ -71,9 +71,9 @@ var sendMessageTool = call.Declaration{
 var errNoPeers = errors.New("this session reaches no others")
 
 func newListAgents(peers Peers) agent.Tool {
-	return newTool(listAgentsTool, listAgentsDescription, func(context.Context, llm.ToolCall, listAgentsInput) (*agent.Plan,
-		error,
-	) {
+	return newTool(listAgentsTool, listAgentsDescription, func(context.Context, llm.ToolCall,
+		listAgentsInput,
+	) (*agent.Plan, error) {
 		return &agent.Plan{
 			Accesses: call.SessionOnly(ListAgentsName), Title: "other sessions", Parallel: true,
 			Run: func(ctx context.Context) (*agent.Result, error) {
