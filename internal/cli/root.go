@@ -16,13 +16,13 @@ import (
 var commandNames = []string{
 	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
 	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
-	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "dash",
+	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash",
 	"completion", "man", "help", "version", "__complete", "__completeNoDesc",
 }
 
 // reservedNames are commands to come: no prompt begins with such a word, so that a script means the same later.
 var reservedNames = []string{
-	"serve", "acp", "web", "fleet", "gateway", "telegram", "teams", "import", "update", "schedule", "port",
+	"serve", "acp", "web", "fleet", "gateway", "telegram", "teams", "import", "update", "schedule",
 }
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
@@ -37,6 +37,10 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed
+			o.given = func() (out []string) {
+				c.Flags().Visit(func(f *pflag.Flag) { out = append(out, f.Name) })
+				return out
+			}
 			return p.runPrompt(c.Context(), o, c.Flags(), args)
 		},
 	}
@@ -72,7 +76,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o),
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
-		daemonCommand(p), dashCommand(p, o),
+		daemonCommand(p), portCommand(p), dashCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

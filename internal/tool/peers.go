@@ -3,6 +3,7 @@ package tool
 import (
 	"context"
 	_ "embed"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -49,16 +50,14 @@ const (
 	SendMessageName = "SendMessage"
 )
 
-type listAgentsInput struct{}
-
 type sendMessageInput struct {
 	To      string `json:"to" jsonschema:"the name or the id of a session, from ListAgents" limits:"minLength=1"`
 	Message string `json:"message" limits:"minLength=1"`
 }
 
 var listAgentsTool = call.Declaration{
-	Name: ListAgentsName, Input: schemaOf[listAgentsInput](), Class: permission.ClassNeutral, Deferred: true,
-	Accesses: call.Session(ListAgentsName),
+	Name: ListAgentsName, Schema: json.RawMessage(`{"type":"object","properties":{}}`),
+	Class: permission.ClassNeutral, Deferred: true, Accesses: call.Session(ListAgentsName),
 }
 
 // What a message may bring about is decided by its receiver, so a call does not ask.
@@ -72,7 +71,7 @@ var errNoPeers = errors.New("this session reaches no others")
 
 func newListAgents(peers Peers) agent.Tool {
 	return newTool(listAgentsTool, listAgentsDescription, func(context.Context, llm.ToolCall,
-		listAgentsInput,
+		struct{},
 	) (*agent.Plan, error) {
 		return &agent.Plan{
 			Accesses: call.SessionOnly(ListAgentsName), Title: "other sessions", Parallel: true,

@@ -25,6 +25,7 @@ type Host struct {
 	SetModel func(ctx context.Context, id string) error
 	SetMode  func(ctx context.Context, mode string) error
 
+	Job    string                                    // the id of the session's own process; empty: it has none
 	Doctor func(ctx context.Context) (string, error) // nil: the front end has no /doctor
 	Themes func() []string                           // names the front end knows; nil: none
 	Browse func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown
@@ -33,6 +34,7 @@ type Host struct {
 	Go      func(work func())                       // begins such work; the console waits for its end
 	Notice  func(level, format string, args ...any) // tells the user how it ended
 	Touch   func()                                  // the status has changed
+	Publish func(event.Body)                        // publishes an event of the session in front
 }
 
 // Kept is what commands keep from one run to the next. The zero value is ready.

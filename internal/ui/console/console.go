@@ -43,6 +43,8 @@ type Options struct {
 	// History limits the events in Opened for Next; 0: all. Console.Read has the earlier ones.
 	History int
 
+	Job string // the id by which lathe ps lists the process, which is the session's own; empty: it is not
+
 	Note string // for the user, shown in the first session; "" is none
 
 	Forget bool // on Close, remove the sessions that were created here
@@ -206,6 +208,7 @@ func (c *Console) forget() error {
 		if err := c.inst.Store().Remove(id); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
+		c.bus.Publish(id, nil, event.SessionDeleted{ID: id})
 	}
 	return errors.Join(errs...)
 }
