@@ -60,6 +60,9 @@ type dash struct {
 	ctx     context.Context
 	canvas  *tui.Canvas
 	changes chan func(*dash)
+
+	focused, focusTold bool // as the terminal reports it
+	typedAt            time.Time
 }
 
 // Run shows the screen until the user leaves it.
@@ -109,7 +112,12 @@ func (d *dash) input() error {
 	}
 	for _, e := range events {
 		switch e := e.(type) {
+		case uv.FocusEvent:
+			d.focused, d.focusTold = true, true
+		case uv.BlurEvent:
+			d.focused, d.focusTold = false, true
 		case uv.KeyPressEvent:
+			d.typedAt = time.Now()
 			if err := d.key(e); err != nil {
 				return err
 			}
@@ -165,12 +173,25 @@ func (d *dash) read() {
 		return func(d *dash) {
 			d.reading = false
 			for _, text := range d.take(jobs, err) {
-				d.canvas.Notify(d.o.Terminal.Notifications, text)
+				if !d.watched() {
+					d.canvas.Notify(d.o.Terminal.Notifications, text)
+				}
 			}
 			d.follow()
 			d.askPulls()
 		}
 	})
+}
+
+// absent is how long a user without a key looks elsewhere, in a terminal that does not report the focus.
+const absent = 15 * time.Second
+
+// watched reports that the user is likely to look at the screen.
+func (d *dash) watched() bool {
+	if d.focusTold {
+		return d.focused
+	}
+	return time.Since(d.typedAt) < absent
 }
 
 // askPulls looks up the pull requests of folders, from time to time.
