@@ -127,7 +127,7 @@ func (r *Registry) useless(name string) bool {
 	case tool.ListAgentsName:
 		return r.s.env.Peers == nil
 	case tool.SendMessageName:
-		return r.s.env.Peers == nil && len(r.s.teamTools(r.s.env.Owner)) == 0
+		return r.s.env.Peers == nil && !r.s.env.InTeam()
 	case tool.SearchName:
 		return r.s.env.Engine(context.Background()) == nil
 	case tool.TaskName:

@@ -207,6 +207,9 @@ func (e *Env) more() []agent.Tool {
 	return e.More(e.Owner)
 }
 
+// InTeam reports whether the agent works in a team.
+func (e *Env) InTeam() bool { return len(e.more()) > 0 }
+
 // SaveBlob keeps data under a name made of name, and returns the path it can be read back from.
 func (e *Results) SaveBlob(ctx context.Context, name string, data []byte) (string, error) {
 	if e.Blob != nil {
