@@ -326,6 +326,10 @@ var table = func() map[string]row {
 		[]string{"base/atomicfile", "face/port"},
 		"session processes are started and found by the port that they speak; what a session is, is theirs",
 	}
+	t["face/notify"] = row{
+		[]string{"event", "face/port", "llm", "machine/term"},
+		"what a session did becomes a line for the user's services; which those are is in the settings, which cli reads",
+	}
 	t["conversation/team/start"] = row{[]string{
 		"agent", "conversation", "machine/git", "agent/hook", "store/session",
 		"conversation/team",
@@ -356,6 +360,9 @@ var table = func() map[string]row {
 	}
 	t["ui/tui"] = row{with(face.may, append(slices.Clone(below), "permission")...), face.why +
 		"; the names of the permission modes are permission's"}
+	t["ui/dash"] = row{with(face.may, "base/atomicfile", "face/supervisor", "ui/tui", "ui/tui/theme", "ui/tui/line",
+		"ui/tui/view", "ui/tui/keys"), "the screen of all sessions lists the supervisor's jobs, speaks the port to one, and " +
+		"draws with the terminal's parts; how sessions are opened and started is given by cli"}
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
 	t["face/gateway"], t["fleet"] = remote, remote
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}

@@ -17,6 +17,7 @@ import (
 type invocation struct {
 	args    []string // for cobra
 	command bool     // the first word names a subcommand
+	doubt   error    // the first word nearly names one: a person confirms that it begins a prompt
 }
 
 // completing reports whether a shell asks for completions.
@@ -27,8 +28,8 @@ func (inv invocation) completing() bool {
 // splitArgs sorts the words into subcommand, prompt and values of flags.
 //
 //   - With -p or --print anywhere, every word is the prompt: `lathe -p mcp is broken`.
-//   - Else a first word that names a subcommand is one. One that nearly does (`lathe docter`) is a mistake,
-//     not a prompt that costs money.
+//   - Else a first word that names a subcommand is one. The names of subcommands to come are kept for them. One that
+//     nearly names a subcommand (`lathe docter`) is in doubt: it may be a mistake, and a prompt costs money.
 //   - --resume and --worktree take the next argument if that is one word: `--resume 0190 "go on"`, `--resume "go on"`.
 //   - --allowedTools, --disallowedTools and --tools also take further arguments that can only be rules or
 //     tools, --add-dir such that name a folder: `--add-dir ../a ../b "go on"`.
@@ -65,7 +66,7 @@ func splitArgs(args []string) (invocation, error) {
 	}
 	inv.command = isCommand(words[0])
 	if !inv.command {
-		return inv, checkTypo(words)
+		return checkTypo(inv, words)
 	}
 	return inv, nil
 }
@@ -181,18 +182,22 @@ func isWord(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, unicode.IsSpace)
 }
 
-// checkTypo refuses a first word that is nearly a subcommand. A longer text in one argument is a prompt.
-func checkTypo(words []string) error {
+// checkTypo looks at a first word that is nearly a subcommand, or will be one. A longer text in one argument is a
+// prompt.
+func checkTypo(inv invocation, words []string) (invocation, error) {
 	w := words[0]
-	if strings.ContainsFunc(w, unicode.IsSpace) || len(w) < 4 {
-		return nil
+	if strings.ContainsFunc(w, unicode.IsSpace) {
+		return inv, nil
 	}
-	near, d := fuzzy.Nearest(w, commandNames, 2)
-	if d > 2 || d*3 > len(near) {
-		return nil
+	hint := `to send it to the model: lathe -p "` + strings.Join(words, " ") + `"`
+	if slices.Contains(reservedNames, w) {
+		return inv, usage(hint, "the command %q is not there yet; its name is kept for it", w)
 	}
-	return usage(`to send it to the model: lathe -p "`+strings.Join(words, " ")+`"`,
-		"there is no command %q; did you mean %q?", w, near)
+	near, d := fuzzy.Nearest(w, slices.Concat(commandNames, reservedNames), 2)
+	if len(w) >= 4 && d <= 2 && d*3 <= len(near) {
+		inv.doubt = usage(hint, "there is no command %q; did you mean %q?", w, near)
+	}
+	return inv, nil
 }
 
 func isCommand(s string) bool { return slices.Contains(commandNames, s) }

@@ -51,17 +51,35 @@ func TestAFirstWordThatNamesACommandIsOne(t *testing.T) {
 }
 
 func TestATypoOfACommandIsNotSentToTheModel(t *testing.T) {
-	_, err := splitArgs([]string{"docter"})
-	if e, ok := errors.AsType[*Error](err); !ok || e.Code != exitUsage || !strings.Contains(err.Error(), `"doctor"`) ||
-		!strings.Contains(err.Error(), `lathe -p "docter"`) {
-		t.Errorf("got %v", err)
+	inv, err := splitArgs([]string{"docter"})
+	if e, ok := errors.AsType[*Error](inv.doubt); err != nil || !ok || e.Code != exitUsage ||
+		!strings.Contains(e.Error(), `"doctor"`) || !strings.Contains(e.Error(), `lathe -p "docter"`) {
+		t.Errorf("got %v, %v", inv.doubt, err)
 	}
-	for _, args := range [][]string{{"sesion", "list"}, {"Session", "list"}} {
-		if _, err := splitArgs(args); err == nil {
+	for _, args := range [][]string{{"sesion", "list"}, {"Session", "list"}, {"atach"}, {"updat"}} {
+		if inv, _ := splitArgs(args); inv.doubt == nil {
 			t.Errorf("%q passed as a prompt", args)
 		}
 	}
 	for _, args := range [][]string{{"hello"}, {"tools are broken"}, {"why", "tool"}, {"explain"}, {"-p", "docter"}} {
+		if inv, err := splitArgs(args); err != nil || inv.doubt != nil {
+			t.Errorf("%q: %v, %v", args, err, inv.doubt)
+		}
+	}
+}
+
+func TestTheNamesOfCommandsToComeAreKept(t *testing.T) {
+	for _, name := range reservedNames {
+		_, err := splitArgs([]string{name})
+		if e, ok := errors.AsType[*Error](err); !ok || e.Code != exitUsage ||
+			!strings.Contains(err.Error(), "is not there yet") || !strings.Contains(err.Error(), `lathe -p "`+name+`"`) {
+			t.Errorf("%s: %v", name, err)
+		}
+		if isCommand(name) {
+			t.Errorf("%s is a command, and kept for one", name)
+		}
+	}
+	for _, args := range [][]string{{"-p", "update"}, {"update the readme"}, {"please", "update"}} {
 		if _, err := splitArgs(args); err != nil {
 			t.Errorf("%q: %v", args, err)
 		}

@@ -84,6 +84,9 @@ func (p *program) run(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
+	if inv.doubt != nil && (!p.asks() || !p.confirmPrompt(ctx, inv.doubt)) {
+		return inv.doubt
+	}
 	p.args = inv.args
 	root := newRoot(p, inv)
 	root.SetArgs(inv.args)

@@ -27,3 +27,8 @@ func (p *program) confirm(ctx context.Context, question string) bool {
 		return false
 	}
 }
+
+// confirmPrompt asks whether words that nearly name a command are a prompt.
+func (p *program) confirmPrompt(ctx context.Context, doubt error) bool {
+	return p.confirm(ctx, messagesName+": "+doubt.Error()+" Send it to the model as a prompt?")
+}

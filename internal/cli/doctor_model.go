@@ -34,17 +34,17 @@ var depthNames = map[term.Depth]string{
 func (d *doctor) terminal() {
 	f, isFile := d.p.out.(*os.File)
 	if !(d.p.outTTY || d.inside) || !isFile {
-		d.ok("terminal", "stdout is no terminal, TERM=%s", dash(os.Getenv("TERM")))
+		d.ok("terminal", "stdout is no terminal, TERM=%s", orDash(os.Getenv("TERM")))
 		return
 	}
 	w, h, err := xterm.GetSize(int(f.Fd()))
 	size := fmt.Sprintf("%dx%d", w, h)
 	what := fmt.Sprintf("%s, %s, TERM=%s", size, depthNames[term.ColorDepth(os.Getenv, true, runtime.GOOS)],
-		dash(os.Getenv("TERM")))
+		orDash(os.Getenv("TERM")))
 	switch {
 	case err != nil || w == 0:
 		d.add("terminal", statusWarn, "resize the window, or run stty cols 80 rows 24", "its size is not known, TERM=%s",
-			dash(os.Getenv("TERM")))
+			orDash(os.Getenv("TERM")))
 	case w < 60 || h < 15:
 		d.add("terminal", statusWarn, "make the window at least 60x15", "%s: small", what)
 	case os.Getenv("TERM") == "" && runtime.GOOS != "windows":

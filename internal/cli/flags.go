@@ -10,6 +10,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/agent/replay"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/tool"
 )
 
 // Options is a parsed command line, as plain data.
@@ -68,7 +69,8 @@ type Options struct {
 	MCPConfig     []string // files, or JSON texts
 	StrictMCP     bool
 	// see serverset.Flags
-	patient     bool // a person is watching; see conversation.Options
+	peers       tool.Peers // of a session process; see conversation.Options
+	patient     bool       // a person is watching; see conversation.Options
 	hostServers func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 	// see serverset.Flags
 	hostElicits func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)

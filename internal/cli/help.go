@@ -24,7 +24,12 @@ Usage:
 Commands:
   session      list, show, replay, cost, verify, export and remove sessions
   ps           list the sessions in the background (lathe --bg "..." starts one)
-  attach       open one of them in this terminal; logs, stop, respawn, rm
+  dash         all sessions of this machine on one screen
+  attach       open a session in the background in this terminal
+  logs         print its conversation
+  stop         end its process
+  respawn      start its process afresh, where it was
+  rm           end it and take it off the list
   daemon       their supervisor: status, stop
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back

@@ -143,11 +143,11 @@ func (p *program) printSessions(s sessions, found []foundSession, all bool) erro
 	}
 	for _, i := range found {
 		row := []string{
-			i.ID[:min(n, len(i.ID))], relative(i.Modified, p.now()), count(i.Turns), dollars(i.CostUSD), dash(i.Model),
+			i.ID[:min(n, len(i.ID))], relative(i.Modified, p.now()), count(i.Turns), dollars(i.CostUSD), orDash(i.Model),
 			titleOf(i),
 		}
 		if all {
-			row = slices.Insert(row, 5, dash(shortHome(i.Dir)))
+			row = slices.Insert(row, 5, orDash(shortHome(i.Dir)))
 		}
 		rows = append(rows, row)
 	}
@@ -232,7 +232,7 @@ func dollars(usd float64) string {
 	return fmt.Sprintf("$%.2f", usd)
 }
 
-func dash(s string) string {
+func orDash(s string) string {
 	if s == "" {
 		return "-"
 	}

@@ -119,3 +119,14 @@ func TestAToolCallOnATerminalNeedsATool(t *testing.T) {
 		t.Errorf("%v: %q", err, out)
 	}
 }
+
+func TestAWordCloseToACommandIsAskedAboutOnATerminal(t *testing.T) {
+	out, err := onTerminal(t, t.TempDir(), "n\n", "docter")
+	if err == nil || !strings.Contains(out, `did you mean "doctor"?`) || !strings.Contains(out, "as a prompt? [y/N]") {
+		t.Errorf("%v: %q", err, out)
+	}
+	out, err = onTerminal(t, t.TempDir(), "", "serve")
+	if err == nil || !strings.Contains(out, "not there yet") {
+		t.Errorf("%v: %q", err, out)
+	}
+}

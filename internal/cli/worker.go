@@ -64,6 +64,8 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 		o.Mode, o.Bypass = cmp.Or(w.job.Mode, o.Mode), o.Bypass && w.job.Mode == string(permission.Bypass)
 	}
 	o.patient = true
+	others := &peers{place: w.place, self: w.known}
+	o.peers = others
 	inst, err := p.instance(o)
 	if err != nil {
 		return err
@@ -73,10 +75,11 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 		return errors.Join(startError(err), inst.Close())
 	}
 	w.console = c
+	others.join(c, inst)
 	version, _ := currentVersion()
 	l, err := port.Listen(w.place.Socket(w.job.ID))
 	if err == nil {
-		server := &port.Server{Session: c, Lathe: version, Other: w.request}
+		server := &port.Server{Session: c, Lathe: version, Other: w.request, Peer: others.answer}
 		w.change(func(j *supervisor.Job) {
 			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
 			j.Mode, j.CWD = string(c.Status().Mode), c.Status().Dir
@@ -86,6 +89,7 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 		faces.Go(func() {
 			w.awaitRest(ctx, server, time.Duration(inst.Config().Settings.Background.IdleMinutes)*time.Minute)
 		})
+		faces.Go(func() { w.notify(ctx, server, inst) })
 		w.begin(ctx, again)
 		err = server.Accept(ctx, l, w.place.Refuse)
 		w.end()

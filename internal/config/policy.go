@@ -28,6 +28,9 @@ var projectRules = []struct {
 	{never, "organizationUrl"},
 	{never, "network.**"},
 	{never, "webSearch.**"},
+	{never, "notifications.**"},
+	// This one decides whose messages begin turns.
+	{never, "crossSessionInbound"},
 	{never, "modelsUrl"},
 	{never, "pluginConfigs.**"},
 	{held, "providers.*.models.**"},

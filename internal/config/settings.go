@@ -97,14 +97,19 @@ type Settings struct {
 	Snapshots    Snapshots    `json:"snapshots"`
 	Bash         Bash         `json:"bash"`
 	Background   Background   `json:"background"`
-	WebSearch    WebSearch    `json:"webSearch"`
-	ModelsURL    string       `json:"modelsUrl"`
-	Stream       Stream       `json:"stream"`
-	Network      Network      `json:"network"`
-	Log          Log          `json:"log"`
-	Watcher      Watcher      `json:"watcher"`
-	Debug        bool         `json:"debug"`
-	MaskKeys     bool         `json:"maskKeys"`
+	// what becomes of messages of other sessions: "accept", "hold" or "refuse"; "": it depends on the modes
+	CrossSessionInbound string `json:"crossSessionInbound"`
+
+	Notifications Notifications `json:"notifications"`
+
+	WebSearch WebSearch `json:"webSearch"`
+	ModelsURL string    `json:"modelsUrl"`
+	Stream    Stream    `json:"stream"`
+	Network   Network   `json:"network"`
+	Log       Log       `json:"log"`
+	Watcher   Watcher   `json:"watcher"`
+	Debug     bool      `json:"debug"`
+	MaskKeys  bool      `json:"maskKeys"`
 }
 
 // Provider is one entry of providers.
@@ -290,6 +295,29 @@ type Snapshots struct {
 // Background configures sessions in the background.
 type Background struct {
 	IdleMinutes int `json:"idleMinutes"` // 0: their processes stay
+}
+
+// Notifications configures how the user hears of sessions that no one looks at. Those without an address are off.
+type Notifications struct {
+	Always   bool        `json:"always"` // also when a terminal shows the session
+	Link     string      `json:"link"`   // to a session, with {id}, {session} and {host}
+	Ntfy     PushService `json:"ntfy"`
+	Gotify   PushService `json:"gotify"`
+	Pushover Pushover    `json:"pushover"`
+	Webhook  PushService `json:"webhook"`
+}
+
+// PushService is a server that takes notifications.
+type PushService struct {
+	URL   string `json:"url"`
+	Token string `json:"token"`
+}
+
+// Pushover is an application and a user of Pushover.
+type Pushover struct {
+	URL     string `json:"url"`
+	Token   string `json:"token"`
+	UserKey string `json:"userKey"`
 }
 
 // Bash configures the Bash tool.

@@ -15,6 +15,7 @@ package conversation
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -85,6 +86,9 @@ type Options struct {
 	Hooks         []hook.Group       // of a host program, in addition to those of the settings
 	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
+	Peers         tool.Peers         // the other sessions of the machine; nil: they are not reached
+	// Push sends a text of the model to the user's services for notifications; nil: there are none.
+	Push func(ctx context.Context, session, text string) error
 
 	ToolAliases map[string]string // tools that calls of others reach, by the name that the model says
 	Share       bool              // other programs read the transcripts (transcript.Shared)

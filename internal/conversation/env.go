@@ -1,6 +1,7 @@
 package conversation
 
 import (
+	"context"
 	"net/http"
 	"strings"
 	"time"
@@ -33,6 +34,10 @@ func (s *Session) newEnv() (*tool.Env, error) {
 	env.Environ, env.Journals, env.Lasting = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
 		checkpoint.JournalDir(i.projectDir()), i.paths.CacheHome
 	env.Language, env.More, env.Mail = i.Code.Pool(), s.teamTools, s.teamMail
+	env.Peers = i.opts.Peers
+	if i.opts.Push != nil {
+		env.Push = func(ctx context.Context, text string) error { return i.opts.Push(ctx, s.ID(), text) }
+	}
 	i.configure(env)
 	keepBlobs(env, s.Log())
 	return env, nil

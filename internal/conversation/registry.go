@@ -122,6 +122,12 @@ func (r *Registry) useless(name string) bool {
 		return !r.s.skills.Offered()
 	case tool.MemoryName:
 		return r.s.env.Notes == nil
+	case tool.PushName:
+		return r.s.env.Push == nil
+	case tool.ListAgentsName:
+		return r.s.env.Peers == nil
+	case tool.SendMessageName:
+		return r.s.env.Peers == nil && !r.s.env.InTeam()
 	case tool.SearchName:
 		return r.s.env.Engine(context.Background()) == nil
 	case tool.TaskName:

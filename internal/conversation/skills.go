@@ -34,7 +34,7 @@ func (s *Session) Style() string { return cmp.Or(s.begun.Style, style.Default) }
 
 // addContext adds what a user message names (files, resources of servers, skills), and the notes that belong to it.
 func (s *Session) addContext(ctx context.Context, m llm.Message) llm.Message {
-	m = s.skills.Message(ctx, s.servers.Attach(ctx, s.attach(ctx, m)))
+	m = s.skills.Message(ctx, s.servers.Attach(ctx, s.namePeers(ctx, s.attach(ctx, m))))
 	return s.addNotes(ctx, s.addKind(ctx, m))
 }
 

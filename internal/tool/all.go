@@ -38,6 +38,9 @@ var builtins = []builtin{
 	{batchTool, func(e *Env) agent.Tool { return newBatch(e.Invoke) }},
 	{openTool, func(e *Env) agent.Tool { return newOpen(e.Files, e.Programs) }},
 	{lspTool, func(e *Env) agent.Tool { return newLSP(&coder{e.Files, e.Language}) }},
+	{pushTool, func(e *Env) agent.Tool { return newPush(e.Push) }},
+	{listAgentsTool, func(e *Env) agent.Tool { return newListAgents(e.Peers) }},
+	{sendMessageTool, func(e *Env) agent.Tool { return newSendMessage(e.Peers) }},
 	{toolSearchTool, func(e *Env) agent.Tool { return newToolSearch(e.Deferred) }},
 }
 

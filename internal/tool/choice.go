@@ -17,12 +17,25 @@ type Choice struct {
 // Of returns the chosen tools of a session, in the order of All.
 func (c Choice) Of(env *Env, known *call.Catalogue) []agent.Tool {
 	out := make([]agent.Tool, 0, len(builtins))
-	for _, t := range append(All(env), env.more()...) {
+	more := env.more()
+	for _, t := range append(All(env), more...) {
 		if d, _ := known.Lookup(t.Spec().Name); c.has(d) {
 			out = append(out, t)
 		}
 	}
-	return out
+	return withoutCovered(out, more)
+}
+
+// withoutCovered leaves a tool out where a team has one of its name: SendMessage is for the team then.
+func withoutCovered(all, more []agent.Tool) []agent.Tool {
+	if len(more) == 0 {
+		return all
+	}
+	return slices.DeleteFunc(all, func(t agent.Tool) bool {
+		return !slices.Contains(more, t) && slices.ContainsFunc(more, func(m agent.Tool) bool {
+			return m.Spec().Name == t.Spec().Name
+		})
+	})
 }
 
 func (c Choice) has(d call.Declaration) bool {

@@ -77,6 +77,8 @@ func samples(b *bench) []sample {
 	b.env.LoadSkill = func(_ context.Context, name, args string) ([]llm.Part, error) {
 		return []llm.Part{llm.Text{Text: name + " with " + args, Origin: llm.OriginSkill}}, nil
 	}
+	b.env.Peers = onePeer{}
+	b.env.Push = func(context.Context, string) error { return nil }
 	desktop(b.t)
 	searching(b.t, b.env, `{"results":[{"url":"https://go.dev/a","title":"Maps"}]}`)
 	b.env.Invoke = func(_ context.Context, calls []llm.ToolCall) []llm.ToolResult {
@@ -123,6 +125,9 @@ func samples(b *bench) []sample {
 		{"EnterPlanMode", in{}},
 		{"ExitPlanMode", in{"plan": "# Do it"}},
 		{"ToolSearch", in{"query": "notebook"}},
+		{"ListAgents", in{}},
+		{"SendMessage", in{"to": "@painter", "message": "which colour?"}},
+		{"PushNotification", in{"message": "the build is green"}},
 		{"Skill", in{"skill": "review", "args": "a.txt"}},
 		{"Task", in{"description": "look", "prompt": "look into a.txt", "subagent_type": "Explore"}},
 		{"Bash", in{"command": "cat a.txt | wc -l"}},
@@ -412,3 +417,15 @@ func TestReadingToolsRunBesideEachOther(t *testing.T) {
 	}
 	wait.Wait()
 }
+
+// onePeer is a session that takes every message.
+type onePeer struct{}
+
+func (onePeer) List(context.Context) ([]tool.Peer, error) {
+	return []tool.Peer{{ID: "1a2b3c4d", Name: "Painter", State: "working", Dir: "/w", Activity: "mixing"}}, nil
+}
+
+func (onePeer) Send(context.Context, string, string) (string, error) {
+	return "It has the message.", nil
+}
+func (onePeer) Letters() []string { return nil }

@@ -38,6 +38,10 @@ type Env struct {
 	Language *lsp.Pool        // the language servers; nil: the session has no servers
 	Notes    *memory.Store    // of earlier sessions; nil: none are kept
 
+	// Push sends a text to the user, wherever they are. Nil: they set up no service for it.
+	Push func(ctx context.Context, text string) error
+	// Peers are the other sessions of the machine. Nil: this one reaches none.
+	Peers Peers
 	// Invoke runs calls through the choke point, as the agent's own. Nil: calls cannot be bundled.
 	Invoke func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
 	// LoadSkill adds a skill to the conversation and returns the texts for the model. Nil: the session has no skills.
@@ -202,6 +206,9 @@ func (e *Env) more() []agent.Tool {
 	}
 	return e.More(e.Owner)
 }
+
+// InTeam reports whether the agent works in a team.
+func (e *Env) InTeam() bool { return len(e.more()) > 0 }
 
 // SaveBlob keeps data under a name made of name, and returns the path it can be read back from.
 func (e *Results) SaveBlob(ctx context.Context, name string, data []byte) (string, error) {

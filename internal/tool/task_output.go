@@ -249,6 +249,11 @@ func (e *Env) News(ctx context.Context) ([]llm.Message, error) {
 			parts = append(parts, newsPart(text))
 		}
 	}
+	if e.Peers != nil && e.Owner == "" {
+		for _, text := range e.Peers.Letters() {
+			parts = append(parts, newsPart(text))
+		}
+	}
 	for _, line := range e.Background.news(e.Owner) {
 		parts = append(parts, newsPart(line))
 	}

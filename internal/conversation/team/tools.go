@@ -25,7 +25,8 @@ const (
 	sendSchema   = `{"type":"object","properties":{"to":{"type":"string","description":"coordinator, or worker-N for task N"},"message":{"type":"string","minLength":1}},"required":["to","message"]}`
 )
 
-// Declarations are the tools of a team's agents. They are there only while a team works.
+// Declarations are the tools of a team's agents, beside SendMessage, which is declared for all. They are there only
+// while a team works.
 func Declarations() []call.Declaration {
 	declare := func(name, schema string, class permission.Class) call.Declaration {
 		return call.Declaration{Name: name, Schema: json.RawMessage(schema), Class: class, Accesses: call.Session(name)}
@@ -33,7 +34,7 @@ func Declarations() []call.Declaration {
 	return []call.Declaration{
 		declare("TaskCreate", createSchema, permission.ClassNeutral), declare("TaskUpdate", updateSchema,
 			permission.ClassNeutral),
-		declare("TaskList", listSchema, permission.ClassNeutral), declare("SendMessage", sendSchema, permission.ClassNeutral),
+		declare("TaskList", listSchema, permission.ClassNeutral),
 	}
 }
 

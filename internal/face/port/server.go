@@ -19,6 +19,9 @@ type Server struct {
 	// Other answers methods beside those of a session; nil: there are none.
 	Other func(ctx context.Context, f Face, method string, params json.RawMessage) (any, error)
 
+	// Peer answers the methods that the process of another session may call; nil: it is turned away.
+	Peer func(ctx context.Context, f Face, method string, params json.RawMessage) (any, error)
+
 	mu      sync.Mutex
 	authors map[string]string // the principals of prompts, by id
 	faces   int

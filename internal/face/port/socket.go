@@ -67,7 +67,13 @@ func (s *Server) Accept(ctx context.Context, l net.Listener, refuse func(pid int
 			return fmt.Errorf("the socket takes no more faces: %w", err)
 		}
 		go func() {
-			if err := admit(conn, refuse); err != nil {
+			err := admit(conn, refuse)
+			if errors.Is(err, ErrPeer) && s.Peer != nil {
+				only := &Server{Lathe: s.Lathe, Other: s.Peer}
+				only.Serve(ctx, jsonrpc.NewLines(conn, conn, conn.Close))
+				return
+			}
+			if err != nil {
 				turnAway(ctx, conn, err)
 				return
 			}
@@ -75,6 +81,9 @@ func (s *Server) Accept(ctx context.Context, l net.Listener, refuse func(pid int
 		}()
 	}
 }
+
+// ErrPeer is the process of another session, which may call the methods of Server.Peer and nothing else.
+var ErrPeer = fmt.Errorf("%w: it runs a session", ErrRefused)
 
 // admit checks who is at the other end of a connection.
 func admit(conn net.Conn, refuse func(pid int) error) error {

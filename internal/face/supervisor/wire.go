@@ -7,6 +7,7 @@ import (
 	"io/fs"
 	"net"
 	"os"
+	"slices"
 	"syscall"
 	"time"
 
@@ -29,6 +30,22 @@ const (
 	MethodEnviron = "process/environ" // {} -> Environ
 	MethodStop    = "process/stop"    // {} -> {}: the turn is ended, and the process ends
 )
+
+// MethodMessage is for the process of another session: Letter -> Taken.
+const MethodMessage = "process/message"
+
+// Letter is a message of one session to another.
+type Letter struct {
+	From string `json:"from"`           // the sender's job
+	Name string `json:"name,omitempty"` // of its session
+	Mode string `json:"mode,omitempty"` // the permission mode that it is in
+	Text string `json:"text"`
+}
+
+// Taken says what became of a letter: accepted, held or known.
+type Taken struct {
+	State string `json:"state"`
+}
 
 // Environ is an environment, as os.Environ has it.
 type Environ struct {
@@ -145,25 +162,21 @@ func (c *Client) Shutdown(ctx context.Context) error {
 	return c.conn.Call(ctx, methodShutdown, struct{}{}, nil)
 }
 
-// Refuse turns away processes that a session started: they answer no questions and start no sessions.
+// Refuse turns away processes that a session started: they answer no questions and start no sessions. The process of
+// another session is port.ErrPeer.
 func (p Place) Refuse(pid int) error {
 	jobs, _ := p.List() // those that can be read
-	below, err := port.DescendsFrom(pid, func(pid int) bool {
-		if pid == os.Getpid() {
-			return true
-		}
-		for _, j := range jobs {
-			if j.PID == pid {
-				return true
-			}
-		}
-		return false
-	})
+	session := func(pid int) bool {
+		return pid == os.Getpid() || slices.ContainsFunc(jobs, func(j Job) bool { return j.PID == pid })
+	}
+	below, err := port.DescendsFrom(pid, func(above int) bool { return above != pid && session(above) })
 	switch {
 	case err != nil:
 		return fmt.Errorf("%w: who connects cannot be found out: %w", port.ErrRefused, err)
-	case below:
+	case below || pid == os.Getpid():
 		return fmt.Errorf("%w: it runs in a session", port.ErrRefused)
+	case session(pid):
+		return port.ErrPeer
 	}
 	return nil
 }

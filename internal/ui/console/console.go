@@ -89,8 +89,9 @@ type Console struct {
 	clashes  map[string]bool       // names of commands that the user was told about, see sayClash
 	pending  []llm.Part            // output of user commands, for the next message
 	shell    map[string]context.CancelFunc
-	trust    string         // the id of the open question whether to trust the folder
-	held     *config.Config // the configuration whose values that question shows
+	trust    string                        // the id of the open question whether to trust the folder
+	held     *config.Config                // the configuration whose values that question shows
+	asides   map[string]func(event.Answer) // open questions that no call asked, by id
 	seen     statusValues
 	line     string        // output of the statusLine command
 	redraw   chan struct{} // signals that the statusLine command should run
@@ -244,7 +245,7 @@ func (c *Console) Answer(_ context.Context, a port.Answer) error {
 		return err
 	}
 	a.Answer.From = a.From
-	if c.answerTrust(a.ID, a.Answer) {
+	if c.answerTrust(a.ID, a.Answer) || c.answerAside(a.ID, a.Answer) {
 		return nil
 	}
 	return c.inst.Answer(a.Session, a.ID, a.Answer)
