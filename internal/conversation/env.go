@@ -2,11 +2,13 @@ package conversation
 
 import (
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/store/schedule"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/tool/websearch"
 )
@@ -34,6 +36,9 @@ func (s *Session) newEnv() (*tool.Env, error) {
 		checkpoint.JournalDir(i.projectDir()), i.paths.CacheHome
 	env.Language, env.More, env.Mail = i.Code.Pool(), s.teamTools, s.teamMail
 	i.configure(env)
+	if log := s.Log(); log != nil && s.schedules {
+		env.Schedules = schedule.At(filepath.Join(log.Folder(), schedule.FileName))
+	}
 	keepBlobs(env, s.Log())
 	return env, nil
 }

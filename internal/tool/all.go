@@ -38,6 +38,11 @@ var builtins = []builtin{
 	{batchTool, func(e *Env) agent.Tool { return newBatch(e.Invoke) }},
 	{openTool, func(e *Env) agent.Tool { return newOpen(e.Files, e.Programs) }},
 	{lspTool, func(e *Env) agent.Tool { return newLSP(&coder{e.Files, e.Language}) }},
+	{cronCreateTool, func(e *Env) agent.Tool { return newCronCreate(e.Schedules) }},
+	{cronListTool, func(e *Env) agent.Tool { return newCronList(e.Schedules) }},
+	{cronDeleteTool, func(e *Env) agent.Tool { return newCronDelete(e.Schedules) }},
+	{scheduleWakeupTool, func(e *Env) agent.Tool { return newScheduleWakeup(e.Schedules) }},
+	{monitorTool, func(e *Env) agent.Tool { return newMonitor(&monitors{e.Files, e.Jobs, e.Invoke}) }},
 	{toolSearchTool, func(e *Env) agent.Tool { return newToolSearch(e.Deferred) }},
 }
 

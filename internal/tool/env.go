@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/store/schedule"
 	"github.com/lathe-dev/lathe/internal/tool/memory"
 	"github.com/lathe-dev/lathe/internal/tool/web"
 	"github.com/lathe-dev/lathe/internal/tool/websearch"
@@ -37,6 +38,9 @@ type Env struct {
 	Deferred *Deferral        // the tools that the model's list leaves out
 	Language *lsp.Pool        // the language servers; nil: the session has no servers
 	Notes    *memory.Store    // of earlier sessions; nil: none are kept
+
+	// Schedules are the prompts that are sent later. Nil: nothing sends them.
+	Schedules *schedule.Store
 
 	// Invoke runs calls through the choke point, as the agent's own. Nil: calls cannot be bundled.
 	Invoke func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
