@@ -48,7 +48,7 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(),
+	return slices.Concat(conversationCommands(), scheduleCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(),
 		settingCommands(), skillCommands(), agentCommands(), []Command{mcpCommand(), pluginCommand(), teamCommand()})
 }
 
