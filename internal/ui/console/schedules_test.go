@@ -42,7 +42,9 @@ func TestALoopRunsNowAndAgain(t *testing.T) {
 	}
 	until(s, begins("look around"))
 	until[event.TurnEnd](s, nil)
-	later := func(all []schedule.Schedule) bool { return len(all) == 1 && all[0].Due.After(time.Now().Add(time.Minute)) }
+	later := func(all []schedule.Schedule) bool {
+		return len(all) == 1 && all[0].Due.After(time.Now().Add(time.Minute))
+	}
 	x := s.planned(later)[0]
 	if left := time.Until(x.Expires); left < 6*24*time.Hour || left > 8*24*time.Hour {
 		t.Errorf("it expires in %v", left)
@@ -191,4 +193,32 @@ func TestALineOfAMonitorWakesTheConversation(t *testing.T) {
 		return strings.Contains(b.Prompt.PlainText(), "Monitor bash_1:\nit is ready")
 	})
 	until(s, func(b event.PartDone) bool { t, ok := b.Part.(llm.Text); return ok && t.Text == "I was told." })
+}
+
+func init() {
+	exercises["loop"] = func(t *testing.T, s *seat, p *place) {
+		p.write(t, ".lathe/loop.md", "look after it\n")
+		s.shows("loop", "90m", "every 1h30m")
+		s.shows("loop", "10s look", "every 1m")
+		s.shows("loop", "", "at its own pace")
+		all := s.planned(func(all []schedule.Schedule) bool { return len(all) == 3 })
+		if all[0].Prompt != "look after it" || all[2].Prompt != "look after it" {
+			t.Errorf("%+v", all)
+		}
+		s.shows("loop", "stop", "Ended 3 loops")
+		s.shows("loop", "stop", "No loop runs")
+	}
+	exercises["remind"] = func(_ *testing.T, s *seat, _ *place) {
+		s.shows("remind", "2h look", "once, next")
+		s.refuses("remind", "soon look", "is no time")
+	}
+	exercises["schedule"] = func(t *testing.T, s *seat, _ *place) {
+		s.shows("remind", "2h look", "once, next")
+		items := s.command("schedule", "").Pick.Items
+		if len(items) != 1 {
+			t.Fatalf("%+v", items)
+		}
+		s.shows("schedule", "rm "+items[0].ID, "Removed", "look")
+		s.refuses("schedule", "rm "+items[0].ID, "no such schedule")
+	}
 }
