@@ -17,7 +17,8 @@ var waitsThatEnd = map[string][]string{
 		"agent/subagent.NewSlots", "agent/subagent.Slots.give", "ui/tui.terminal.write",
 	},
 	"the work that it waits for has the context, and ends with it": {
-		"agent/best.Runner.Run", "cli.demo.work", "extend/customtool.Set.describeAll", "agent/eval.Gate.vote",
+		"agent/best.Runner.Run", "cli.demo.work", "cli.worker.run", "face/port.served.attach",
+		"face/supervisor.Supervisor.shutdown", "extend/customtool.Set.describeAll", "agent/eval.Gate.vote",
 		"agent/eval.Models.Compare",
 		"machine/git.Git.Info", "agent/hook.Hooks.fire",
 		"extend/lsp.Seat.change", "extend/lsp.run.pullAll", "extend/mcp.Set.SetServers", "extend/mcp.awaitAll",
@@ -27,6 +28,8 @@ var waitsThatEnd = map[string][]string{
 		"tool.pool.tree",
 		"tool.search.ripgrep",
 	},
+	"it waits for a session process beside everything else, as long as that lives": {"face/supervisor.Supervisor.launch"},
+	"the channel is closed in the next lines":                                      {"face/port.Server.Serve"},
 	"a second after an interruption the turn leaves its queue of calls, whatever they wait for (agent.abandonAfter)": {
 		"agent.Agent.before", "agent.queue.judge", "agent.queue.next", "agent.queue.resolve", "agent.queue.schedule",
 		"agent.queue.start 2",
@@ -37,6 +40,7 @@ var waitsThatEnd = map[string][]string{
 		"tool.bashProc.wait",
 	},
 	"the process has ended, or was just killed": {
+		"face/supervisor.Supervisor.endWorker", "cli.dialSSH",
 		"machine/boundary.leaves", "extend/lsp.run.explain", "extend/mcp.server.process", "machine/sandbox.Proc.entered",
 		"machine/sandbox.tree.assign",
 		"machine/sandbox/confine.Stems.end", "machine/sandbox/confine.Stems.grow",

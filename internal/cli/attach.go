@@ -26,8 +26,8 @@ func attachCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
 		Use: "attach ID", Short: "Open a session in the background in this terminal", Args: oneJob,
 		ValidArgsFunction: completeJobs,
-		Long: "Open a session in the background in this terminal: by its id, by a part of its name, or on another machine as " +
-			"ssh://host/id, where lathe is installed. Leaving the terminal leaves the session as it is.",
+		Long: "Open a session in the background in this terminal: by its id, by a part of its name, or on another " +
+			"machine as ssh://host/id, where lathe is installed. Leaving the terminal leaves the session as it is.",
 		RunE: func(c *cobra.Command, args []string) error {
 			if stdio {
 				return p.joinStreams(c.Context(), args[0])

@@ -170,28 +170,28 @@ func TestATextIsPrintedBeforeASlowCallIsComplete(t *testing.T) {
 }
 
 func sse(stop string, blocks ...string) string {
-	return event("message_start", `"message":{"id":"`+stop+
+	return sseOf("message_start", `"message":{"id":"`+stop+
 		`","type":"message","role":"assistant","model":"x","content":[],"usage":{"input_tokens":1,"output_tokens":1}}`) +
-		strings.Join(blocks, "") + event("message_delta", `"delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":2}`) +
-		event("message_stop", `"x":0`)
+		strings.Join(blocks, "") + sseOf("message_delta", `"delta":{"stop_reason":"`+stop+`"},"usage":{"output_tokens":2}`) +
+		sseOf("message_stop", `"x":0`)
 }
 
-func event(kind, fields string) string {
+func sseOf(kind, fields string) string {
 	return "event: " + kind + "\ndata: {\"type\":\"" + kind + "\"," + fields + "}\n\n"
 }
 
 func textBlock(i int, text string) string {
-	return event("content_block_start", fmt.Sprintf(`"index":%d,"content_block":{"type":"text","text":""}`, i)) +
-		event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"text_delta","text":%q}`, i, text)) +
-		event("content_block_stop", fmt.Sprintf(`"index":%d`, i))
+	return sseOf("content_block_start", fmt.Sprintf(`"index":%d,"content_block":{"type":"text","text":""}`, i)) +
+		sseOf("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"text_delta","text":%q}`, i, text)) +
+		sseOf("content_block_stop", fmt.Sprintf(`"index":%d`, i))
 }
 
 func callBlock(i int, name string, input ...string) string {
-	out := event("content_block_start", fmt.Sprintf(
+	out := sseOf("content_block_start", fmt.Sprintf(
 		`"index":%d,"content_block":{"type":"tool_use","id":"toolu_1","name":%q,"input":{}}`, i, name))
 	for _, part := range input {
-		out += event("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"input_json_delta","partial_json":%q}`,
+		out += sseOf("content_block_delta", fmt.Sprintf(`"index":%d,"delta":{"type":"input_json_delta","partial_json":%q}`,
 			i, part))
 	}
-	return out + event("content_block_stop", fmt.Sprintf(`"index":%d`, i))
+	return out + sseOf("content_block_stop", fmt.Sprintf(`"index":%d`, i))
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/ui/console"
 	"github.com/lathe-dev/lathe/internal/ui/repl"
@@ -78,17 +79,24 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 	}
 	v, _ := currentVersion()
 	p.log.start(p.args)
-	return console.Open(ctx, console.Options{
+	c, err := console.Open(ctx, console.Options{
 		Browse: func(ctx context.Context, address string) {
 			if env := inst.ChildEnv(); canBrowse(env) {
 				browse(ctx, inst, env, address)
 			}
 		},
 		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
+		Job:  o.Worker,
 		Note: note, Themes: looksOf(inst).names,
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment,
 		KeepMode: o.Mode != "" || o.Bypass,
 	})
+	if err == nil && o.Name != "" {
+		if _, err := c.Command(ctx, port.Command{Name: "rename", Args: o.Name}); err != nil {
+			return nil, errors.Join(err, c.Close())
+		}
+	}
+	return c, err
 }
 
 // firstHistory is how many events of a resumed conversation the terminal interface shows before it is scrolled.

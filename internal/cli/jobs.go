@@ -213,6 +213,26 @@ func logsCommand(p *program, o *Options) *cobra.Command {
 	}
 }
 
+func portCommand(p *program) *cobra.Command {
+	c := &cobra.Command{
+		Use: "port", Short: "The protocol between a session and what shows it", RunE: needCommand,
+		Long: "Terminals, editors, browsers and scripts speak the port with a session process: JSON-RPC 2.0, one object a " +
+			"line, over a Unix socket.",
+	}
+	c.AddCommand(&cobra.Command{
+		Use: "schema", Short: "Print the protocol as JSON Schema", Args: noArgs,
+		RunE: func(*cobra.Command, []string) error {
+			schema, err := port.Schema()
+			if err != nil {
+				return err
+			}
+			_, err = fmt.Fprintf(p.out, "%s\n", schema)
+			return err
+		},
+	})
+	return c
+}
+
 func daemonCommand(p *program) *cobra.Command {
 	c := &cobra.Command{
 		Use: "daemon", Short: "The supervisor of the sessions in the background", RunE: needCommand,

@@ -78,11 +78,11 @@ func (e *Event) UnmarshalJSON(b []byte) error {
 
 // UnmarshalBody reads a body of the named kind, as json.Marshal wrote it.
 func UnmarshalBody(kind string, b []byte) (Body, error) {
-	decode, ok := kinds()[kind]
+	known, ok := kinds()[kind]
 	if !ok {
 		return Unknown{kind, json.RawMessage(b)}, nil
 	}
-	body, err := decode(b)
+	body, err := known.decode(b)
 	if err != nil {
 		return nil, fmt.Errorf("%s: %w", kind, err)
 	}
@@ -98,11 +98,23 @@ func Kinds() []string {
 	return out
 }
 
-type decoder func([]byte) (Body, error)
+// Bodies are a zero body of each kind that this version knows, in no order: their types are those of the schema.
+func Bodies() []Body {
+	var out []Body
+	for _, k := range kinds() {
+		out = append(out, k.zero)
+	}
+	return out
+}
+
+type kind struct {
+	zero   Body
+	decode func([]byte) (Body, error)
+}
 
 // kinds is the registry. A new body needs one line here and one in the golden file.
-var kinds = sync.OnceValue(func() map[string]decoder {
-	m := map[string]decoder{}
+var kinds = sync.OnceValue(func() map[string]kind {
+	m := map[string]kind{}
 	register[TurnStart](m)
 	register[Returned](m)
 	register[TurnEnd](m)
@@ -145,13 +157,13 @@ var kinds = sync.OnceValue(func() map[string]decoder {
 	return m
 })
 
-func register[B Body](m map[string]decoder) {
+func register[B Body](m map[string]kind) {
 	var zero B
-	m[zero.Kind()] = func(b []byte) (Body, error) {
+	m[zero.Kind()] = kind{zero, func(b []byte) (Body, error) {
 		var body B
 		err := json.Unmarshal(b, &body)
 		return body, err
-	}
+	}}
 }
 
 // The bodies below hold interfaces. Each is written through a copy of its type without methods, in which a

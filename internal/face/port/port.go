@@ -7,8 +7,8 @@
 //
 // Promises:
 //
-//   - Prompts. A prompt carries an id that its face chose. [Session.Prompt] returns when the prompt is on disk. The same
-//     id again is the same prompt: it runs once, also if the process was killed in between.
+//   - Prompts. A prompt carries an id that its face chose. [Session.Prompt] returns when the prompt is on disk. The
+//     same id again is the same prompt: it runs once, also if the process was killed in between.
 //   - Turns. A turn goes on when no face is there. A message for a running turn may name it, and is refused when that
 //     turn is over. What waits can be listed, edited, moved, dropped and sent at once.
 //   - Events. Every face sees one order. An event that is in the log has a cursor; a face that comes back with its last

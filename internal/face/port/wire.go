@@ -135,8 +135,8 @@ func nothing(err error) (struct{}, error) { return struct{}{}, err }
 
 // versionError says that two versions do not fit.
 func versionError(theirs int) error {
-	return &jsonrpc.Error{Code: codeVersion, Message: fmt.Sprintf(
-		"this lathe speaks version %d of the port, the other one version %d; end it with: lathe daemon stop", Version, theirs)}
+	return &jsonrpc.Error{Code: codeVersion, Message: fmt.Sprintf("this lathe speaks version %d of the port, the other "+
+		"one version %d; end it with: lathe daemon stop", Version, theirs)}
 }
 
 // cancelled is the notification by which a face gives up a request.

@@ -1,16 +1,17 @@
 // Package supervisor keeps the session processes of a user: it starts them, finds them, starts those again that
 // crashed, and holds no conversation.
 //
-// The words: a job is a session that has, had or will have a process of its own; its file is written by that process
-// while it lives, and by the supervisor when it died. The supervisor is one process for each user and state folder,
+// The words: a job is a session that has, had or will have its own process; that process writes the job's file while it
+// lives, and the supervisor does when it died. The supervisor is one process for each user and state folder,
 // started when it is needed; it ends when no job has a process.
 //
 // Promises:
 //
 //   - Sockets and files are the user's alone. Processes that a session started are turned away.
 //   - A supervisor that was killed or replaced finds its processes again by the files of their jobs, and takes their
-//     environments from them. Environments are never written to a file.
-//   - A process that crashed is started again, in the mode it had. Three crashes within ten minutes end a job as failed.
+//     environments from them. No file holds an environment.
+//   - A process that crashed is started again, in the mode it had. After three crashes within ten minutes the job has
+//     failed.
 package supervisor
 
 import (

@@ -25,6 +25,7 @@ type Host struct {
 	SetModel func(ctx context.Context, id string) error
 	SetMode  func(ctx context.Context, mode string) error
 
+	Job    string                                    // the id of the session's own process; empty: it has none
 	Doctor func(ctx context.Context) (string, error) // nil: the front end has no /doctor
 	Themes func() []string                           // names the front end knows; nil: none
 	Browse func(ctx context.Context, address string) // opens an address where the user sees it; nil: it is only shown

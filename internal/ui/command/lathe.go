@@ -57,6 +57,12 @@ func latheCommands() []Command {
 				"are for.", Run: reload,
 		},
 		{
+			Name: "bg", Group: groupLathe, Help: "Leave the session as it is, in the background",
+			Doc: "A turn that runs goes on, and so do questions and what waits. `lathe attach` opens the session again. A " +
+				"session that has no process of its own (`lathe ps` lists those that have) cannot be left so.",
+			Run: toBackground,
+		},
+		{
 			Name: "quit", Aliases: []string{"exit", "q"}, Group: groupLathe, Help: "Leave lathe; the session is kept",
 			Run: func(context.Context, *Host, string) (event.Output, error) { return event.Output{Quit: true}, nil },
 		},
@@ -200,4 +206,13 @@ func (h *Host) themes() []string {
 		out = append(out, h.Themes()...)
 	}
 	return out
+}
+
+// toBackground leaves a session that has its own process.
+func toBackground(_ context.Context, h *Host, _ string) (event.Output, error) {
+	if h.Job == "" {
+		return event.Output{}, fmt.Errorf("this session ends with its terminal; after /quit, `lathe --bg --resume %s "+
+			"\"go on\"` goes on with it in the background", h.Session().ID())
+	}
+	return event.Output{Quit: true, Text: "It goes on in the background; `lathe attach " + h.Job + "` opens it again."}, nil
 }

@@ -43,6 +43,8 @@ type Options struct {
 	// History limits the events in Opened for Next; 0: all. Console.Read has the earlier ones.
 	History int
 
+	Job string // the id by which lathe ps lists the process, which is the session's own; empty: it is not
+
 	Note string // for the user, shown in the first session; "" is none
 
 	Forget bool // on Close, remove the sessions that were created here

@@ -17,7 +17,7 @@ func (c *Console) host() *command.Host {
 		Open: func(ctx context.Context, id string) error {
 			return c.open(ctx, conversation.SessionOptions{Resume: id})
 		},
-		Doctor: c.opts.Doctor, Themes: c.opts.Themes, Browse: c.opts.Browse,
+		Job: c.opts.Job, Doctor: c.opts.Doctor, Themes: c.opts.Themes, Browse: c.opts.Browse,
 		Context: c.ctx, Go: c.works.Go, Notice: c.notice, Touch: c.touch,
 	}
 }

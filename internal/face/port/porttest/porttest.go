@@ -4,10 +4,14 @@ package porttest
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"sync"
 	"testing"
 	"time"
+
+	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -50,6 +54,7 @@ type face struct {
 	port.Session
 	t      *testing.T
 	events port.Events
+	begun  bool // the State at its beginning was read
 	read   []event.Event
 }
 
@@ -80,11 +85,66 @@ func until[T event.Body](f *face, pass func(T) bool) (T, event.Event) {
 			f.t.Fatalf("no %T: %v; read: %s", none, err, kinds(f.read))
 		}
 		f.read = append(f.read, e)
+		f.validate(e)
+		if _, ok := e.Body.(event.State); ok {
+			f.begun = true
+		}
 		if b, ok := e.Body.(T); ok && (pass == nil || pass(b)) {
 			return b, e
 		}
 	}
 }
+
+// validate holds an event to the published schema.
+func (f *face) validate(e event.Event) {
+	f.t.Helper()
+	schema, err := schemas()
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	raw, err := json.Marshal(e)
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	var got struct {
+		Kind string `json:"kind"`
+		Body any    `json:"body"`
+	}
+	if err := json.Unmarshal(raw, &got); err != nil {
+		f.t.Fatal(err)
+	}
+	s := schema["event:"+got.Kind]
+	if s == nil {
+		f.t.Errorf("the schema has no event %s", got.Kind)
+	} else if err := s.Validate(got.Body); err != nil {
+		f.t.Errorf("%s does not fit its schema: %v\n%s", got.Kind, err, raw)
+	}
+}
+
+// schemas are the definitions of the published schema.
+var schemas = sync.OnceValues(func() (map[string]*jsonschema.Resolved, error) {
+	raw, err := port.Schema()
+	if err != nil {
+		return nil, err
+	}
+	var whole struct {
+		Defs map[string]*jsonschema.Schema `json:"$defs"`
+	}
+	if err := json.Unmarshal(raw, &whole); err != nil {
+		return nil, err
+	}
+	out := map[string]*jsonschema.Resolved{}
+	for name := range whole.Defs {
+		root := &jsonschema.Schema{Ref: "#/$defs/" + name, Defs: map[string]*jsonschema.Schema{}}
+		for other, s := range whole.Defs {
+			root.Defs[other] = s.CloneSchemas()
+		}
+		if out[name], err = root.Resolve(nil); err != nil {
+			return nil, fmt.Errorf("%s: %w", name, err)
+		}
+	}
+	return out, nil
+})
 
 func kinds(all []event.Event) (out []string) {
 	for _, e := range all {
@@ -101,6 +161,9 @@ func (f *face) rest() {
 
 func (f *face) send(p port.Prompt) port.Receipt {
 	f.t.Helper()
+	if !f.begun {
+		until[event.State](f, nil)
+	}
 	r, err := f.Prompt(f.t.Context(), p)
 	if err != nil {
 		f.t.Fatal(err)
@@ -135,7 +198,6 @@ func (f *face) wantHistory(want ...string) {
 
 func prompts(t *testing.T, p Place) {
 	f := p.face(t, port.Face{}, port.From{})
-	until[event.State](f, nil)
 	if r := f.send(text("p1", "hello")); r != (port.Receipt{ID: "p1", State: port.Begun}) {
 		t.Errorf("%+v", r)
 	}
@@ -203,7 +265,8 @@ func queue(t *testing.T, p Place) {
 		}
 	}
 	out, err := f.Queue(t.Context(), port.QueueChange{})
-	if got := fmt.Sprint(out.Waiting); err != nil || got != "[{p5 message p5 false} {p4 message p4 true} {p3 edited true}]" {
+	want := "[{p5 message p5 false} {p4 message p4 true} {p3 edited true}]"
+	if got := fmt.Sprint(out.Waiting); err != nil || got != want {
 		t.Errorf("%s %v", got, err)
 	}
 	if _, err := f.Queue(t.Context(), port.QueueChange{Do: "drop", ID: "p9"}); err == nil {
