@@ -16,7 +16,8 @@ import (
 var commandNames = []string{
 	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
 	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
-	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "completion", "man", "help", "version", "__complete", "__completeNoDesc",
+	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "schedule", "completion", "man", "help",
+	"version", "__complete", "__completeNoDesc",
 }
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
@@ -66,7 +67,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o),
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
-		daemonCommand(p), portCommand(p),
+		daemonCommand(p), portCommand(p), scheduleCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

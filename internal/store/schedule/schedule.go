@@ -230,6 +230,27 @@ func (s *Store) Change(id string, change func(*Schedule) bool) (out Schedule, er
 	return out, err
 }
 
+// Edit gives a schedule another rule or prompt; an empty one stays.
+func (s *Store) Edit(id, rule, prompt string) (Schedule, error) {
+	var r Rule
+	if rule != "" {
+		var err error
+		if r, err = Parse(rule); err != nil {
+			return Schedule{}, err
+		}
+	}
+	return s.Change(id, func(x *Schedule) bool {
+		if rule != "" {
+			x.Cron, x.Paced, x.Planned = rule, false, false
+			x.Due = r.due(id, time.Now())
+		}
+		if prompt != "" {
+			x.Prompt = prompt
+		}
+		return true
+	})
+}
+
 // Remove removes a schedule and returns it.
 func (s *Store) Remove(id string) (Schedule, error) {
 	return s.Change(id, func(*Schedule) bool { return false })

@@ -136,6 +136,9 @@ func completed(b session.Branch) bool {
 // scheduled reports that a prompt is one of a schedule.
 func scheduled(p port.Prompt) bool { return strings.HasPrefix(p.ID, scheduledID) }
 
+// Schedules is the file with the schedules of the session in front, which need not be there.
+func (c *Console) Schedules() string { return c.session().Env().Schedules.Path() }
+
 // watchSchedules follows what a session in front plans and watches.
 func (c *Console) watchSchedules(s *conversation.Session) {
 	s.Env().Background.Heard(func() { c.wake(s) })
