@@ -112,7 +112,8 @@ still works. Flags for the model and permissions are those of the sessions.`,
 		Args: cobra.ArbitraryArgs,
 		RunE: func(c *cobra.Command, args []string) error {
 			if len(args) < 2 {
-				return usage(`as in lathe schedule add "30 9 * * 1-5" "look at the failed builds"`, "a cron rule and a prompt are needed")
+				return usage(`as in lathe schedule add "30 9 * * 1-5" "look at the failed builds"`,
+					"a cron rule and a prompt are needed")
 			}
 			return p.addSchedule(c, o, a, args[0], strings.Join(args[1:], " "))
 		},
@@ -198,7 +199,8 @@ func scheduleRmCommand(p *program) *cobra.Command {
 }
 
 // changeSchedule changes a schedule of any session.
-func (p *program) changeSchedule(id, done string, change func(*schedule.Store, string) (schedule.Schedule, error)) error {
+func (p *program) changeSchedule(id, done string, change func(*schedule.Store, string) (schedule.Schedule, error),
+) error {
 	all, err := allSchedules()
 	i := slices.IndexFunc(all, func(x listedSchedule) bool { return x.ID == id })
 	if i < 0 {

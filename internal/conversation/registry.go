@@ -122,7 +122,7 @@ func (r *Registry) useless(name string) bool {
 		return !r.s.skills.Offered()
 	case tool.MemoryName:
 		return r.s.env.Notes == nil
-	case tool.CronCreateName, tool.CronListName, tool.CronDeleteName, tool.ScheduleWakeupName:
+	case tool.CronCreateName, tool.CronListName, tool.CronDeleteName, tool.ScheduleWakeupName, tool.MonitorName:
 		return r.s.env.Schedules == nil
 	case tool.SearchName:
 		return r.s.env.Engine(context.Background()) == nil

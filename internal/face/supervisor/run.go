@@ -287,8 +287,8 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 func (s *Supervisor) start(ctx context.Context, start Start) (Job, error) {
 	now := time.Now()
 	j := Job{
-		ID: cmp.Or(start.id, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working, StartedAt: now,
-		Changed: now, Args: start.Args, Prompt: start.Prompt, Protocol: port.Version,
+		ID: cmp.Or(start.id, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working,
+		StartedAt: now, Changed: now, Args: start.Args, Prompt: start.Prompt, Protocol: port.Version,
 	}
 	if err := s.Write(j); err != nil {
 		return Job{}, err

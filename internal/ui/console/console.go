@@ -109,8 +109,9 @@ func newConsole(ctx context.Context, o Options, bus *event.Bus) *Console {
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
 	state := o.Instance.Config().Paths().StateHome
 	return &Console{
-		inst: o.Instance, opts: o, bus: bus, ctx: ctx, stop: stop, dirty: make(chan struct{}, 1), switched: make(chan struct{}, 1),
-		redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}, taken: map[string]*admission{},
+		inst: o.Instance, opts: o, bus: bus, ctx: ctx, stop: stop, dirty: make(chan struct{}, 1),
+		switched: make(chan struct{}, 1), redraw: make(chan struct{}, 1),
+		shell: map[string]context.CancelFunc{}, taken: map[string]*admission{},
 		prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
 	}
 }
