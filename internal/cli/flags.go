@@ -93,11 +93,20 @@ type Options struct {
 	Version bool
 
 	set    func(name string) bool // whether a flag was given
+	given  func() []string        // the names of those that were
 	within func(dir string) error // refuses a session of another folder; nil: any
 }
 
 // Given reports whether the flag was on the command line, also with an empty value.
 func (o *Options) Given(name string) bool { return o.set != nil && o.set(name) }
+
+// flagNamesOf are the flags that were on the command line.
+func flagNamesOf(o *Options) []string {
+	if o.given == nil {
+		return nil
+	}
+	return o.given()
+}
 
 // asksHost reports whether the host answers questions.
 func (o *Options) asksHost() bool { return o.PermissionTool != "" && o.Prompts != "none" }

@@ -56,6 +56,9 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 		}
 		c, err = p.console(ctx, o, inst, true, outcome)
 	}
+	if j, ok := liveJob(err); ok {
+		return errors.Join(inst.Close(), p.goOnLive(ctx, o, j, words))
+	}
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}

@@ -89,7 +89,8 @@ func (p *jobsPlace) strike(ctx context.Context, id string, what int) {
 }
 
 // converse sends prompts one after the other, answers what they ask, and goes on until all kills are done.
-func (p *jobsPlace) converse(ctx context.Context, t *testing.T, s port.Session, killed <-chan struct{}) (sent []string) {
+func (p *jobsPlace) converse(ctx context.Context, t *testing.T, s port.Session, killed <-chan struct{},
+) (sent []string) {
 	t.Helper()
 	events, err := s.Attach(ctx, port.From{})
 	if err != nil {
@@ -125,7 +126,8 @@ func (p *jobsPlace) await(ctx context.Context, t *testing.T, s port.Session, eve
 			t.Fatal(err)
 		}
 		for _, q := range now.Questions {
-			a := port.Answer{Session: q.Session, ID: q.Body.(event.Asked).ID, Answer: event.Answer{Choice: event.ChoiceOnce}}
+			a := port.Answer{Session: q.Session, ID: q.Body.(event.Asked).ID}
+			a.Answer.Choice = event.ChoiceOnce
 			_ = s.Answer(ctx, a) // a kill may have come before, and it is asked again
 		}
 		if len(now.Questions) == 0 && now.State.Turn == "" && worked {

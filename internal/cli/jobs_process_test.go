@@ -250,8 +250,8 @@ func TestACommandAnswersNoQuestionOfItsOwn(t *testing.T) {
 		t.Run(sandbox, func(t *testing.T) {
 			p := newJobsPlace(t)
 			hello := `{"jsonrpc":"2.0","id":1,"method":"initialize","params":{"version":1,"face":{"kind":"script"}}}`
-			command := fmt.Sprintf("printf '%%s\\n' '%s' | timeout 5 %s attach --stdio victim; %s stop victim; echo tried", hello,
-				p.lathe, p.lathe)
+			command := fmt.Sprintf("printf '%%s\\n' '%s' | timeout 5 %s attach --stdio victim; %s stop victim; echo tried",
+				hello, p.lathe, p.lathe)
 			p.serve(llmtest.Replies(llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": command}))))
 			id := p.must("--bg", "--name=victim", "--dangerously-skip-permissions", "--sandbox="+sandbox, "try it")
 			if !await.Until(func() bool {
@@ -268,5 +268,27 @@ func TestACommandAnswersNoQuestionOfItsOwn(t *testing.T) {
 				t.Errorf("it is not said why:\n%s", out)
 			}
 		})
+	}
+}
+
+// A run that goes on with a live session attaches to it.
+func TestARunGoesOnWithALiveSession(t *testing.T) {
+	p := newJobsPlace(t)
+	id := p.must("--bg", "say hello")
+	if !await.Until(func() bool {
+		j, err := p.Read(id)
+		return err == nil && j.State == supervisor.Done
+	}) {
+		t.Fatalf("%s", p.must("ps"))
+	}
+	if out := p.must("-p", "-c", "and again"); out != "an answer of some words" {
+		t.Errorf("%q", out)
+	}
+	if out := p.must("logs", id); strings.Count(out, "an answer of some words") != 2 || !strings.Contains(out, "and again") {
+		t.Errorf("%s", out)
+	}
+	if out, err := p.run("-p", "-c", "--permission-mode", "plan", "more"); err == nil ||
+		!strings.Contains(out, "settings of its own") {
+		t.Errorf("%v %s", err, out)
 	}
 }

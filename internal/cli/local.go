@@ -59,6 +59,10 @@ func (p *program) openLocal(ctx context.Context, o *Options) (Conversation, erro
 		}
 	}
 	conv, err := openSession(ctx, inst, o)
+	if j, ok := liveJob(err); ok {
+		live, err := p.openLive(ctx, o, j)
+		return live, errors.Join(err, inst.Close())
+	}
 	if err != nil {
 		return nil, errors.Join(startError(err), inst.Close())
 	}

@@ -158,6 +158,9 @@ func (p *program) headless(o *Options, conv Conversation) *headless {
 		h.warn = func(n event.Notice) { fmt.Fprintf(p.err, "%s: %s: %s\n", messagesName, n.Level, escape(n.Text)) }
 		h.printer = newStreamPrinter(p.jsonLines(), o, p.warnings)
 	}
+	if l, ok := conv.(*live); ok {
+		h.asked = func(string, event.Question) { h.say("it waits for an answer: lathe attach " + l.job.ID) }
+	}
 	if l, ok := conv.(*local); ok && strings.HasPrefix(o.PermissionTool, mcp.Prefix) {
 		h.asked = func(id string, q event.Question) { go l.askServer(o.PermissionTool, id, q) }
 	}

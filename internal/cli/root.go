@@ -32,6 +32,10 @@ func newRoot(p *program, inv invocation) *cobra.Command {
 		SilenceUsage:  true,
 		RunE: func(c *cobra.Command, args []string) error {
 			o.set = c.Flags().Changed
+			o.given = func() (out []string) {
+				c.Flags().Visit(func(f *pflag.Flag) { out = append(out, f.Name) })
+				return out
+			}
 			return p.runPrompt(c.Context(), o, c.Flags(), args)
 		},
 	}

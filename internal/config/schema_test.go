@@ -233,7 +233,7 @@ func TestWhatAProjectMaySetAtOnceIsThisAndNoMore(t *testing.T) {
 		"subagents.maxConcurrent",
 		"exploreCache.enabled", "exploreCache.maxEntries", "exploreCache.directoryTtlMs",
 		"lsp.warnings", "lsp.waitMs", "lsp.startMs", "lsp.requestMs", "lsp.idleMinutes", "lsp.maxMemoryMB",
-		"lsp.maxCPUMinutes", "formatters.timeoutMs", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
+		"lsp.maxCPUMinutes", "formatters.timeoutMs", "background.idleMinutes", "bash.defaultTimeoutMs", "bash.maxTimeoutMs",
 		"bash.maxOutputLength", "bash.backgroundWaitMs", "stream.stallTimeoutMs", "stream.headerTimeoutMs", "stream.contentTimeoutMs", "stream.maxRetries", "stream.retryBaseMs",
 		"stream.maxRetryWaitMs",
 	}

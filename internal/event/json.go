@@ -154,6 +154,11 @@ var kinds = sync.OnceValue(func() map[string]kind {
 	register[Opened](m)
 	register[Status](m)
 	register[State](m)
+	register[SessionCreated](m)
+	register[SessionRenamed](m)
+	register[SessionArchived](m)
+	register[SessionDeleted](m)
+	register[ServerChanged](m)
 	return m
 })
 

@@ -132,6 +132,11 @@ func everyBody() []event.Body {
 			Todos:   []event.TodoItem{{Content: "Fix", Status: "pending"}}, Line: "x",
 		},
 		event.State{Doing: event.Blocked, Turn: "p1", For: "permission"},
+		event.SessionCreated{ID: "s2", Dir: "/w", Of: "s1"},
+		event.SessionRenamed{ID: "s1", Title: "Mend it"},
+		event.SessionArchived{ID: "s1", Back: true},
+		event.SessionDeleted{ID: "s1"},
+		event.ServerChanged{Server: event.LanguageServer{Name: "gopls", State: "ready", Errors: 1}},
 		event.Unknown{Name: "future.kind", JSON: json.RawMessage(`{"a":[1,2]}`)},
 	}
 	for _, v := range []event.View{

@@ -50,7 +50,7 @@ func (s *Stay) now(ctx context.Context) (*Client, error) {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		if _, refused := errors.AsType[*Failure](err); refused || time.Now().After(end) {
+		if answered(err) || time.Now().After(end) {
 			return nil, err
 		}
 		select {
@@ -89,10 +89,17 @@ func again[R any](ctx context.Context, s *Stay, f func(*Client) (R, error)) (R, 
 			return none, err
 		}
 		r, err := f(c)
-		if err == nil || ctx.Err() != nil || !c.broken() {
+		if err == nil || ctx.Err() != nil || answered(err) {
 			return r, err
 		}
+		_ = c.Close() // its reader may not have noticed the end yet
 	}
+}
+
+// answered reports an error that the process answered with: the connection is whole.
+func answered(err error) bool {
+	_, ok := errors.AsType[*Failure](err)
+	return ok
 }
 
 // Prompt is as in [Session].
@@ -120,11 +127,8 @@ func (s *Stay) Interrupt(ctx context.Context, turn string) error {
 
 // Answer is as in [Session].
 func (s *Stay) Answer(ctx context.Context, a Answer) error {
-	c, err := s.now(ctx)
-	if err != nil {
-		return err
-	}
-	return c.Answer(ctx, a)
+	_, err := again(ctx, s, func(c *Client) (struct{}, error) { return nothing(c.Answer(ctx, a)) })
+	return err
 }
 
 // Command is as in [Session].
@@ -134,7 +138,7 @@ func (s *Stay) Command(ctx context.Context, k Command) (event.Output, error) {
 		return event.Output{}, err
 	}
 	out, err := c.Command(ctx, k)
-	if err != nil && c.broken() && ctx.Err() == nil {
+	if err != nil && !answered(err) && ctx.Err() == nil {
 		err = errors.New("the session process ended while the command ran; it is started again")
 	}
 	return out, err

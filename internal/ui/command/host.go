@@ -34,6 +34,7 @@ type Host struct {
 	Go      func(work func())                       // begins such work; the console waits for its end
 	Notice  func(level, format string, args ...any) // tells the user how it ended
 	Touch   func()                                  // the status has changed
+	Publish func(event.Body)                        // publishes an event of the session in front
 }
 
 // Kept is what commands keep from one run to the next. The zero value is ready.

@@ -211,8 +211,9 @@ func (h *Host) themes() []string {
 // toBackground leaves a session that has its own process.
 func toBackground(_ context.Context, h *Host, _ string) (event.Output, error) {
 	if h.Job == "" {
-		return event.Output{}, fmt.Errorf("this session ends with its terminal; after /quit, `lathe --bg --resume %s "+
-			"\"go on\"` goes on with it in the background", h.Session().ID())
+		return event.Output{}, fmt.Errorf("this session ends with its terminal; after /quit, go on with it in the "+
+			"background: lathe --bg --resume %s \"go on\"", h.Session().ID())
 	}
-	return event.Output{Quit: true, Text: "It goes on in the background; `lathe attach " + h.Job + "` opens it again."}, nil
+	text := "It goes on in the background; `lathe attach " + h.Job + "` opens it again."
+	return event.Output{Quit: true, Text: text}, nil
 }

@@ -216,7 +216,8 @@ func rename(ctx context.Context, h *Host, args string) (event.Output, error) {
 		return event.Output{}, errors.New("give the title: /rename fix the login")
 	}
 	title := short(args, 100)
-	return done(h.Session().Log().SetTitle(ctx, title), "This session is called %s now.", code(title))
+	return done(h.renamed(h.Session().Log().ID(), title, h.Session().Log().SetTitle(ctx, title)),
+		"This session is called %s now.", code(title))
 }
 
 func renameSession(ctx context.Context, h *Host, args string) (event.Output, error) {
@@ -236,7 +237,16 @@ func renameSession(ctx context.Context, h *Host, args string) (event.Output, err
 		return event.Output{}, err
 	}
 	title = short(title, 100)
-	return done(errors.Join(s.SetTitle(ctx, title), s.Close()), "The session is called %s now.", code(title))
+	return done(h.renamed(info.ID, title, errors.Join(s.SetTitle(ctx, title), s.Close())), "The session is called %s now.",
+		code(title))
+}
+
+// renamed publishes that a session has another title, unless that failed.
+func (h *Host) renamed(id, title string, err error) error {
+	if err == nil {
+		h.Publish(event.SessionRenamed{ID: id, Title: title})
+	}
+	return err
 }
 
 func fork(ctx context.Context, h *Host, args string) (event.Output, error) {
@@ -275,7 +285,11 @@ func deleteSession(_ context.Context, h *Host, args string) (event.Output, error
 	if info.ID == h.Session().Log().ID() {
 		return event.Output{}, errors.New("this session is the one in front; start another with /new first")
 	}
-	return done(h.Instance.Store().Trash(info.ID), "Deleted %s. /restore-session %s brings it back for 30 days.",
+	err = h.Instance.Store().Trash(info.ID)
+	if err == nil {
+		h.Publish(event.SessionArchived{ID: info.ID})
+	}
+	return done(err, "Deleted %s. /restore-session %s brings it back for 30 days.",
 		code(short(cmp.Or(info.Title, info.FirstPrompt, info.ID), 60)), info.ID)
 }
 
@@ -283,5 +297,9 @@ func restoreSession(_ context.Context, h *Host, args string) (event.Output, erro
 	if args == "" {
 		return event.Output{}, errors.New("give the id that /delete-session told")
 	}
-	return done(h.Instance.Store().Restore(args), "The session is back; /resume %s opens it.", args)
+	err := h.Instance.Store().Restore(args)
+	if err == nil {
+		h.Publish(event.SessionArchived{ID: args, Back: true})
+	}
+	return done(err, "The session is back; /resume %s opens it.", args)
 }

@@ -501,6 +501,13 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 			t.Errorf("%+v", out)
 		}
 	},
+	"bg": func(_ *testing.T, s *seat, _ *place) {
+		s.refuses("bg", "", "ends with its terminal")
+		s.opts.Job = "1a2b3c4d"
+		if out := s.command("bg", ""); !out.Quit || !strings.Contains(out.Text, "lathe attach 1a2b3c4d") {
+			s.t.Errorf("%+v", out)
+		}
+	},
 	"quit": func(t *testing.T, s *seat, _ *place) {
 		if out := s.command("exit", ""); !out.Quit {
 			t.Errorf("%+v", out)

@@ -210,6 +210,7 @@ func (c *Console) forget() error {
 		if err := c.inst.Store().Remove(id); !errors.Is(err, fs.ErrNotExist) {
 			errs = append(errs, err)
 		}
+		c.bus.Publish(id, nil, event.SessionDeleted{ID: id})
 	}
 	return errors.Join(errs...)
 }

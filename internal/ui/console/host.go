@@ -18,7 +18,7 @@ func (c *Console) host() *command.Host {
 			return c.open(ctx, conversation.SessionOptions{Resume: id})
 		},
 		Job: c.opts.Job, Doctor: c.opts.Doctor, Themes: c.opts.Themes, Browse: c.opts.Browse,
-		Context: c.ctx, Go: c.works.Go, Notice: c.notice, Touch: c.touch,
+		Context: c.ctx, Go: c.works.Go, Notice: c.notice, Touch: c.touch, Publish: c.publish,
 	}
 }
 

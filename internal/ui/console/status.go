@@ -136,8 +136,19 @@ func (c *Console) publishStatus() {
 		}
 		tick.Reset(statusEvery)
 		if now := c.Status(); !reflect.DeepEqual(now, last) {
-			last = now
 			c.bus.Publish(now.Session, nil, now)
+			c.serversChanged(last.Servers, now)
+			last = now
+		}
+	}
+}
+
+// serversChanged publishes the language servers that changed.
+func (c *Console) serversChanged(before []event.LanguageServer, now event.Status) {
+	for _, s := range now.Servers {
+		s.Memory = 0
+		if !slices.ContainsFunc(before, func(old event.LanguageServer) bool { old.Memory = 0; return old == s }) {
+			c.bus.Publish(now.Session, nil, event.ServerChanged{Server: s})
 		}
 	}
 }

@@ -127,6 +127,11 @@ func (c *Console) note(o conversation.SessionOptions, s *conversation.Session) {
 		c.mu.Lock()
 		c.made = append(c.made, s.ID())
 		c.mu.Unlock()
+		created := event.SessionCreated{ID: s.ID(), Dir: s.Dir()}
+		if o.Fork {
+			created.Of = o.Resume
+		}
+		c.bus.Publish(s.ID(), nil, created)
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"unicode"
 
 	"github.com/lathe-dev/lathe/internal/conversation"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
@@ -56,6 +57,7 @@ func (c *Console) makeTitle(s *conversation.Session) {
 		return
 	}
 	if s.Log().SetTitle(ctx, title) == nil {
+		c.bus.Publish(s.ID(), nil, event.SessionRenamed{ID: s.ID(), Title: title})
 		c.touch()
 	}
 }
