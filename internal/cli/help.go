@@ -26,6 +26,7 @@ Commands:
   ps           list the sessions in the background (lathe --bg "..." starts one)
   attach       open one of them in this terminal; logs, stop, respawn, rm
   daemon       their supervisor: status, stop
+  schedule     prompts for later, and sessions by cron: list, add, edit, rm
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back
   redo         bring them again

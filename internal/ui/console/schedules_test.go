@@ -40,7 +40,9 @@ func TestALoopRunsNowAndAgain(t *testing.T) {
 	if out := s.command("loop", "5m look around"); !strings.Contains(out.Text, "every 5m") {
 		t.Errorf("%+v", out)
 	}
-	until(s, begins("look around"))
+	if u := until[event.UserMessage](s, nil); u.Message.PlainText() != "look around" {
+		t.Errorf("shown: %q", u.Message.PlainText())
+	}
 	until[event.TurnEnd](s, nil)
 	later := func(all []schedule.Schedule) bool {
 		return len(all) == 1 && all[0].Due.After(time.Now().Add(time.Minute))
