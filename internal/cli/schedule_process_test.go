@@ -147,3 +147,34 @@ func TestAScheduleWakesASession(t *testing.T) {
 		t.Errorf("a schedule woke a session that was stopped: %+v %v", j, err)
 	}
 }
+
+// A run is left out while the session of the one before still works.
+func TestRunsDoNotPileUp(t *testing.T) {
+	p := newJobsPlace(t)
+	out := p.must("schedule", "add", "@daily", "ask me")
+	id, _, _ := strings.Cut(out, ":")
+	dueNow(t, p.Schedules(), id)
+	last := func() (x schedule.Schedule) {
+		t.Helper()
+		if !await.Until(func() bool {
+			all, err := p.Schedules().List()
+			if err != nil || len(all) != 1 {
+				t.Fatalf("%+v %v", all, err)
+			}
+			x = all[0]
+			return x.Due.After(time.Now())
+		}) {
+			t.Fatalf("%+v", x)
+		}
+		return x
+	}
+	first := last().Session.Last
+	p.job(first, func(j supervisor.Job) bool { return j.State == supervisor.Blocked })
+	dueNow(t, p.Schedules(), id)
+	if now := last().Session.Last; now != first {
+		t.Errorf("the job %s began beside %s", now, first)
+	}
+	if jobs, err := p.List(); err != nil || len(jobs) != 1 {
+		t.Errorf("%+v %v", jobs, err)
+	}
+}
