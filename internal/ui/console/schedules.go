@@ -1,6 +1,7 @@
 package console
 
 import (
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -82,10 +83,13 @@ func (r *scheduler) send(s *conversation.Session) error {
 	p := port.Prompt{ID: fmt.Sprintf("%s%s-%d", scheduledID, x.ID, x.Due.UnixMilli()), When: port.AfterTurn}
 	p.Message = llm.UserText(x.Prompt)
 	p.Message.Parts = append(p.Message.Parts, llm.Text{Text: about(x), Origin: llm.OriginReminder})
-	if _, err := r.c.Prompt(r.c.ctx, p); err != nil {
-		return err
-	}
-	if x.Paced {
+	_, err = r.c.Prompt(r.c.ctx, p)
+	switch {
+	case errors.Is(err, errClosed) || r.c.ctx.Err() != nil:
+		return nil // the next process sends it
+	case err != nil:
+		r.c.notice("warning", "schedule %s did not run: %v", x.ID, err)
+	case x.Paced:
 		r.s, r.loop = s, x.ID
 	}
 	return all.Ran(x, now)
@@ -101,11 +105,15 @@ func about(x schedule.Schedule) string {
 	return "<system-reminder>\n" + text + "\n</system-reminder>"
 }
 
-// endLoop removes a loop at the model's pace whose turn planned no other run. One whose turn failed is kept.
+// endLoop removes a loop at the model's pace whose turn planned no other run, or was interrupted before it did. One
+// whose turn failed is kept.
 func (r *scheduler) endLoop(s *conversation.Session) error {
 	id := r.loop
 	r.loop = ""
-	if id == "" || r.s != s || !completed(s.Log().Branch()) {
+	if id == "" || r.s != s {
+		return nil
+	}
+	if end := lastEnd(s.Log().Branch()); end != event.EndCompleted && end != event.EndInterrupted {
 		return nil
 	}
 	all, err := s.Env().Schedules.List()
@@ -120,17 +128,18 @@ func (r *scheduler) endLoop(s *conversation.Session) error {
 	return nil
 }
 
-// completed reports that the last turn of a branch ended in order.
-func completed(b session.Branch) bool {
+// lastEnd is how the last turn of a branch ended.
+func lastEnd(b session.Branch) event.EndReason {
 	for at := b.Len() - 1; at >= 0; at-- {
 		if b.Kind(at) == (session.TurnEnd{}).Kind() {
 			for _, e := range b.Entries(at, at+1) {
-				end, ok := e.Body.(session.TurnEnd)
-				return ok && end.Reason == string(event.EndCompleted)
+				if end, ok := e.Body.(session.TurnEnd); ok {
+					return event.EndReason(end.Reason)
+				}
 			}
 		}
 	}
-	return false
+	return ""
 }
 
 // scheduled reports that a prompt is one of a schedule.
