@@ -12,7 +12,7 @@ import (
 )
 
 // resolve finds the tool of a call and checks the input; its errors are text for the
-// model. Other spellings of names and parameters are mended in place; broken JSON never is.
+// model. Other spellings of names and parameters are mended in place; JSON was, as far as that is certain.
 func (a *Agent) resolve(call *llm.ToolCall) (Tool, error) {
 	if a.cfg.Canonical != nil && call.Raw == "" {
 		name, input := a.cfg.Canonical(call.Name, call.Input)

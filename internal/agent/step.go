@@ -219,6 +219,7 @@ func (s *stream) complete(i int, p llm.Part) {
 		return
 	}
 	if c, ok := p.(llm.ToolCall); ok {
+		c = c.Mended()
 		s.pieces[i].again = s.repeats(i, c)
 		p = s.own(i, c)
 	}

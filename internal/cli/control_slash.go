@@ -2,6 +2,7 @@ package cli
 
 import (
 	"context"
+	"errors"
 
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
@@ -20,13 +21,17 @@ func (c *controller) slash(q queued) (name, args string, ok bool) {
 	return command.Parse(t.Text)
 }
 
-// command runs a slash command and prints its text; if the command yields a prompt, that is answered.
+// command runs a slash command and prints its text; if the command yields a prompt, that is answered. One that does not
+// exist is a message for the model, as hosts expect.
 func (c *controller) command(ctx context.Context, name, args string, q queued) (outcome, error) {
 	k, ok := c.conv.(Commanded)
 	if !ok {
 		return c.h.turn(ctx, q.Message)
 	}
 	out, err := k.Command(ctx, name, args)
+	if _, unknown := errors.AsType[*command.UnknownError](err); unknown {
+		return c.h.turn(ctx, q.Message)
+	}
 	if err != nil {
 		return c.fails(err)
 	}

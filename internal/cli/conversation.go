@@ -43,6 +43,7 @@ type About struct {
 	BudgetUSD float64                // the spending limit; 0: none
 	Models    func() []llm.ModelInfo // to choose from
 	Parts     func() Parts           // nil: it has none
+	Held      *heldLine              // settings that wait for trust; nil: none
 }
 
 // Parts are the things that a conversation has. Listing them takes time where there are many.

@@ -292,3 +292,38 @@ func TestARunGoesOnWithALiveSession(t *testing.T) {
 		t.Errorf("%v %s", err, out)
 	}
 }
+
+// A session in a worktree goes on in the same one.
+func TestASessionInTheBackgroundKeepsItsWorktree(t *testing.T) {
+	p := newJobsPlace(t)
+	for _, args := range [][]string{
+		{"init", "-q", "-b", "main"},
+		{"-c", "user.name=a", "-c", "user.email=a@b", "commit", "-q", "--allow-empty", "-m", "first"},
+	} {
+		if out, err := exec.Command("git", append([]string{"-C", p.dir}, args...)...).CombinedOutput(); err != nil {
+			t.Fatalf("%v\n%s", err, out)
+		}
+	}
+	id := p.must("--bg", "--worktree", "ask me")
+	var j supervisor.Job
+	if !await.Until(func() bool {
+		var err error
+		j, err = p.Read(id)
+		return err == nil && j.State == supervisor.Blocked
+	}) {
+		t.Fatalf("%s", p.must("ps"))
+	}
+	if j.CWD == p.dir {
+		t.Fatalf("it works in %s", j.CWD)
+	}
+	p.kill(id)
+	if !await.Until(func() bool {
+		now, err := p.Read(id)
+		return err == nil && now.State == supervisor.Blocked && now.PID != j.PID
+	}) {
+		t.Fatalf("%s", p.must("ps"))
+	}
+	if now, err := p.Read(id); err != nil || now.CWD != j.CWD || now.SessionID != j.SessionID {
+		t.Errorf("%+v %v", now, err)
+	}
+}

@@ -114,6 +114,7 @@ type initLine struct {
 	Skills         []string     `json:"skills"`
 	Plugins        []pluginLine `json:"plugins"`
 	Capabilities   []string     `json:"capabilities"`
+	Held           *heldLine    `json:"held_back,omitempty"`
 	stamped
 }
 

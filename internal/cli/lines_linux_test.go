@@ -19,7 +19,7 @@ import (
 	"testing"
 )
 
-// allLines makes the tests run all lines of testdata/lines, in every tier; otherwise a short form of them.
+// allLines makes the tests run all lines of testdata/lines; otherwise a short form of them.
 const allLines = "LATHE_TEST_ALL_LINES"
 
 // linesOf reads a file of lines: the short ones, or all of them.
@@ -228,7 +228,7 @@ var plantNames = []string{
 	"hooks", "config", "config.worktree", "commondir", "attributes", "alternates", "HEAD", ".gitmodules", "hgrc", ".hg",
 	".jj", ".vscode", ".idea", ".qwen", ".amp", ".factory", ".trae", ".augment", ".claude", ".cursor", ".lathe", ".mcp.json",
 	".envrc", ".husky", ".devcontainer", ".pre-commit-config.yaml", "lefthook.yml", ".tool-versions", "mise.toml",
-	"rust-toolchain.toml", "AGENTS.md", "CLAUDE.md", ".cargo", "workflows",
+	"rust-toolchain.toml", "AGENTS.md", "CLAUDE.md", "GEMINI.md", ".cargo", "workflows",
 }
 
 // state is what no unasked command may change, with its content: files outside of the project, and what would run
@@ -332,15 +332,12 @@ func (u *lineUser) attack(mode string, lines []string) (unasked int, found []str
 
 // lineWays are the tiers that lines run in.
 func lineWays() []userWay {
-	ways := []userWay{
+	return []userWay{
 		{name: "root", status: "tier: full", wrap: asRoot, full: true},
 		{name: "own namespaces", status: "tier: full (own namespaces with a user namespace", wrap: asNobody, full: true},
 		{name: "none", status: "tier: none", wrap: withoutLandlock},
+		{name: "landlock", status: "tier: landlock (", wrap: withoutNamespaces(false)},
 	}
-	if os.Getenv(allLines) != "" {
-		ways = append(ways, userWay{name: "landlock", status: "tier: landlock (", wrap: withoutNamespaces(false)})
-	}
-	return ways
 }
 
 // sessionLines is the number of lines of one session.
@@ -407,5 +404,29 @@ func everyday(t *testing.T, way userWay, mode string) {
 	t.Logf("%d of %d lines ask", questions, plain)
 	if most := plain * 3 / 120; way.full && questions > most {
 		t.Errorf("more than %d lines ask", most)
+	}
+}
+
+// Git reads though the repository names hooks, an editor and git-lfs, which lathe overrides; toolchains are read; a
+// program that is not installed fails by itself.
+func TestPlainReadingNeverAsks(t *testing.T) {
+	if os.Getuid() != 0 {
+		t.Skip("only root can set up the machines that an ordinary user finds")
+	}
+	u := newLineUser(t, userWay{name: "none", status: "tier: none", wrap: withoutLandlock})
+	c := exec.Command("sh", "-c", `git config core.editor vim && git config filter.lfs.clean 'git-lfs clean -- %f'`)
+	c.Dir = u.base + "/home/p"
+	c.Env = append(os.Environ(), "GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=safe.directory", "GIT_CONFIG_VALUE_0=*")
+	if out, err := c.CombinedOutput(); err != nil {
+		t.Fatalf("%v: %s", err, out)
+	}
+	lines := []string{
+		"git status --short && git diff --stat", "git log --oneline -5 | head -3", "git diff HEAD~1 -- main.go | head -60",
+		"ls /usr/lib | head -3", "head -3 /usr/share/doc/none; echo $?", "pwd && ls src && cat README.md | head -20",
+	}
+	for i, got := range u.session("default", lines) {
+		if asked(got) {
+			t.Errorf("%s: %s", lines[i], got)
+		}
 	}
 }

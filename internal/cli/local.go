@@ -373,20 +373,13 @@ func sandboxFlag(o *Options, cfg *config.Config) string {
 	return modeOfSettings(cfg)
 }
 
-// warn prints the warnings about the settings.
-func (p *program) warn(cfg *config.Config) {
-	for _, w := range cfg.Warnings {
-		p.warning(w.String())
-	}
-}
-
 // About describes the conversation.
 func (l *local) About() About {
 	s := l.front()
 	info := s.Model()
 	return About{
 		Session: s.ID(), Dir: s.Dir(), Model: info.ID, Mode: s.Mode(), KeySource: l.inst.KeySource(), Style: s.Style(),
-		BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()),
+		BudgetUSD: s.Budget(), Models: l.inst.Models, Effort: string(s.Effort()), Held: heldBack(l.inst.Config()),
 		Parts: sync.OnceValue(func() Parts { return l.parts(s) }),
 		Info: func(id string) llm.ModelInfo {
 			if id == info.ID {

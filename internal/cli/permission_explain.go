@@ -73,7 +73,7 @@ func explainCommand(b *strings.Builder, row func(label, text string), c *permiss
 			indent = "    in " + p.Within + ": "
 		}
 		note := p.Reason
-		if p.Literal {
+		if p.Literal || p.Beyond {
 			note = strings.TrimPrefix(note+"; only a rule with just this text allows it", "; ")
 		}
 		rows = append(rows, []string{term.EscapeLine(indent + p.Text), string(p.Class), term.EscapeLine(note)})

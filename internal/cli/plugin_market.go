@@ -28,6 +28,7 @@ func marketCommand(p *program, o *Options) *cobra.Command {
 		if err != nil {
 			return err
 		}
+		r.sayNotes(m.Notes)
 		_, err = fmt.Fprintf(r.p.out, "added the marketplace %s with %s\n", term.EscapeLine(m.Name),
 			plural(len(m.Entries), "plugin"))
 		return err
@@ -53,6 +54,7 @@ func marketCommand(p *program, o *Options) *cobra.Command {
 			if err != nil {
 				return err
 			}
+			r.sayNotes(m.Notes)
 			fmt.Fprintf(r.p.out, "%s has %s\n", term.EscapeLine(m.Name), plural(len(m.Entries), "plugin"))
 		}
 		return nil
@@ -103,6 +105,7 @@ func (r *pluginRun) listMarket(name string) error {
 	if err != nil {
 		return err
 	}
+	r.sayNotes(m.Notes)
 	var rows [][]string
 	for _, e := range m.Entries {
 		rows = append(rows, []string{
@@ -112,4 +115,11 @@ func (r *pluginRun) listMarket(name string) error {
 	}
 	_, err = io.WriteString(r.p.out, columns(rows, r.p.width()))
 	return err
+}
+
+// sayNotes names what cannot be used.
+func (r *pluginRun) sayNotes(notes []string) {
+	for _, n := range notes {
+		fmt.Fprintln(r.p.err, messagesName+": "+term.EscapeLine(n))
+	}
 }

@@ -38,7 +38,7 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		return p.toBackground(ctx, o, words)
 	}
 	if err == nil && o.Worker != "" {
-		return p.inWorktree(ctx, o, func() error { return p.work(ctx, o) })
+		return p.work(ctx, o)
 	}
 	if err == nil && o.InitOnly {
 		return p.inWorktree(ctx, o, func() error { return p.initOnly(ctx, o) })
@@ -71,6 +71,9 @@ func (p *program) initOnly(ctx context.Context, o *Options) error {
 
 // runHeadless answers the prompt of the words and stdin in the chosen formats.
 func (p *program) runHeadless(ctx context.Context, o *Options, words []string) error {
+	if f, ok := p.out.(*os.File); ok && goesNowhere(f) {
+		p.warning("standard output is closed, or is the null device: the answer is not seen there")
+	}
 	if o.ResumePick { // without a terminal there is no choice: take the newest, as --continue does
 		o.ResumePick, o.Continue = false, true
 	}
@@ -94,7 +97,11 @@ func (p *program) runHeadless(ctx context.Context, o *Options, words []string) e
 		return err
 	}
 	if name, args, ok := command.Parse(text); ok && !o.NoCommands && !o.Bare {
-		switch fromFile, err := isFileCommand(o, name); {
+		fromFile, clash, err := isFileCommand(o, name)
+		if clash != "" {
+			fmt.Fprintf(p.err, "%s: %s\n", messagesName, escape(clash))
+		}
+		switch {
 		case err != nil:
 			return err
 		case !fromFile:

@@ -160,7 +160,7 @@ func (u *user) run(flags []string, lines ...string) []string {
 	}, ":")
 	out, stderr, code := u.lathe(append(append([]string{
 		"-p", "--output-format", "stream-json", "--verbose", "--settings",
-		`{"env":{"PATH":"` + path + `"}}`,
+		`{"env":{"PATH":"` + path + `","npm_config_fetch_retries":"0","PIP_RETRIES":"0","CARGO_NET_RETRY":"0"}}`,
 	}, flags...), "--", "go")...)
 	if code != 0 {
 		u.t.Fatalf("exit code %d: %s%s", code, out, stderr)

@@ -75,6 +75,7 @@ func (p *streamPrinter) begin(a About) error {
 		PermissionMode: string(a.Mode), SlashCommands: names(parts.Commands), APIKeySource: a.KeySource, Version: v,
 		OutputStyle: cmp.Or(a.Style, style.Default), Agents: names(parts.Agents), Skills: orEmpty(parts.Skills),
 		Plugins: orEmpty(parts.Plugins), Capabilities: capabilities,
+		Held: a.Held,
 	})
 	for _, text := range p.notices {
 		err = joinErrors(err, p.w.write(&informationalLine{

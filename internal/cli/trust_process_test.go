@@ -84,7 +84,7 @@ reply
 	if got := d.ran(); len(got) > 0 {
 		t.Errorf("an untrusted repository ran %q", got)
 	}
-	for _, notice := range []string{".claude/settings.json: ", ".lathe/settings.json: ", `the MCP server "theirs"`} {
+	for _, notice := range []string{"(.claude/settings.json)", "(.lathe/settings.json)", `the MCP server "theirs"`} {
 		if strings.Count(stderr, notice) != 1 {
 			t.Errorf("%q stands %d times in\n%s", notice, strings.Count(stderr, notice), stderr)
 		}
@@ -106,14 +106,14 @@ reply
 	if got := d.ran(); !slices.Equal(got, want) {
 		t.Errorf("a trusted repository ran\n%q, want\n%q", got, want)
 	}
-	if strings.Contains(stderr, "held back") || strings.Contains(stderr, "not approved") {
+	if strings.Contains(stderr, "Held back") || strings.Contains(stderr, "not approved") {
 		t.Errorf("with --trust something waits: %s", stderr)
 	}
 	if !strings.Contains(out, "of-the-project") || strings.Contains(out, "of-the-file") {
 		t.Errorf("the variables of a trusted repository: %s", out)
 	}
 	_, stderr, _ = run()
-	if got := d.ran(); len(got) > 0 || !strings.Contains(stderr, "held back") {
+	if got := d.ran(); len(got) > 0 || !strings.Contains(stderr, "Held back") {
 		t.Errorf("--trust counted for a later run, which ran %q: %s", got, stderr)
 	}
 }

@@ -43,7 +43,12 @@ func (p *program) work(ctx context.Context, o *Options) error {
 		return err
 	}
 	w := &worker{place: place, job: job}
-	if err := w.run(ctx, p, o); err != nil {
+	run := func() error { return w.run(ctx, p, o) }
+	if job.SessionID == "" { // else its folder is the worktree already
+		begin := run
+		run = func() error { return p.inWorktree(ctx, o, begin) }
+	}
+	if err := run(); err != nil {
 		w.change(func(j *supervisor.Job) { j.PID, j.State, j.Activity = 0, supervisor.Failed, err.Error() })
 		return err
 	}
@@ -74,7 +79,7 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 		server := &port.Server{Session: c, Lathe: version, Other: w.request}
 		w.change(func(j *supervisor.Job) {
 			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
-			j.Mode, j.Schedules = string(c.Status().Mode), c.Schedules()
+			j.Mode, j.CWD, j.Schedules = string(c.Status().Mode), c.Status().Dir, c.Schedules()
 		})
 		var faces sync.WaitGroup
 		faces.Go(func() { w.follow(ctx) })

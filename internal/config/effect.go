@@ -1,6 +1,7 @@
 package config
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -181,15 +182,14 @@ func bypassForbidden(root *node, held []*node) *Error {
 	if !ok {
 		return nil
 	}
+	if found.held {
+		return &Error{Text: fmt.Sprintf("the mode bypassPermissions is refused: %s (%s) protects you, and waits until this "+
+			"folder is trusted. %s, or use another mode", found.key, found.n.origin(), TrustRemedy)}
+	}
 	e := &Error{
 		Origin: found.n.origin(), Key: found.key.String(),
 		Text: "the mode bypassPermissions is refused: this setting protects you, and lathe does not obey it yet",
 		Hint: "use another mode, or take the setting away",
-	}
-	if found.held {
-		e.Text = "the mode bypassPermissions is refused: this setting protects you, and it is held back until you trust " +
-			"the folder"
-		e.Hint = "use another mode, or trust the folder (lathe config trust)"
 	}
 	return e
 }

@@ -44,6 +44,9 @@ func (l *loader) decideTrust() {
 	}
 }
 
+// TrustRemedy is what makes held values count.
+const TrustRemedy = "Start with --trust to let them count for this run, or run lathe config trust to trust the folder"
+
 // warnHeld warns once per file of its held values.
 func (l *loader) warnHeld() {
 	keys := map[string][]string{}
@@ -62,6 +65,7 @@ func (l *loader) warnHeld() {
 		l.warn(Warning{
 			Origin: Origin{Layer: layer, File: file},
 			Text:   strings.Join(keys[file], ", ") + ": held back until you trust this folder (lathe config trust)",
+			Held:   strings.Join(keys[file], ", "),
 		})
 	}
 }

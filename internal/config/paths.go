@@ -77,11 +77,18 @@ func homeDir(env environment) string {
 		}
 	}
 	u, err := user.Current()
-	if err != nil || !filepath.IsAbs(u.HomeDir) {
+	switch {
+	case err == nil && filepath.IsAbs(u.HomeDir):
+		return u.HomeDir
+	case runtime.GOOS == "windows":
 		return ""
 	}
-	return u.HomeDir
+	return noHome
 }
+
+// noHome is the home folder of a user who has none, as in a container with any user id. It is not there and nobody can
+// make it, so nothing is read and nothing is kept there.
+const noHome = "/proc/no-home"
 
 // projectRoot returns the nearest folder from dir upwards with .lathe, .claude or .git in it, else dir. The
 // home folder and its parents never count: their .claude is the user's own.

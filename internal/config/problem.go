@@ -59,6 +59,8 @@ type Warning struct {
 	Key    string `json:"key,omitempty"`
 	Text   string `json:"text"`
 	Idle   bool   `json:"idle,omitempty"` // not a mistake: nothing reads these keys yet
+	// not a mistake: these keys are held back until the folder is trusted, "a, b"
+	Held string `json:"held,omitempty"`
 }
 
 // String returns one line.

@@ -76,6 +76,7 @@ type Settings struct {
 
 	DeferTools             []string    `json:"deferTools"`
 	ClaudeMdExcludes       []string    `json:"claudeMdExcludes"`
+	AgentsMd               string      `json:"agentsMd"` // fallback or both
 	IncludeGitInstructions bool        `json:"includeGitInstructions"`
 	Context                Context     `json:"context"`
 	Attribution            Attribution `json:"attribution"`

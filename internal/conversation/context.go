@@ -65,7 +65,8 @@ func (s *Session) contextOptions(model string) prompt.ContextOptions {
 		Mode: string(s.Mode()), NobodyAnswers: !s.interactive,
 		Loaded: func(l prompt.Loaded) { s.hooks.InstructionsLoaded(hook.Instructions(l)) },
 		Git:    i.settings().IncludeGitInstructions, Excludes: i.settings().ClaudeMdExcludes,
-		Notes: i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare ||
+		BothMemories: i.settings().AgentsMd == "both",
+		Notes:        i.Notes().Index(), NoUser: i.opts.Bare || !i.conf.Load().Reads(config.User), NoProject: i.opts.Bare ||
 			!i.conf.Load().Reads(config.Project),
 		NoLocal:   i.opts.Bare || !i.conf.Load().Reads(config.Local),
 		Providers: append(i.extensions.Context(), s.skillListing(), i.extensions.AgentListing()),

@@ -211,6 +211,9 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 		if err := s.withContext(ctx, &m); err != nil {
 			return event.TurnEnd{}, err
 		}
+		if line := s.inst.extensions.LeftOut(); line != "" && s.parent == nil {
+			s.warn(line)
+		}
 		s.journalStart()
 	} else if s.Log() != nil {
 		s.journalChanges()

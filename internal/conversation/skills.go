@@ -56,6 +56,7 @@ func (s *Session) newLoader() *invoke.Loader {
 			})
 		},
 		Nested:  !i.opts.Bare && !i.opts.NoSkills && i.conf.Load().Reads(config.Project),
+		Use:     s.useModel,
 		NoShell: func() bool { return i.settings().DisableSkillShellExecution },
 		Notice:  func(level, text string) { s.Note(event.Notice{Level: level, Text: text}) },
 		Variables: func() map[string]string {
@@ -64,6 +65,24 @@ func (s *Session) newLoader() *invoke.Loader {
 			}
 		},
 	})
+}
+
+// useModel has a model answer until back is called, unless another one is chosen meanwhile. The log keeps the
+// conversation's own.
+func (s *Session) useModel(ctx context.Context, name, effort string) (back func(), err error) {
+	was, wasEffort := s.agent.Model()
+	m := was
+	if name != "" {
+		if m, err = s.inst.Model(ctx, name); err != nil {
+			return nil, err
+		}
+	}
+	s.agent.SetModel(m, cmp.Or(llm.Effort(effort), wasEffort))
+	return func() {
+		if now, _ := s.agent.Model(); now == m {
+			s.agent.SetModel(was, wasEffort)
+		}
+	}, nil
 }
 
 // skillAgent has an agent do the task of a skill.

@@ -37,10 +37,32 @@ const (
 	longWindow     = 1_000_000
 )
 
-// aliases are the short names of the newest model of each line (Anthropic's own API, November 2026).
-var aliases = map[string]string{
-	"fable": "claude-fable-5", "best": "claude-fable-5", "opus": "claude-opus-5",
-	"sonnet": "claude-sonnet-5", "haiku": "claude-haiku-4-5",
+// aliases are the short names of the newest model of each line of Anthropic's.
+var aliases = map[string]string{"fable": "fable", "best": "fable", "opus": "opus", "sonnet": "sonnet", "haiku": "haiku"}
+
+// Newest is the newest model of a line ("opus") that a section of the catalogue has, by the version in its id without a
+// date; "": it has none.
+func Newest(host, line string) string {
+	best, major, minor := "", -1, -1
+	for _, s := range sections() {
+		if s.name != host {
+			continue
+		}
+		for text := range strings.Lines(s.lines) {
+			id, _, _ := strings.Cut(strings.TrimSpace(text), "\t")
+			_, version, ok := strings.Cut(id, "claude-"+line+"-")
+			first, second, _ := strings.Cut(strings.ReplaceAll(version, ".", "-"), "-")
+			a, err := strconv.Atoi(first)
+			b, worse := strconv.Atoi(cmp.Or(second, "0"))
+			if !ok || err != nil || worse != nil || a > 99 || b > 99 {
+				continue
+			}
+			if a > major || a == major && b > minor {
+				best, major, minor = id, a, b
+			}
+		}
+	}
+	return best
 }
 
 // Resolve replaces an alias ("sonnet", "opus", "haiku", "fable", "best", in any case) by its model id;
@@ -51,15 +73,17 @@ func Resolve(id string, overrides map[string]string) string {
 	base, long := CutLong(id)
 	suffix := id[len(base):]
 	key := strings.ToLower(base)
-	for _, m := range []map[string]string{overrides, aliases} {
-		if to := m[key]; to != "" {
-			if _, already := CutLong(to); already || !long {
-				return to
-			}
-			return to + suffix
-		}
+	to := overrides[key]
+	if line := aliases[key]; to == "" && line != "" {
+		to = Newest("anthropic", line)
 	}
-	return id
+	if to == "" {
+		return id
+	}
+	if _, already := CutLong(to); already || !long {
+		return to
+	}
+	return to + suffix
 }
 
 // Standard is the model that is used where none is chosen: id, or what overrides have for its line. Gateways are set up

@@ -231,3 +231,19 @@ func TestTheCostOfAReplyIsKnownOrNot(t *testing.T) {
 		t.Errorf("%+v", m)
 	}
 }
+
+func TestAliasesNameTheNewestOfTheCatalogue(t *testing.T) {
+	for alias, want := range map[string]string{
+		"opus": "claude-opus-5", "Sonnet": "claude-sonnet-5", "haiku[1m]": "claude-haiku-4-5[1m]", "best": "claude-fable-5",
+	} {
+		if got := Resolve(alias, nil); got != want {
+			t.Errorf("%s is %s, want %s", alias, got, want)
+		}
+	}
+	if got := Newest("openrouter", "opus"); got != "anthropic/claude-opus-4.7" {
+		t.Errorf("on OpenRouter opus is %q", got)
+	}
+	if got := Newest("groq", "opus"); got != "" {
+		t.Errorf("on Groq opus is %q", got)
+	}
+}

@@ -106,6 +106,8 @@ type Part struct {
 	// Literal: only a rule whose text is exactly this one may allow it: it runs other programs, writes files
 	// or changes the environment by options that a pattern's author did not have in mind.
 	Literal bool `json:"literal,omitempty"`
+	// Beyond: likewise, because it names another repository, a file outside of the working folders or one with secrets.
+	Beyond bool `json:"beyond,omitempty"`
 	// InPlace: though Literal, it does no more than edit the files that it names (sed -i), which acceptEdits grants.
 	InPlace bool `json:"-"`
 	// Asks: though read-only, it needs a rule or a person, for a program that nothing confines may be one of the

@@ -148,7 +148,7 @@ func (p *Policy) mayRead(r *Rule, dir string, cmd *Command) string {
 			return unicode.IsSpace(r) || strings.ContainsRune("\"'`(){},;&|<>$\\=@:", r)
 		})
 		for _, w := range words[:min(len(words), maxMention)] {
-			at := w
+			at := strings.TrimPrefix(w, "//") // of an address: file://.env
 			switch {
 			case strings.HasPrefix(at, "~/"):
 				at = p.Home + at[1:]

@@ -30,7 +30,7 @@ func (c *call) granted(i int) (bool, refusal) {
 			return true, refusal{}
 		case !inside(c.p.roots, a.Target):
 			return false, refusal{at: a, after: " is outside the working folders"}
-		case a.Below:
+		case a.Below && !(c.held() && (c.Mode == AcceptEdits || c.Mode == Auto)):
 			return false, refusal{
 				"files whose names are not known are written into ", a,
 				", perhaps hooks of git or settings that programs run",
@@ -82,8 +82,23 @@ func (a *Access) where() string {
 
 func (p *Policy) readable(path string) bool {
 	return inside(p.roots, path) || inside(p.readRoots, path) || harmlessDevice(path) || slices.Contains(aboutTheMachine,
-		slashed(path))
+		slashed(path)) || inside(toolchains, path) || p.Home != "" && slices.ContainsFunc(homeToolchains, func(name string) bool {
+		_, in := below(slashed(filepath.Join(p.Home, name)), slashed(path))
+		return in
+	})
 }
+
+// toolchains hold what is installed for everybody: headers, libraries, documentation. homeToolchains are the folders of
+// package managers in the home folder, with what they have downloaded and nothing that the user wrote.
+var (
+	toolchains = []string{
+		"/usr/include", "/usr/lib", "/usr/share", "/usr/local/include", "/usr/local/lib", "/usr/local/share", "/usr/local/go",
+	}
+	homeToolchains = []string{
+		"go/pkg/mod", ".cargo/registry/src", ".cargo/git/checkouts", ".rustup/toolchains", ".m2/repository", ".nvm/versions",
+		".pyenv/versions", ".gradle/caches", ".nuget/packages", ".pub-cache/hosted", ".rbenv/versions",
+	}
+)
 
 // aboutTheMachine are files outside that say which system it is, and nothing about who uses it.
 var aboutTheMachine = []string{

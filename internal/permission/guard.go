@@ -41,8 +41,12 @@ func (p *Policy) guard(a *Access, held bool) verdict {
 			v.why = a.where() + ": " + v.why
 		}
 	}
-	if held && a.Kind == Read && a.Node == Unknown {
+	switch {
+	case !held:
+	case a.Kind == Read && a.Node == Unknown:
 		return v
+	case a.Kind == Write && v.effect == Ask && a.Named == "" && ownTemp(p.roots, a.Target):
+		v = verdict{} // nothing runs or reads what lies there
 	}
 	return worse(v, guardNode(a))
 }
@@ -111,16 +115,41 @@ func (p *Policy) guardPath(k Kind, path string) verdict {
 	if k == Read {
 		return guardRead(path, rel)
 	}
+	return guardPlace(path, rel, p.Home, insideRoot, guardWrite)
+}
+
+// guardPlace judges writing a file outside of the folders of lathe and the user.
+func guardPlace(path, rel, home string, insideRoot bool, names func(parts []string) verdict) verdict {
 	if !insideRoot {
 		if v := guardSystem(path); v.effect != "" {
 			return v
 		}
 	}
-	v := guardWrite(strings.Split(rel, "/"))
-	if v.why == startUpFile && !insideRoot && !isHome(path, p.Home) {
+	v := names(strings.Split(rel, "/"))
+	if v.why == startUpFile && !insideRoot && !isHome(path, home) {
 		v.effect = Ask
 	}
 	return v
+}
+
+// NamedWrite returns what the guards say of writing a file, by the names of its path alone: where it lies in the
+// system, the home folder or below the innermost of the working roots.
+func NamedWrite(roots []string, home, path string) Effect {
+	path = slashed(path)
+	if rel, ok := below(foldName(slashed(home)), foldName(path)); ok && home != "" {
+		v := guardLathe(Write, rel)
+		if v.effect == "" && !underRoot(roots, path, home) {
+			v = guardHomeWrite(rel)
+		}
+		if v.effect != "" {
+			return v.effect
+		}
+	}
+	rel, insideRoot := fromRoot(roots, path)
+	if rel == "" {
+		return ""
+	}
+	return guardPlace(path, rel, home, insideRoot, guardNames).effect
 }
 
 // fromRoot is the path from the innermost of the roots that it lies in, "" for the root itself; where there is none,
@@ -145,9 +174,27 @@ func isHome(file, home string) bool {
 		strings.HasPrefix(dir, "/Users/"))
 }
 
+const mine = "lathe's own settings and state: whoever changes them decides what lathe may do"
+
+// guardLathe guards lathe's own folders by the folded path from the home folder.
+func guardLathe(k Kind, rel string) verdict {
+	for _, dir := range []string{".lathe", ".config/lathe", ".local/share/lathe", ".local/state/lathe"} {
+		in, ok := below(dir, rel)
+		switch {
+		case !ok:
+		case k == Write:
+			return verdict{effect: Deny, why: mine}
+		case dir == ".lathe":
+			return verdict{effect: Deny, why: "lathe's own credentials may lie there"}
+		default:
+			return credentials(k, in, false)
+		}
+	}
+	return verdict{}
+}
+
 // guardHome guards the files of lathe, shells and other programs in the user's home.
 func (p *Policy) guardHome(k Kind, path string) verdict {
-	const mine = "lathe's own settings and state: whoever changes them decides what lathe may do"
 	for _, dir := range p.Own {
 		if rel, ok := below(foldName(slashed(dir)), foldName(path)); ok {
 			if k == Write && !inside(p.readRoots, path) {
@@ -163,17 +210,8 @@ func (p *Policy) guardHome(k Kind, path string) verdict {
 	if !ok {
 		return verdict{}
 	}
-	for _, dir := range []string{".lathe", ".config/lathe", ".local/share/lathe", ".local/state/lathe"} {
-		in, ok := below(dir, rel)
-		switch {
-		case !ok:
-		case k == Write:
-			return verdict{effect: Deny, why: mine}
-		case dir == ".lathe":
-			return verdict{effect: Deny, why: "lathe's own credentials may lie there"}
-		default:
-			return credentials(k, in, false)
-		}
+	if v := guardLathe(k, rel); v.effect != "" {
+		return v
 	}
 	if k == Write && !underRoot(p.roots, path, p.Home) {
 		return guardHomeWrite(rel)

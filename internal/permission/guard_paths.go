@@ -6,118 +6,6 @@ import (
 	"sync"
 )
 
-// guarded names: who may write them may run anything later. Names are plain (see plainName).
-
-// guardedDirs are folders whose content is guarded at any depth.
-var guardedDirs = []struct {
-	name   string
-	effect Effect
-	why    string
-}{
-	{".lathe", Deny, "lathe's own settings: whoever changes them decides what lathe may do"},
-	{".idea", Deny, "the editor runs tasks from .idea"},
-	{".ssh", Deny, "keys and hosts of ssh: whoever changes them can log in or be logged in to"},
-	{".gnupg", Deny, "keys of GnuPG"},
-	{".husky", Ask, "git runs hooks from .husky"},
-	{".githooks", Ask, "git may run hooks from .githooks"},
-	{".cargo", Ask, "cargo's configuration chooses programs"},
-	{".devcontainer", Ask, "the container of the editor is set up from .devcontainer"},
-	{".yarn", Ask, "yarn runs releases and plugins from .yarn"},
-	{".mvn", Ask, "Maven takes options and wrappers from .mvn"},
-	{".circleci", Ask, "it runs in CI, with the secrets there"},
-	{".buildkite", Ask, "it runs in CI, with the secrets there"},
-	{".direnv", Ask, "direnv loads the environment from .direnv"},
-	{".fleet", Ask, "the editor runs tasks from .fleet"},
-	{".vs", Ask, "the editor runs tasks from .vs"},
-	{".jj", Ask, "Jujutsu's configuration of a repository names programs"},
-}
-
-// guardedLists are the same, by their effect.
-var guardedLists = []struct {
-	effect Effect
-	why    string
-	names  string
-}{
-	{
-		Deny, startUpFile,
-		".bashrc .bash_profile .bash_login .bash_aliases .bash_logout .profile .zshrc .zprofile .zshenv .zlogin .zlogout " +
-			".cshrc .tcshrc .login " +
-			".kshrc .mkshrc .xprofile .xinitrc .xsession .xsessionrc .pam_environment .inputrc .bash_env",
-	},
-	{Deny, "agents and editors start the servers that are named there", ".mcp.json"},
-	{Deny, "the settings of an agent: whoever changes them decides what it may do", agentSettings},
-	{Deny, "credentials of other programs", ".netrc _netrc .git-credentials .pgpass authorized_keys"},
-	{
-		Ask, agentReads,
-		"agents.md agents.override.md agent.md claude.md claude.local.md gemini.md codex.md crush.md opencode.md qwen.md " +
-			"warp.md copilot-instructions.md skill.md " +
-			".cursorrules .windsurfrules .clinerules .roorules .goosehints .rules .augment-guidelines .aider.conf.yml " +
-			".aiderignore .cursorignore .codeiumignore",
-	},
-	{Ask, "git's configuration names programs", ".gitconfig .gitmodules .gitattributes"},
-	{Deny, "Mercurial runs the hooks that are named there", "hgrc .hgrc"},
-	{
-		Ask, "it sets the environment or the versions of programs for this folder",
-		".envrc .tool-versions .mise.toml mise.toml .nvmrc rust-toolchain rust-toolchain.toml",
-	},
-	{
-		Ask, "the package manager runs what is named there",
-		".npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.loader.mjs .pnpmfile.cjs bunfig.toml .bunfig.toml .bazelrc " +
-			".bazelversion .bazeliskrc " +
-			"gradle-wrapper.properties maven-wrapper.properties gradle-wrapper.jar .pypirc pip.conf",
-	},
-	{Ask, "git runs the hooks that are named there", ".pre-commit-config.yaml .pre-commit-config.yml lefthook.yml " +
-		"lefthook.yaml .lefthook.yml .lefthook.yaml lefthook.toml lefthook.json"},
-	{Ask, "programs take options from there", ".devcontainer.json .ripgreprc pyrightconfig.json mcp.json .curlrc " +
-		".wgetrc .vimrc .exrc .gdbinit .lldbinit .screenrc .tmux.conf .psqlrc"},
-	{
-		Ask, "it runs in CI, with the secrets there",
-		".gitlab-ci.yml .gitlab-ci.yaml .travis.yml .drone.yml jenkinsfile azure-pipelines.yml bitbucket-pipelines.yml " +
-			"appveyor.yml .appveyor.yml cloudbuild.yaml buildspec.yml",
-	},
-}
-
-const agentReads = "an agent reads it as instructions"
-
-const startUpFile = "a start-up file of the shell: it runs in every new terminal"
-
-// agentDirs are the folders of agents and editors: texts there are read by a model, the rest is
-// configuration that runs programs.
-var agentDirs = []string{
-	".claude", ".codex", ".cursor", ".gemini", ".opencode", ".crush", ".windsurf", ".roo", ".kiro", ".amazonq",
-	".continue", ".goose", ".zed",
-	".vscode", ".cline", ".junie", ".agents", ".qwen", ".amp", ".factory", ".trae", ".augment",
-}
-
-// PlantNames returns the names of files and folders that configure agents and editors, or the environment. No command
-// in a sandbox makes or writes them, at any depth.
-func PlantNames() []string {
-	return append(strings.Fields(agentSettings+" .lathe .mcp.json .idea .fleet .envrc"), agentDirs...)
-}
-
-// RepositoryNames returns the names of files that belong in a repository and choose what runs there. No command in a
-// sandbox writes them at the top of a working folder.
-func RepositoryNames() []string {
-	return []string{
-		".husky", ".devcontainer", ".pre-commit-config.yaml", "lefthook.yml", ".tool-versions", "mise.toml", ".mise.toml",
-		"rust-toolchain.toml", "rust-toolchain", ".hg/hgrc", ".jj/repo/config.toml", ".gitmodules", ".ripgreprc",
-		".yarnrc.yml",
-	}
-}
-
-const agentSettings = ".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json"
-
-// guardedNames is guardedLists by name.
-var guardedNames = sync.OnceValue(func() map[string]verdict {
-	m := map[string]verdict{}
-	for _, l := range guardedLists {
-		for name := range strings.FieldsSeq(l.names) {
-			m[name] = verdict{effect: l.effect, why: l.why}
-		}
-	}
-	return m
-})
-
 // names is a list of names in one text as a set.
 func names(text string) map[string]bool {
 	m := map[string]bool{}
@@ -131,6 +19,14 @@ var gitHookNames = sync.OnceValue(func() map[string]bool { return names(gitHooks
 
 // guardWrite judges writing by the parts of a path from its root.
 func guardWrite(parts []string) verdict {
+	if v := guardNames(parts); v.effect != "" {
+		return v
+	}
+	return guardFile(parts, plainNames(parts))
+}
+
+// guardNames judges writing by the list of names.
+func guardNames(parts []string) verdict {
 	plain := plainNames(parts)
 	last := plain[len(plain)-1]
 	for i, name := range plain {
@@ -140,31 +36,26 @@ func guardWrite(parts []string) verdict {
 				return v
 			}
 		}
-		for _, d := range guardedDirs {
-			if isNamed(name, d.name) {
-				return verdict{effect: d.effect, why: d.why}
+		for _, d := range guardedFolders() {
+			if d.begins(plain[i:]) {
+				return d.verdict
 			}
 		}
 		for _, d := range agentDirs {
-			if isNamed(name, d) && !(len(rest) > 1 && rest[0] == "worktrees") {
+			if isNamed(name, d) && !(len(rest) > 1 && rest[0] == "worktrees") && !(len(rest) == 1 && PluginState(d, last)) {
 				return guardAgent(d, last, len(rest))
 			}
 		}
-		if len(rest) > 0 {
-			if why := runsFrom(name, rest); why != "" {
-				return verdict{effect: Ask, why: why}
-			}
-		}
 	}
-	return guardFile(parts, plain)
+	if strings.HasSuffix(last, workspaceFile[1:]) {
+		last = foldName(workspaceFile)
+	}
+	return guardedFiles()[last]
 }
 
-// guardFile judges by the name of the file itself.
+// guardFile judges by the name of a file that is in no list.
 func guardFile(parts, plain []string) verdict {
 	last := plain[len(plain)-1]
-	if v, ok := guardedNames()[last]; ok {
-		return v
-	}
 	within := ""
 	if len(plain) > 1 {
 		within = plain[len(plain)-2]
@@ -177,8 +68,6 @@ func guardFile(parts, plain []string) verdict {
 		return verdict{effect: Ask, why: "it may be a part of a bare repository, whose config names programs that git runs"}
 	case within == "hooks" && gitHookNames()[last]:
 		return verdict{effect: Ask, why: "git may run it as a hook"}
-	case strings.HasSuffix(last, ".code-workspace"):
-		return verdict{effect: Ask, why: "the settings and tasks of an editor's workspace"}
 	}
 	if _, why := secretFile(plain); why != "" {
 		return verdict{effect: Ask, why: why}
@@ -226,20 +115,6 @@ func guardAgent(dir, last string, depth int) verdict {
 	}
 	return verdict{effect: Deny, why: "the settings of an agent in " + dir +
 		": whoever changes them decides what it may do"}
-}
-
-// runsFrom names folders from which programs are run later.
-func runsFrom(name string, rest []string) string {
-	switch {
-	case name == ".github" && slices.Contains([]string{"workflows", "actions"}, rest[0]):
-		return "it runs in CI, with the secrets there"
-	case slices.Contains([]string{".venv", "venv", "env", ".env", ".tox"}, name) && slices.Contains(
-		[]string{"bin", "scripts"}, rest[0]):
-		return "editors and agents run programs from this environment later"
-	case name == "node_modules" && rest[0] == ".bin":
-		return "programs in node_modules/.bin are run later"
-	}
-	return ""
 }
 
 // guardHomeWrite judges writing below the home folder, by the folded path from there. It is for paths

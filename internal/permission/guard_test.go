@@ -16,7 +16,7 @@ func TestNothingLiftsWhatAGuardRefuses(t *testing.T) {
 		"/w/.bashrc", "/w/.BASHRC", "/home/u/.zshrc", "/home/u/.ssh/authorized_keys", "/w/.mcp.json.",
 		"/w/.lathe/settings.json",
 		"/w/LATHE~1/settings.json", "/home/u/.config/lathe/settings.json", "/home/u/.local/state/lathe/trust/x",
-		"/w/.claude/settings.json",
+		"/w/.claude/settings.json", "/w/.claude/settings.local.json", "/w/.claude/x.local.md.d/run.sh",
 		"/w/CLAUDE~1/settings.json", "/w/.vscode/tasks.json", "/w/.idea/workspace.xml", "/w/.cursor/mcp.json",
 		"/home/u/.config/fish/config.fish",
 		"/home/u/.gitconfig", "/etc/profile", "/dev/sda", "/proc/sysrq-trigger", "/own/settings.json",
@@ -48,7 +48,8 @@ func TestGuardsAskAboutFilesThatRunLater(t *testing.T) {
 		"/w/x.code-workspace",
 		"/w/.npmrc", "/w/.husky/pre-commit", "/w/.envrc", "/w/lefthook.yml", "/w/vendor/m/config", "/w/hooks/pre-commit",
 		"/w/.env",
-		"/w/.claude/skills/x/SKILL.md", "/w/.git/index.lock", "/w/Jenkinsfile", "/w/.gitattributes",
+		"/w/.claude/skills/x/SKILL.md", "/w/.claude/claude.local.md", "/w/.claude/agents/x.local.md", "/w/.claude/loop.md",
+		"/w/.codex/x.local.md", "/w/.git/index.lock", "/w/Jenkinsfile", "/w/.gitattributes",
 	} {
 		a := Access{Kind: Write, Target: path}
 		p := policy(t, Allow, "Edit", "Write", "Edit(/**)")
@@ -76,6 +77,7 @@ func TestOrdinaryFilesAreNotGuarded(t *testing.T) {
 		"/w/.gitignore", "/w/.github/dependabot.yml", "/w/src/head.go", "/w/git/config.go", "/w/.env.example",
 		"/w/hooks/useThing.ts",
 		"/w/config.toml", "/w/.claude/worktrees/a/src/x.go", "/w/venv.go", "/w/settings.json",
+		"/w/.claude/ralph-loop.local.md", "/w/.claude/ralph-loop.local.md.tmp.12", "/w/.claude/hookify.rm.local.md",
 	} {
 		if got := decide(NewPolicy(testTools, "/home/u", []string{"/w"}, nil), AcceptEdits, "Edit",
 			Access{Kind: Write, Target: path}); got != Allow {

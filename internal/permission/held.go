@@ -17,14 +17,14 @@ func (c *call) held() bool {
 // heldChecks are the checks that ask before a held command runs. The others find tricks that hide a command from its
 // reader, which the sandbox holds like any other.
 var heldChecks = []string{
-	"remove", "git-discard", "privilege", "persistence", "network", "network-device", "network-listener", "remote-script",
-	"secret-read", "environment-read", "settings-write", "set-user-id", "history",
+	"remove", "git-discard", "privilege", "persistence", "network", "network-device", "remote-script",
+	"secret-read", "settings-write", "set-user-id", "history",
 }
 
 // heldAsks says why a held command needs a rule or a person; "" where it needs neither.
 func (c *call) heldAsks(cmd *Command) string {
 	for _, f := range cmd.Findings {
-		if f.Check == "remove" && c.removesTemp(cmd) {
+		if f.Check == "remove" && (c.removesTemp(cmd) || c.removesNothing(cmd)) {
 			continue
 		}
 		if f.Effect != Ask || slices.Contains(heldChecks, f.Check) {
@@ -35,7 +35,7 @@ func (c *call) heldAsks(cmd *Command) string {
 	for i := range cmd.Parts {
 		part := &cmd.Parts[i]
 		switch {
-		case part.Covered, c.filesInTemp(part):
+		case part.Covered, c.filesInTemp(part), c.removesNothing(cmd):
 		case part.Class == ClassDestructive, part.Changes && !edits:
 			if part.Reason != "" {
 				return part.Reason
@@ -81,6 +81,22 @@ func (c *call) removesTemp(cmd *Command) bool {
 	return found
 }
 
+// removesNothing reports whether none of the files is there that a command, the only one of its line, would remove.
+func (c *call) removesNothing(cmd *Command) bool {
+	if len(cmd.Parts) != 1 || !cmd.Parts[0].Exact || cmd.Parts[0].Class != ClassDestructive {
+		return false
+	}
+	removes := false
+	for i := range c.Accesses {
+		if a := &c.Accesses[i]; a.Kind == Write {
+			if removes = a.Node == Missing && !a.Below; !removes {
+				return false
+			}
+		}
+	}
+	return removes
+}
+
 // changes reports whether the words of the command plainly say that it changes something.
 func (c *Command) changes() bool {
 	return c.Class == ClassDestructive || slices.ContainsFunc(c.Parts, func(p Part) bool { return p.Changes })
@@ -124,8 +140,8 @@ func (c *call) heldReason() string {
 
 // ownTemp reports whether a path is in the session's own /tmp, which only its commands see.
 func ownTemp(roots []string, path string) bool {
-	rest, ok := below("/tmp", slashed(path))
-	return ok && rest != "" && !slices.ContainsFunc(roots, func(root string) bool {
+	_, ok := below("/tmp", slashed(path))
+	return ok && !slices.ContainsFunc(roots, func(root string) bool {
 		_, in := below(slashed(root), slashed(path))
 		_, above := below(slashed(path), slashed(root))
 		return in || above

@@ -60,7 +60,7 @@ func (t *pattern) allows(p *Part) bool {
 	if t.text == p.Text || t.text == p.Raw {
 		return true
 	}
-	return p.Exact && !p.Literal && t.matches(p.Text) && !t.climbs(p.Text)
+	return p.Exact && !p.Literal && !p.Beyond && t.matches(p.Text) && !t.climbs(p.Text)
 }
 
 // climbs reports whether a * that stands for the rest of a path (src/*) would let the path out again by "..".

@@ -91,3 +91,15 @@ func TestALineOfAnIsolatedAgentDoesNotWorkInTheProject(t *testing.T) {
 		}
 	}
 }
+
+func TestToolchainsAreReadUnasked(t *testing.T) {
+	p := NewPolicy(testTools, "/home/u", []string{"/home/u/p"}, nil)
+	for path, want := range map[string]Effect{
+		"/usr/include/stdio.h": Allow, "/home/u/go/pkg/mod/x/y.go": Allow, "/home/u/.cargo/registry/src/a/b.rs": Allow,
+		"/home/u/.cargo/credentials.toml": Ask, "/home/u/go/src/x.go": Ask, "/usr/local/etc/x": Ask,
+	} {
+		if d := p.Decide(Request{Tool: "Read", Accesses: []Access{{Kind: Read, Target: path, Node: File}}}); d.Effect != want {
+			t.Errorf("%s: %s (%s)", path, d.Effect, d.Reason)
+		}
+	}
+}

@@ -168,7 +168,7 @@ func (c *call) partProposal(part Part) string {
 	if sayable(part.Text) {
 		exact = fmt.Sprintf("%s(%s)", c.Tool, part.Text)
 	}
-	if !part.Exact || part.Literal || part.Class == ClassDestructive || strings.ContainsAny(part.Text, "\n\r\x00") {
+	if !part.Exact || part.Literal || part.Beyond || part.Class == ClassDestructive || strings.ContainsAny(part.Text, "\n\r\x00") {
 		return exact
 	}
 	prefix := prefixOf(part)

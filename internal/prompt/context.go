@@ -33,8 +33,10 @@ type ContextOptions struct {
 	Git        bool            // include git's status and last commits
 	GitWait    time.Duration   // how long Parts waits for them, since the first request waits too; 0: 150 ms
 	Excludes   []string        // claudeMdExcludes: globs of memory files not to read
-	NoMemory   bool
-	Notes      string // the index of the notes that the agent keeps about the project; empty: none
+	// agentsMd: both; an AGENTS.md counts beside a CLAUDE.md of its folder
+	BothMemories bool
+	NoMemory     bool
+	Notes        string // the index of the notes that the agent keeps about the project; empty: none
 
 	Mode          string // the permission mode; empty: default
 	NobodyAnswers bool   // questions, in this run

@@ -126,6 +126,9 @@ func (l *loader) project(dir string) {
 	of := file{source: "the project", level: project, bound: l.bound(dir)}
 	if !l.o.NoProject {
 		for _, name := range projectFiles {
+			if name == "AGENTS.md" && !l.o.BothMemories && hasClaudeMemory(dir) {
+				continue
+			}
 			of.path = filepath.Join(dir, filepath.FromSlash(name))
 			l.load(of)
 		}
@@ -135,6 +138,16 @@ func (l *loader) project(dir string) {
 		of.source, of.path = localSource, filepath.Join(dir, "CLAUDE.local.md")
 		l.load(of)
 	}
+}
+
+// hasClaudeMemory reports whether a folder has a CLAUDE.md, beside which an AGENTS.md usually says the same again.
+func hasClaudeMemory(dir string) bool {
+	for _, name := range []string{"CLAUDE.md", ".claude/CLAUDE.md"} {
+		if _, err := os.Stat(filepath.Join(dir, filepath.FromSlash(name))); err == nil {
+			return true
+		}
+	}
+	return false
 }
 
 // top is the project's folder.

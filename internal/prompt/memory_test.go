@@ -45,7 +45,7 @@ func tree(t testing.TB, files map[string]string) (string, ContextOptions) {
 	return top, ContextOptions{
 		Dir: filepath.Join(top, "p/sub"), Root: filepath.Join(top, "p"), Home: home,
 		ClaudeHome: filepath.Join(home, ".claude"), ConfigHome: filepath.Join(home, ".config/lathe"),
-		Managed: []string{filepath.Join(top, "etc/CLAUDE.md")},
+		Managed: []string{filepath.Join(top, "etc/CLAUDE.md")}, BothMemories: true,
 	}
 }
 
@@ -391,5 +391,22 @@ func BenchmarkParseWorstCase(b *testing.B) {
 				parseMemory(text)
 			}
 		})
+	}
+}
+
+// An AGENTS.md beside a CLAUDE.md usually says the same: it counts where there is no CLAUDE.md, or by the setting.
+func TestAnAgentsFileCountsWhereThereIsNoClaudeFile(t *testing.T) {
+	_, o := tree(t, map[string]string{
+		"p/AGENTS.md": "agents", "p/CLAUDE.md": "claude", "p/sub/AGENTS.md": "below", "p/.claude/x": "",
+	})
+	for both, want := range map[bool]string{false: "claude below", true: "agents claude below"} {
+		o.BothMemories = both
+		var got []string
+		for _, e := range LoadMemory(o).Entries {
+			got = append(got, e.Text)
+		}
+		if strings.Join(got, " ") != want {
+			t.Errorf("both %v: %q, want %s", both, got, want)
+		}
 	}
 }

@@ -68,6 +68,9 @@ func (all *Set) resolve(name, model string, set config.Provider) (string, error)
 	if _, own := set.Models[model]; own || section == "" || llm.Resolve(model, nil) == model {
 		return model, nil
 	}
+	if newest := llm.Newest(section, strings.ToLower(model)); newest != "" {
+		return newest, nil
+	}
 	return "", noAlias(name, model, section)
 }
 

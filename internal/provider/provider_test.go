@@ -133,11 +133,14 @@ func TestAPrefixIsTakenOffOnlyAtTheProvidersOwnHost(t *testing.T) {
 	}
 }
 
-func TestShortNamesAreAnthropicsOnly(t *testing.T) {
+func TestShortNamesAreTheNewestOfTheHost(t *testing.T) {
 	all := set(t, "{}", "OPENROUTER_API_KEY=k")
-	_, err := all.Model(t.Context(), "sonnet")
-	if err == nil || !strings.Contains(err.Error(), "openrouter/anthropic/claude-") {
-		t.Errorf("a known host: %v", err)
+	if m, err := all.Model(t.Context(), "sonnet"); err != nil || m.Info().ID != "anthropic/claude-sonnet-4.6" {
+		t.Errorf("a known host that has the line: %+v, %v", m, err)
+	}
+	all = set(t, "{}", "GROQ_API_KEY=k")
+	if _, err := all.Model(t.Context(), "sonnet"); err == nil || !strings.Contains(err.Error(), "short name") {
+		t.Errorf("a known host without it: %v", err)
 	}
 	all = set(t, "{}", "OPENAI_BASE_URL=http://localhost:1/v1")
 	if m, err := all.Model(t.Context(), "sonnet"); err != nil || m.Info().ID != "sonnet" {

@@ -135,6 +135,13 @@ func (at linePlace) covers(patterns []string, command string, accesses []permiss
 			rules = append(rules, rule)
 		}
 	}
+	accesses = slices.Clone(accesses)
+	own := *accesses[0].Command
+	own.Parts = slices.Clone(own.Parts)
+	for i := range own.Parts {
+		own.Parts[i].Beyond = false // the boundary looks at the paths itself
+	}
+	accesses[0].Command = &own
 	input, err := json.Marshal(map[string]string{"command": command})
 	if err != nil {
 		return false

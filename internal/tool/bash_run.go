@@ -66,6 +66,9 @@ func (c *bashCall) confine(environ []string) (*boundary.Run, error) {
 	if err == nil && c.in.Leave {
 		run.Leave()
 	}
+	if err == nil && c.recorded() {
+		run.Recorded()
+	}
 	return run, err
 }
 

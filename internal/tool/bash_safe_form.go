@@ -69,7 +69,10 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 
 func (c *bashCall) environOf(ctx context.Context) ([]string, error) {
 	if c.safe == nil {
-		return sandbox.CleanEnv(c.env.Profile.over(c.env.environ()), c.env.ChildEnv), nil
+		clean := c.env.ChildEnv
+		// a command that nobody approved gets keys as little from variables as from files
+		clean.ScrubCredentials = clean.ScrubCredentials || c.reach.Unasked()
+		return sandbox.CleanEnv(c.env.Profile.over(c.env.environ()), clean), nil
 	}
 	var more []string
 	if c.safe.git {

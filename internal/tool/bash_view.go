@@ -314,7 +314,7 @@ func viewKind(one boundary.Change) string {
 	return "(" + size(one.Info.Size()) + ", not shown)"
 }
 
-// applyView makes changes real: files together, by a journal, then links and folders.
+// applyView makes changes real, together by a journal: files, then links and folders.
 func (c *bashCall) applyView(ctx context.Context, list []boundary.Change) (err error) {
 	var together []transact.Change
 	defer func() {
@@ -336,10 +336,11 @@ func (c *bashCall) applyView(ctx context.Context, list []boundary.Change) (err e
 			return err
 		}
 	}
-	if _, err := transact.Apply(ctx, c.env.Journals, together); err != nil {
-		return err
+	steps, err := c.viewSteps(after)
+	if err == nil {
+		_, err = transact.Apply(ctx, c.env.Journals, together, steps...)
 	}
-	return c.applyOthers(after)
+	return err
 }
 
 func plainFile(fi fs.FileInfo) bool { return fi == nil || fi.Mode().IsRegular() }
@@ -369,49 +370,34 @@ func (c *bashCall) viewChange(one boundary.Change) (out transact.Change, err err
 	return out, err
 }
 
-// applyOthers makes links, new and removed folders real.
-func (c *bashCall) applyOthers(list []boundary.Change) error {
-	for _, gone := range []bool{false, true} {
-		for i := range list {
-			one := list[i]
-			if gone { // a folder after what is in it
-				one = list[len(list)-1-i]
-			}
-			if (one.Info == nil) != gone {
-				continue
-			}
-			path, rel := c.rootOf(one.Path)
-			root, err := os.OpenRoot(path)
-			if err != nil {
-				return err
-			}
-			err = errors.Join(applyOther(root, rel, one), root.Close())
-			if err != nil {
-				return err
-			}
+// viewSteps are the changes of links and folders: what is made first, then what goes, a folder after what is in it.
+func (c *bashCall) viewSteps(list []boundary.Change) (out []transact.Step, err error) {
+	for _, one := range list {
+		if one.Info == nil {
+			continue
+		}
+		s := transact.Step{Mode: one.Info.Mode()}
+		s.Root, s.Rel = c.rootOf(one.Path)
+		switch {
+		case one.Info.IsDir():
+			s.Dir = true
+		case one.Info.Mode()&fs.ModeSymlink != 0:
+			s.Link, err = os.Readlink(one.File)
+		case one.Info.Mode().IsRegular():
+			s.Data, err = os.ReadFile(one.File)
+		default:
+			err = fmt.Errorf("%s is no file, folder or link", one.Path)
+		}
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, s)
+	}
+	for _, one := range slices.Backward(list) {
+		if one.Info == nil {
+			root, rel := c.rootOf(one.Path)
+			out = append(out, transact.Step{Root: root, Rel: rel, Remove: true})
 		}
 	}
-	return nil
-}
-
-func applyOther(root *os.Root, rel string, one boundary.Change) error {
-	if one.Info == nil || one.Info.IsDir() {
-		return copyChange(root, rel, one)
-	}
-	if one.Was != nil {
-		if err := root.Remove(rel); err != nil {
-			return err
-		}
-	}
-	if one.Info.Mode().IsRegular() {
-		return copyChange(root, rel, one)
-	}
-	if one.Info.Mode()&fs.ModeSymlink == 0 {
-		return fmt.Errorf("%s is no file, folder or link", one.Path)
-	}
-	target, err := os.Readlink(one.File)
-	if err != nil {
-		return err
-	}
-	return root.Symlink(target, rel)
+	return out, nil
 }

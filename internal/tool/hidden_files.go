@@ -170,6 +170,36 @@ func (c *bashCall) gitAlone() bool {
 	return runs
 }
 
+// restoring are git's subcommands that write files as it has recorded them.
+var restoring = []string{
+	"checkout", "switch", "merge", "rebase", "cherry-pick", "revert", "stash", "reset", "restore", "pull",
+}
+
+// recorded reports whether the command is one of git that writes files as git has recorded them.
+func (c *bashCall) recorded() bool {
+	writes := false
+	for _, a := range c.accesses {
+		if a.Kind == permission.Write && a.Redirect {
+			return false
+		}
+		if a.Command == nil {
+			continue
+		}
+		for i := range a.Command.Parts {
+			p := &a.Command.Parts[i]
+			words := strings.Fields(p.Text)
+			switch {
+			case p.Class.ReadOnly():
+			case p.Program == "git" && p.Exact && len(words) > 1 && slices.Contains(restoring, words[1]):
+				writes = true
+			default:
+				return false
+			}
+		}
+	}
+	return writes
+}
+
 // hides reports whether the sandbox can hide all files that must not be read.
 func (e *Files) hides() bool {
 	_, ok := e.hidden.of(e)

@@ -137,8 +137,8 @@ func (m *Machine) toolDirs() []string {
 	return m.path
 }
 
-// Program finds a program: a bare name along the clean PATH, one with a slash from dir. The links of the
-// folders are always resolved; that of the program itself is unless it leads to another name, because a
+// Program finds a program: a bare name along the clean PATH, else along the user's, one with a slash from dir. The
+// links of the folders are always resolved; that of the program itself is unless it leads to another name, because a
 // program that is many (busybox, rustup) looks at the name by which it is run.
 func (m *Machine) Program(name, dir string) string {
 	key := name
@@ -167,6 +167,11 @@ func (m *Machine) find(name, dir string) string {
 		return m.executable(filepath.Clean(name))
 	}
 	for _, d := range m.toolDirs() {
+		if p := m.executable(filepath.Join(d, name)); p != "" {
+			return p
+		}
+	}
+	for _, d := range filepath.SplitList(m.env.variable("PATH")) { // one of the project's is not a missing one
 		if p := m.executable(filepath.Join(d, name)); p != "" {
 			return p
 		}

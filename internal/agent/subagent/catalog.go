@@ -17,8 +17,8 @@ import (
 )
 
 const (
-	maxFiles = 500 // in one folder
-	maxDepth = 6   // of its subfolders
+	maxFiles = 10_000 // in one folder
+	maxDepth = 6      // of its subfolders
 )
 
 // Folder is a folder with kinds as Markdown files, in subfolders too.
@@ -115,16 +115,19 @@ func (c *Catalog) add(k Kind) {
 }
 
 func (c *Catalog) read(f Folder) {
-	for _, path := range markdown(f.Path) {
+	paths, notes := markdown(f.Path)
+	c.Notes = append(c.Notes, notes...)
+	for _, path := range paths {
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil {
+			c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %v", err))
 			continue
 		}
 		if rel, err := filepath.Rel(f.Bound, real); f.Bound != "" && (err != nil || !filepath.IsLocal(rel)) {
 			c.Notes = append(c.Notes, fmt.Sprintf("%s is left out: it leads out of the project to %s", path, real))
 			continue
 		}
-		k, err := ReadFile(path)
+		k, err := readFile(path, f.Prefix != "")
 		if err != nil {
 			c.Notes = append(c.Notes, fmt.Sprintf("the agent is left out: %v", err))
 			continue
@@ -137,26 +140,31 @@ func (c *Catalog) read(f Folder) {
 	}
 }
 
-// markdown lists the Markdown files below a folder, in order.
-func markdown(dir string) []string {
-	var out []string
+// markdown lists the Markdown files below a folder, in order. The notes name folders that were not read.
+func markdown(dir string) (out, notes []string) {
 	_ = filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
-		switch rel, _ := filepath.Rel(dir, path); {
+		rel, _ := filepath.Rel(dir, path)
+		switch {
 		case err != nil && path == dir:
 			return fs.SkipAll // most projects have no such folder
 		case err != nil:
+			notes = append(notes, fmt.Sprintf("the agents of a folder are left out: %v", err))
 			return fs.SkipDir
-		case e.IsDir() && path != dir && (e.Name()[0] == '.' || strings.Count(rel, string(filepath.Separator)) >= maxDepth):
+		case e.IsDir() && path != dir && e.Name()[0] == '.':
+			return fs.SkipDir
+		case e.IsDir() && path != dir && strings.Count(rel, string(filepath.Separator)) >= maxDepth:
+			notes = append(notes, fmt.Sprintf("the agents of %s are left out: it is more than %d folders deep", path, maxDepth))
 			return fs.SkipDir
 		case !e.IsDir() && strings.EqualFold(filepath.Ext(path), ".md"):
+			if len(out) == maxFiles {
+				notes = append(notes, fmt.Sprintf("%s: only the first %d agents were read", dir, maxFiles))
+				return fs.SkipAll
+			}
 			out = append(out, path)
-		}
-		if len(out) == maxFiles {
-			return fs.SkipAll
 		}
 		return nil
 	})
-	return out
+	return out, notes
 }
 
 // All lists the kinds: the built-in ones, then the others by name.
@@ -268,7 +276,8 @@ func stampOf(folders []Folder, given []Kind, notes []string) uint64 {
 	}
 	for _, f := range folders {
 		h.Write([]byte(f.Path + "\x00" + f.Source + "\x00"))
-		for _, path := range markdown(f.Path) {
+		paths, _ := markdown(f.Path)
+		for _, path := range paths {
 			info, err := os.Stat(path)
 			if err != nil {
 				continue

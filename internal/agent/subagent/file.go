@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"regexp"
 	"slices"
 	"strings"
@@ -22,7 +23,10 @@ var goodName = sync.OnceValue(func() *regexp.Regexp { return regexp.MustCompile(
 var colors = []string{"red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"}
 
 // ReadFile reads the kind in a Markdown file. The error says why the file cannot be used.
-func ReadFile(path string) (Kind, error) {
+func ReadFile(path string) (Kind, error) { return readFile(path, false) }
+
+// readFile is ReadFile. A plugin's file may leave out its name, which is that of the file then, and its description.
+func readFile(path string, plugin bool) (Kind, error) {
 	src, err := readText(path)
 	if err != nil {
 		return Kind{}, err
@@ -32,10 +36,24 @@ func ReadFile(path string) (Kind, error) {
 	if doc.Problem != "" {
 		k.note("the frontmatter is not valid YAML (%s); it was read line by line", doc.Problem)
 	}
+	if plugin && len(doc.Fields) > 0 {
+		complete(doc.Fields, path)
+	}
 	if err := k.fill(doc.Fields); err != nil {
 		return Kind{}, fmt.Errorf("%s: %w", path, err)
 	}
 	return k, nil
+}
+
+// complete adds the name and description that a plugin's file leaves out.
+func complete(f frontmatter.Fields, path string) {
+	name := strings.TrimSuffix(filepath.Base(path), filepath.Ext(path))
+	if !f.Has("name") {
+		f["name"] = name
+	}
+	if f.Text("description") == "" {
+		f["description"] = "the agent " + f.Text("name") + " of its plugin"
+	}
 }
 
 func readText(path string) ([]byte, error) {
@@ -75,18 +93,13 @@ func (k *Kind) fill(f frontmatter.Fields) error {
 	}
 	k.Without = f.List("disallowedTools")
 	k.limitSpawns()
-	for _, name := range k.Tools {
-		if strings.ContainsAny(name, "()") {
-			return fmt.Errorf(
-				"%q: tools takes names of tools; put patterns into permissions, for example deny: [\"Bash(rm *)\"]", name)
-		}
-	}
 	if slices.Contains(k.Tools, "*") {
 		k.Tools = nil
 	}
 	if err := k.fillRules(f); err != nil {
 		return err
 	}
+	k.limitTools()
 	k.Model, k.Effort = f.Text("model"), f.Text("effort")
 	if strings.EqualFold(k.Model, "inherit") {
 		k.Model = ""
@@ -139,6 +152,38 @@ func (k *Kind) limitSpawns() {
 		k.Tools[i] = tool
 		k.Spawns = append(k.Spawns, strings.FieldsFunc(strings.TrimSuffix(kinds, ")"),
 			func(r rune) bool { return r == ',' || r == ' ' })...)
+	}
+}
+
+// limitTools takes the patterns out of Bash(git:*) among the tools: the agent has the tool, and what no pattern of it
+// covers asks.
+func (k *Kind) limitTools() {
+	whole := map[string]bool{}
+	for _, name := range k.Tools {
+		whole[name] = true
+	}
+	var out []string
+	for _, name := range k.Tools {
+		tool, rest, pattern := strings.Cut(name, "(")
+		if !pattern || rest == "*)" {
+			out = append(out, tool)
+			continue
+		}
+		if k.Permissions == nil {
+			k.Permissions = &Rules{}
+		}
+		if !whole[tool] {
+			k.Permissions.Allow = append(k.Permissions.Allow, name)
+		}
+		if !slices.Contains(out, tool) {
+			out = append(out, tool)
+		}
+		if !whole[tool] && !slices.Contains(k.Permissions.Ask, tool) {
+			k.Permissions.Ask = append(k.Permissions.Ask, tool)
+		}
+	}
+	if k.Tools != nil {
+		k.Tools = append([]string{}, out...)
 	}
 }
 

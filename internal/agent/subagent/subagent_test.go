@@ -48,14 +48,17 @@ func TestReadFileTakesTheFieldsAndRefusesWhatWouldBeIgnored(t *testing.T) {
 		"no name":        {"description: b", "", "no name"},
 		"a slash":        {"name: a/b\ndescription: b", "", "no name of an agent"},
 		"no description": {"name: a", "", "no description"},
-		"a pattern":      {"name: a\ndescription: b\ntools: Bash(git log *)", "", "put patterns into permissions"},
-		"unknown mode":   {"name: a\ndescription: b\npermissionMode: plann", "", "there is no mode"},
-		"a wrong hook":   {"name: a\ndescription: b\nhooks: 3", "", "hooks is an object"},
-		"too warm":       {"name: a\ndescription: b\ntemperature: 3", "", "no number from 0 to 2"},
-		"whose notes":    {"name: a\ndescription: b\nmemory: everybody", "", "write user, project or local"},
-		"a wrong list":   {"name: a\ndescription: b\npermissions: {denied: [Bash]}", "", "permissions.denied is not known"},
-		"no list":        {"name: a\ndescription: b\npermissions: Bash", "", "permissions is an object"},
-		"bad limit":      {"name: a\ndescription: b\nmaxTurns: few", "", "no number of steps"},
+		"patterns": {
+			"name: a\ndescription: b\ntools: Bash(git log *), Bash(git add *, b), Read, Edit(*)",
+			"a|b|[Bash Read Edit]|[]|||0|false|false||false|0", "",
+		},
+		"unknown mode": {"name: a\ndescription: b\npermissionMode: plann", "", "there is no mode"},
+		"a wrong hook": {"name: a\ndescription: b\nhooks: 3", "", "hooks is an object"},
+		"too warm":     {"name: a\ndescription: b\ntemperature: 3", "", "no number from 0 to 2"},
+		"whose notes":  {"name: a\ndescription: b\nmemory: everybody", "", "write user, project or local"},
+		"a wrong list": {"name: a\ndescription: b\npermissions: {denied: [Bash]}", "", "permissions.denied is not known"},
+		"no list":      {"name: a\ndescription: b\npermissions: Bash", "", "permissions is an object"},
+		"bad limit":    {"name: a\ndescription: b\nmaxTurns: few", "", "no number of steps"},
 	} {
 		k, err := subagent.ReadFile(put(t, filepath.Join(dir, name+".md"), "---\n"+c.top+"\n---\nYou judge.\n"))
 		if c.wrong != "" {

@@ -173,7 +173,7 @@ func (s *Saver) Before(ctx context.Context, plan *agent.Plan) (func(), error) {
 	}
 	paths := named(plan)
 	after, err := s.folder.store.Begin(ctx, snapshot.Where{
-		Session: log.ID(), Message: log.LastUser(), Group: fmt.Sprintf("%d.%d", log.Revision(), len(log.Messages())),
+		Session: log.ID(), Message: log.LastUser(), Group: fmt.Sprintf("%d.%d", log.Revision(), log.Exchange()),
 		Call: agent.CallID(ctx), Agent: strings.Join(s.Chain, " "), Title: plan.Title,
 		Named: targets(plan.Accesses),
 	}, paths)

@@ -4,6 +4,8 @@ package extension
 
 import (
 	"context"
+	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -87,6 +89,23 @@ func (f *Folder) Judges() (judges []eval.Judge, notes []string) {
 		}
 	}
 	return eval.Find(folders)
+}
+
+// LeftOut says in one line how many files of agents and skills cannot be used; "": all can.
+func (f *Folder) LeftOut() string {
+	count := func(notes []string) (n int) {
+		for _, note := range notes {
+			if strings.Contains(note, "left out") {
+				n++
+			}
+		}
+		return n
+	}
+	agents, skills := count(f.Agents.Catalog().Notes), count(f.Skills.Catalog().Notes)
+	if agents+skills == 0 {
+		return ""
+	}
+	return fmt.Sprintf("left out: agents %d, skills and commands %d; /agents and /skills name them", agents, skills)
 }
 
 // Eval is the configuration of the gate.

@@ -26,7 +26,7 @@ func PluginSkills(set *plugin.Set) (out []skill.Folder) {
 			for _, path := range paths {
 				out = append(out, skill.Folder{
 					Path: path, Kind: kind, Source: subagent.SourcePlugin + p.Name(), Prefix: p.Name(),
-					Vars: p.Variables(), Bound: p.Root,
+					Vars: p.Variables(), Bound: p.Root, Single: p.SkillName(path),
 				})
 			}
 		}

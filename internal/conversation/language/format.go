@@ -54,6 +54,10 @@ func (s *Joined) Format(ctx context.Context) ([]llm.Message, error) {
 			continue
 		}
 		diff, err := s.formatOne(ctx, &all[at], f, time.Duration(set.TimeoutMs)*time.Millisecond)
+		var none notStarted
+		if errors.As(err, &none) && s.untold(all[at].Name) {
+			fmt.Fprintf(&shown, "%s could not start, so it formats nothing: %s\n", all[at].Name, none)
+		}
 		if err != nil || diff == "" {
 			continue // a file with a syntax error, mostly: the diagnostics name it
 		}
@@ -68,6 +72,22 @@ func (s *Joined) Format(ctx context.Context) ([]llm.Message, error) {
 	}
 	return []llm.Message{{Role: llm.User, Parts: []llm.Part{llm.Text{Text: "<system-reminder>\n" + text +
 		"</system-reminder>", Origin: llm.OriginReminder}}}}, nil
+}
+
+// notStarted says why a formatter did not start: in the sandbox it may lack a program or a file.
+type notStarted string
+
+func (n notStarted) Error() string { return string(n) }
+
+// untold reports whether nothing was said of a formatter that does not start, and notes that it is now.
+func (s *Joined) untold(name string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if slices.Contains(s.told, name) {
+		return false
+	}
+	s.told = append(s.told, name)
+	return true
 }
 
 // formatOne formats a file, with its state saved for undo.
@@ -113,10 +133,10 @@ func (f *Folder) runFormatter(ctx context.Context, x *format.Formatter, file lsp
 ) ([]byte, error) {
 	ctx, cancel := context.WithTimeout(ctx, limit)
 	defer cancel()
-	out := &bounded{limit: maxFormatted}
+	out, said := &bounded{limit: maxFormatted}, &bounded{limit: 4 << 10}
 	spec := sandbox.Spec{
 		Argv: append([]string{f.formatter(x, file)}, x.Args(file.Path)...), Dir: filepath.Dir(file.Path), Env: f.environ(),
-		Stdin: bytes.NewReader(text), Stdout: out,
+		Stdin: bytes.NewReader(text), Stdout: out, Stderr: said,
 	}
 	if f.o.Boundary.Confined() {
 		run, err := f.o.Boundary.ForServer([]string{file.Root}, false, boundary.Network{})
@@ -130,8 +150,13 @@ func (f *Folder) runFormatter(ctx context.Context, x *format.Formatter, file lsp
 	spec.Env = sandbox.Overlay(spec.Env, x.Env)
 	exit, err := f.o.Runner.Run(ctx, spec)
 	switch {
+	case err != nil && ctx.Err() == nil:
+		return nil, notStarted(err.Error())
 	case err != nil:
 		return nil, err
+	case exit.Code == 126 || exit.Code == 127: // as shells and env say it
+		line, _, _ := strings.Cut(strings.TrimSpace(said.String()), "\n")
+		return nil, notStarted(fmt.Sprintf("exit code %d: %s", exit.Code, line))
 	case exit.Code != 0:
 		return nil, fmt.Errorf("%s ended with exit code %d", x.Name, exit.Code)
 	case out.over:

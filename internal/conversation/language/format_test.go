@@ -79,6 +79,17 @@ func TestAFormatterThatFailsChangesNothingAndFailsNoEdit(t *testing.T) {
 	}
 }
 
+func TestAFormatterThatDoesNotStartIsNamedOnce(t *testing.T) {
+	s, runs := formatting(t, "echo 'env: node: No such file or directory' >&2; exit 127")
+	for i, text := range []string{"package a\n", "package b\n"} {
+		s.call("Write", map[string]any{"file_path": "a.go", "content": text})
+		if got := s.step(); strings.Contains(got, "gofmt could not start, so it formats nothing: exit code 127: env: node") !=
+			(i == 0) || runs() != i+1 || s.content("a.go") != text {
+			t.Errorf("step %d: %q, %d runs, %q", i, got, runs(), s.content("a.go"))
+		}
+	}
+}
+
 func TestAFormatterThatTakesTooLongIsEnded(t *testing.T) {
 	s, runs := formatting(t, "exec sleep 600")
 	s.conf.Settings.Formatters.TimeoutMs = 200

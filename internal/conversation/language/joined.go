@@ -49,6 +49,7 @@ type Joined struct {
 	mu       sync.Mutex
 	step     []lsp.File           // edited since the last step began
 	doubtful map[string]time.Time // files that the model knows, and when their changes on disk were reported since then
+	told     []string             // formatters of which it was said that they do not start
 	ran      time.Time            // the end of the last call that may have changed any file
 }
 

@@ -40,9 +40,7 @@ func Validate(dir string) (lines, faults []string) {
 
 func validateMarket(m *Market) (lines, faults []string) {
 	lines = []string{"marketplace " + m.Name}
-	if n := len(m.Raw) - len(m.Entries); n > 0 {
-		faults = append(faults, fmt.Sprintf("%d of its plugins have no usable name or source", n))
-	}
+	faults = append(faults, m.Notes...)
 	for _, e := range m.Entries {
 		src, err := m.resolve(e)
 		if err == nil && src.Kind == "directory" {

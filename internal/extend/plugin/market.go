@@ -25,7 +25,8 @@ type Market struct {
 		Root        string `json:"pluginRoot"`
 		Description string `json:"description"`
 	} `json:"metadata"`
-	Raw []json.RawMessage `json:"plugins"`
+	Raw   []json.RawMessage `json:"plugins"`
+	Notes []string          `json:"-"` // entries that cannot be used
 	// the marketplaces that its plugins may need plugins of
 	Allows []string `json:"allowCrossMarketplaceDependenciesOn"`
 	// Renames has the present names of plugins that had another one; null: there is no such plugin any more.
@@ -159,10 +160,15 @@ func parseMarket(data []byte) (*Market, error) {
 	if m.Name == Inline || m.Name == byPath || m.Name == byGit {
 		return nil, fmt.Errorf("the name %q is lathe's own", m.Name)
 	}
-	for _, raw := range m.Raw {
+	for i, raw := range m.Raw {
 		var e Entry
-		if err := json.Unmarshal(raw, &e); err != nil || CheckName(e.Name) != nil {
-			continue // one bad entry does not take the others away
+		err := json.Unmarshal(raw, &e)
+		if err == nil {
+			err = CheckName(e.Name)
+		}
+		if err != nil { // one bad entry does not take the others away
+			m.Notes = append(m.Notes, fmt.Sprintf("the plugin %d of the marketplace %s is left out: %v", i+1, m.Name, err))
+			continue
 		}
 		e.Raw = raw
 		m.Entries = append(m.Entries, e)
@@ -249,7 +255,7 @@ func (e Entry) components() json.RawMessage {
 	if json.Unmarshal(e.Raw, &fields) != nil {
 		return nil
 	}
-	for _, key := range []string{"source", "strict", "category", "tags", "dependencies"} {
+	for _, key := range []string{"source", "category", "tags", "dependencies"} {
 		delete(fields, key)
 	}
 	out, err := json.Marshal(fields)

@@ -18,7 +18,7 @@ func (p *Plugin) paths(raw json.RawMessage, usual string, add bool) (out, notes 
 	if err != nil {
 		notes = append(notes, fmt.Sprintf("the plugin %s: %v", p.Name(), err))
 	}
-	if usual != "" && (add || raw == nil) {
+	if usual != "" && (add && !(p.listed && len(raw) > 0) || raw == nil) {
 		if _, err := os.Stat(filepath.Join(p.Root, usual)); err == nil {
 			named = append([]string{"./" + usual}, named...)
 		}
@@ -58,8 +58,34 @@ func (p *Plugin) Commands() []string { return first(p.paths(p.Manifest.Commands,
 // Agents are its folders and files of agents.
 func (p *Plugin) Agents() []string { return first(p.paths(p.Manifest.Agents, "agents", false)) }
 
-// Skills are its folders of skills.
-func (p *Plugin) Skills() []string { return first(p.paths(p.Manifest.Skills, "skills", true)) }
+// Skills are its folders of skills. With a SKILL.md the plugin's own folder is one.
+func (p *Plugin) Skills() []string {
+	out := first(p.paths(p.Manifest.Skills, "skills", true))
+	if p.listed && p.Manifest.Skills != nil {
+		return out
+	}
+	if _, err := readInside(p.Root, filepath.Join(p.Root, "SKILL.md")); err == nil && !slices.Contains(out, p.folder()) {
+		out = append(out, p.folder())
+	}
+	return out
+}
+
+// folder is the plugin's folder with its links resolved.
+func (p *Plugin) folder() string {
+	if real, err := filepath.EvalSymlinks(p.Root); err == nil {
+		return real
+	}
+	return p.Root
+}
+
+// SkillName is the name of the one skill in a folder of Skills, where its file gives none: the plugin's own folder has
+// the plugin's name.
+func (p *Plugin) SkillName(path string) string {
+	if path == p.folder() {
+		return p.Name()
+	}
+	return filepath.Base(path)
+}
 
 // Styles are its folders of output styles.
 func (p *Plugin) Styles() []string {
@@ -97,8 +123,11 @@ func first(out, _ []string) []string { return out }
 // objects reads a part that is JSON: the object in the manifest, the files that it names, or the usual file. key is the
 // field of the file that holds it, where the file has that field.
 func (p *Plugin) objects(raw json.RawMessage, usual, key string) (out []json.RawMessage, notes []string) {
+	var inline json.RawMessage
 	if len(raw) > 0 && raw[0] == '{' {
-		return []json.RawMessage{p.fillJSON(unwrap(raw, key))}, nil
+		if inline, raw = unwrap(raw, key), json.RawMessage("null"); string(inline) == "{}" {
+			raw = nil
+		}
 	}
 	files, notes := p.paths(raw, usual, raw != nil)
 	for _, file := range files {
@@ -111,6 +140,9 @@ func (p *Plugin) objects(raw json.RawMessage, usual, key string) (out []json.Raw
 			continue
 		}
 		out = append(out, p.fillJSON(unwrap(data, key)))
+	}
+	if inline != nil {
+		out = append(out, p.fillJSON(inline))
 	}
 	return out, notes
 }
@@ -174,6 +206,12 @@ func (p *Plugin) named(raw json.RawMessage, usual, key string) (map[string]json.
 		maps.Copy(out, list)
 	}
 	return out, notes
+}
+
+// Workflows are its scripts that start agents, which lathe does not run.
+func (p *Plugin) Workflows() []string {
+	found, _ := filepath.Glob(filepath.Join(p.Root, "workflows", "*.js"))
+	return found
 }
 
 // Agent is the kind of agent that its settings.json names for main conversations; "" if there is none.

@@ -77,6 +77,8 @@ type Plugin struct {
 	Data     string // the folder for its own files; made when it is needed
 	Manifest Manifest
 	Options  map[string]string // the user's values
+	// the marketplace's entry, with strict: false, says what the plugin has: its usual folders do not add to that
+	listed bool
 }
 
 // Name is the name that its parts are known by: NAME:command.
@@ -106,6 +108,8 @@ func Read(root string, extra json.RawMessage) (*Plugin, error) {
 		if err := json.Unmarshal(extra, &p.Manifest); err != nil {
 			return nil, fmt.Errorf("the entry of the marketplace cannot be read: %w", err)
 		}
+		var entry Entry
+		p.listed = json.Unmarshal(extra, &entry) == nil && entry.Strict != nil && !*entry.Strict
 	}
 	listed := p.Manifest.Name
 	file, data, err := manifestOf(root)
@@ -145,7 +149,7 @@ func manifestOf(root string) (file string, data []byte, err error) {
 
 // looksLike reports a folder without a manifest that has parts of a plugin.
 func looksLike(root string) bool {
-	return slices.ContainsFunc([]string{"commands", "agents", "skills", "hooks", "output-styles", ".mcp.json"},
+	return slices.ContainsFunc([]string{"commands", "agents", "skills", "hooks", "output-styles", ".mcp.json", "SKILL.md"},
 		func(name string) bool {
 			_, err := os.Stat(filepath.Join(root, name))
 			return err == nil

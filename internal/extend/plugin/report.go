@@ -65,7 +65,21 @@ func (p *Plugin) Report() (lines, notes []string) {
 	for i := range lines {
 		lines[i] = strings.ReplaceAll(lines[i], p.Root, "${CLAUDE_PLUGIN_ROOT}")
 	}
+	for _, path := range p.Workflows() {
+		notes = append(notes, fmt.Sprintf("the plugin %s: workflows/%s is left out: lathe does not run workflows", p.Name(),
+			filepath.Base(path)))
+	}
 	return lines, append(notes, p.faults()...)
+}
+
+// Unreadable are notes about its hooks, servers and processes that cannot be used.
+func (p *Plugin) Unreadable() []string {
+	_, notes := p.Hooks()
+	for _, list := range []func() (map[string]json.RawMessage, []string){p.Servers, p.LSP, p.Processes} {
+		_, bad := list()
+		notes = append(notes, bad...)
+	}
+	return notes
 }
 
 // texts are the lines for parts that only the model reads.
@@ -82,6 +96,10 @@ func (p *Plugin) texts() (lines []string) {
 	} {
 		var all []string
 		for _, path := range part.paths {
+			if path == p.folder() && part.file == "" {
+				all = append(all, p.Name())
+				continue
+			}
 			all = append(all, names(path, part.file)...)
 		}
 		if len(all) > 0 {

@@ -156,8 +156,14 @@ func (s *Set) add(p *Plugin, id string, err error) {
 			p.Options[key] = fmt.Sprint(o.Default)
 		}
 	}
-	s.notes = append(s.notes, p.faults()...)
-	s.list = append(slices.DeleteFunc(s.list, func(o *Plugin) bool { return o.Name() == p.Name() }), p)
+	s.notes = append(append(s.notes, p.faults()...), p.Unreadable()...)
+	s.list = append(slices.DeleteFunc(s.list, func(o *Plugin) bool {
+		if o.Name() == p.Name() && !strings.HasSuffix(p.ID, "@"+Inline) {
+			s.notes = append(s.notes, fmt.Sprintf("the plugin %s is not used: %s has the name %s too; disable one "+
+				"of them", o.ID, p.ID, p.Name()))
+		}
+		return o.Name() == p.Name()
+	}), p)
 }
 
 // EnabledIn are the ids of the setting enabledPlugins.

@@ -21,25 +21,27 @@ type Folder struct {
 	Bound  string            // links may not lead out of this folder; empty: anywhere
 	// for a skill below the working folder, its slash-separated folder, which prefixes a name already in use
 	Nested string
+	Single string // the name of the one skill in this folder, where its file gives none; empty: the folder's
 }
 
 // Catalog holds the skills and commands of a session. It does not change; make a new one when files changed.
 type Catalog struct {
 	list   []*Skill // by name
 	byName map[string]*Skill
-	Notes  []string // files that were left out, and why; defects that were worked around are in each Skill
+	scoped map[string]*Skill // by "user:NAME" and "project:NAME", also those that another one of the name comes before
+	Notes  []string          // files that were left out, and why; defects that were worked around are in each Skill
 }
 
 const (
-	maxSkills = 2000 // in one folder
-	maxDepth  = 6    // of command folders
+	maxSkills = 10_000 // in one folder
+	maxDepth  = 6      // of command folders
 )
 
 var goodName = lazy(`^[A-Za-z0-9][A-Za-z0-9_.:-]{0,127}$`)
 
 // Find reads the folders. A folder that is not there is no error; a file that cannot be used is a note.
 func Find(folders []Folder) *Catalog {
-	c := &Catalog{byName: map[string]*Skill{}}
+	c := &Catalog{byName: map[string]*Skill{}, scoped: map[string]*Skill{}}
 	real := map[string]bool{}
 	for _, f := range folders {
 		if f.Kind == KindCommand {
@@ -68,7 +70,7 @@ func (c *Catalog) note(format string, args ...any) {
 // skills reads the folders of one skills folder; a folder that is a link is followed.
 func (c *Catalog) skills(f Folder, seen map[string]bool) {
 	if f.single() {
-		c.add(f, filepath.Join(f.Path, "SKILL.md"), filepath.Base(f.Path))
+		c.add(f, filepath.Join(f.Path, "SKILL.md"), cmp.Or(f.Single, filepath.Base(f.Path)))
 		return
 	}
 	entries, err := os.ReadDir(f.Path)
@@ -84,6 +86,7 @@ func (c *Catalog) skills(f Folder, seen map[string]bool) {
 		path := filepath.Join(f.Path, e.Name(), "SKILL.md")
 		real, err := filepath.EvalSymlinks(path)
 		if err != nil || e.Name()[0] == '.' || seen[real] {
+			c.passedOver(filepath.Join(f.Path, e.Name()), e, err)
 			continue
 		}
 		if !inBound(f.Bound, real) {
@@ -92,6 +95,26 @@ func (c *Catalog) skills(f Folder, seen map[string]bool) {
 		}
 		seen[real] = true
 		c.add(f, path, e.Name())
+	}
+}
+
+// passedOver names skills that are there and cannot be used: those behind a link that leads nowhere, and those of a
+// folder that has no SKILL.md itself.
+func (c *Catalog) passedOver(path string, e fs.DirEntry, err error) {
+	if err == nil || e.Name()[0] == '.' {
+		return
+	}
+	if _, gone := os.Stat(path); gone != nil {
+		c.note("%s is left out: %v", path, cause(gone))
+		return
+	}
+	if _, link := os.Lstat(filepath.Join(path, "SKILL.md")); link == nil {
+		c.note("%s is left out: %v", filepath.Join(path, "SKILL.md"), cause(err))
+		return
+	}
+	below, _ := filepath.Glob(filepath.Join(path, "*", "SKILL.md"))
+	for _, skill := range below {
+		c.note("%s is left out: a skill lies directly in a folder of the skills folder", skill)
 	}
 }
 
@@ -187,6 +210,10 @@ func (c *Catalog) add(f Folder, path, name string) {
 	if s.Description == "" {
 		s.Description = "Skill: " + s.Name
 	}
+	if scope := s.Source + ":" + s.Name; f.Prefix == "" && f.Nested == "" && (s.Kind == KindSkill || c.scoped[scope] == nil ||
+		c.scoped[scope].Kind == KindCommand) {
+		c.scoped[scope] = s
+	}
 	old := c.byName[s.Name]
 	switch {
 	case old != nil && f.Nested != "":
@@ -220,10 +247,14 @@ func (c *Catalog) hideAllBut(names []string) {
 }
 
 // Get finds a skill by the name it is invoked by, with or without a leading slash: exactly, else regardless of
-// case, else by the last part of a namespaced name where only one has it.
+// case, else by the last part of a namespaced name where only one has it. "user:NAME" and "project:NAME" find those of
+// the user and of the project.
 func (c *Catalog) Get(name string) (*Skill, bool) {
 	name = strings.TrimPrefix(strings.TrimSpace(name), "/")
 	if s, ok := c.byName[name]; ok {
+		return s, true
+	}
+	if s, ok := c.scoped[name]; ok {
 		return s, true
 	}
 	var found []*Skill

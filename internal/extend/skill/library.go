@@ -2,6 +2,7 @@ package skill
 
 import (
 	"encoding/binary"
+	"fmt"
 	"hash/fnv"
 	"io/fs"
 	"os"
@@ -135,7 +136,12 @@ func walkCommands(dir string, visit func(path string, err error) error) error {
 				return err
 			}
 			return fs.SkipDir
-		case e.IsDir() && path != dir && (e.Name()[0] == '.' || depth(dir, path) > maxDepth):
+		case e.IsDir() && path != dir && e.Name()[0] == '.':
+			return fs.SkipDir
+		case e.IsDir() && depth(dir, path) > maxDepth:
+			if err := visit(path, fmt.Errorf("it is more than %d folders deep", maxDepth)); err != nil {
+				return err
+			}
 			return fs.SkipDir
 		case e.IsDir() || !strings.EqualFold(filepath.Ext(path), ".md"):
 			return nil

@@ -246,6 +246,9 @@ func TestHostsAndFamiliesGetWhatTheyAskFor(t *testing.T) {
 			`"reasoning":{"enabled":false}`,
 			`"cache_control":{"type":"ephemeral"}`,
 		}, []string{"reasoning_effort"}},
+		{"https://ai-gateway.vercel.sh/v1", "anthropic/claude-sonnet-4.6", "", []string{`"cache_control":{"type":"ephemeral"}`}, nil},
+		{"https://gateway.example/v1", "anthropic/claude-sonnet-4.6", "", []string{`"cache_control":{"type":"ephemeral"}`}, nil},
+		{"https://gateway.example/v1", "openai/gpt-5.1", "", nil, []string{"cache_control"}},
 		{
 			"https://openrouter.ai/api/v1", "anthropic/claude-sonnet-4.6", "high",
 			[]string{`"reasoning":{"effort":"high"}`},
@@ -521,6 +524,19 @@ func TestGrokGetsTheEffortsThatItTakes(t *testing.T) {
 		}).Bytes())
 		if row.want != "" && !strings.Contains(body, row.want) || row.want == "" && strings.Contains(body, "effort") {
 			t.Errorf("%s %s: %s", row.model, row.effort, body)
+		}
+	}
+}
+
+// A host that the settings name keeps its ways behind an address of the user's.
+func TestAKnownHostBehindAnotherAddressKeepsItsTraits(t *testing.T) {
+	for name, want := range map[string]EffortForm{"openrouter": EffortObject, "zai": EffortSwitch, "openai": EffortLevel} {
+		m, err := New(Config{BaseURL: "https://proxy.example/v1", ProviderName: name}).Model(t.Context(), "anthropic/claude-x")
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := m.(*model).traits; got.Effort != want || got.OpenAI {
+			t.Errorf("%s: %+v", name, got)
 		}
 	}
 }

@@ -116,6 +116,8 @@ func New(c Config) *Provider {
 	p.caller.Provider, p.host = p.name, llm.HostID(p.name, base)
 	if p.quirks = host; isAzure(base) || p.name == azureName {
 		p.quirks = azureName
+	} else if h, ok := hosts.Named(p.name); ok && host == "" && h.Wire == chatWire && h.Name != chatWire {
+		p.quirks = llm.CatalogueHost(h.Base) // behind an address of the user's
 	}
 	if p.name == copilotName {
 		p.quirks = copilotName

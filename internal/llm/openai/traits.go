@@ -68,8 +68,8 @@ type quirk struct {
 }
 
 // quirks are applied from the top. Sources: the hosts' API references; DeepSeek's thinking mode guide; OpenRouter's
-// pages on reasoning and prompt caching; Moonshot's guide to kimi-k2-thinking; Z.ai's guide to thinking mode; Mistral's
-// refusals ("Unexpected role 'user' after role 'tool'").
+// pages on reasoning and prompt caching; Vercel's and LiteLLM's pages on prompt caching; Moonshot's guide to
+// kimi-k2-thinking; Z.ai's guide to thinking mode; Mistral's refusals ("Unexpected role 'user' after role 'tool'").
 var quirks = []quirk{
 	{"", "deepseek-v4", func(t *Traits) { t.Reasoning = KeepAlways }},
 	{"", "deepseek-v3.2", func(t *Traits) { t.Reasoning = KeepWithCalls }},
@@ -96,7 +96,8 @@ var quirks = []quirk{
 	}},
 	{"openrouter", "", func(t *Traits) { t.MaxTokens = true }},
 	{"vercel", "", func(t *Traits) { t.MaxTokens = true }},
-	{"openrouter", "claude-", func(t *Traits) { t.CacheMarks = true }},
+	{"", "claude-", func(t *Traits) { t.CacheMarks = true }}, // gateways pass them on to Anthropic
+	{"github-copilot", "claude-", func(t *Traits) { t.CacheMarks = false }},
 }
 
 // TraitsOf returns the traits of a model at a host, by the host's name in the catalogue (llm.CatalogueHost).

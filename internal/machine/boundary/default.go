@@ -41,6 +41,11 @@ var needOutside = []string{
 	"gem install:*", "uv tool:*", "dotnet tool install -g:*",
 }
 
+// inside are the commands among them that look at files of the project only.
+var inside = []string{
+	"git submodule status:*", "git submodule summary:*", "git worktree list:*", "terraform fmt:*", "tofu fmt:*",
+}
+
 // daemons are those of needOutside that speak to a daemon whatever they do. The others only look inside.
 var daemons = []string{
 	"docker", "docker-compose", "podman", "podman-compose", "nerdctl", "minikube", "kind", "colima", "vagrant", "tmux",
@@ -112,6 +117,9 @@ func (b *Boundary) Outside(l Line, dir string, folders []string) bool {
 func (b *Boundary) away(l Line, dir string, folders []string) bool {
 	if l.ReadOnly {
 		return b.needs(l, daemons)
+	}
+	if l.Covered(inside) {
+		return false
 	}
 	beyond := slices.ContainsFunc(l.Writes, func(path string) bool {
 		return !slices.ContainsFunc(folders, func(f string) bool { return within(path, f) }) && !within(path, "/tmp") &&

@@ -74,6 +74,9 @@ func TestAnApprovedCommandThatNobodyWatchesHasTheMachinesNetwork(t *testing.T) {
 		if _, out := start(t, r, p.dir, line); strings.Contains(out, "reached") != tt.reached {
 			t.Errorf("%s %q: %s", tt.settings, tt.reach, out)
 		}
+		if why := r.Refusal(p.dir, "curl: (6) Could not resolve host: x.example"); (why == "") != tt.reached {
+			t.Errorf("%s %q: the refusal is %q", tt.settings, tt.reach, why)
+		}
 		r.Done()
 	}
 }

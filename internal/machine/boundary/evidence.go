@@ -17,7 +17,7 @@ func (r *Run) refused(kind, dir, line, around string) bool {
 	paths := pathsIn(line)
 	switch kind {
 	case "network":
-		return true // no name is resolved and no route leads out, for any program
+		return !r.Policy.HostNetwork // no name is resolved and no route leads out, for any program
 	case "files":
 		return r.refusesWrite(paths, dir)
 	}

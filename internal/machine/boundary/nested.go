@@ -69,12 +69,14 @@ type listed struct {
 	state stamp // zero: it changed a moment ago, and may again without another time
 	subs  []string
 	names []string // those of nestedNames
+	kept  []string // those that only an approved command changes, see keptNames
 	bare  bool     // git takes the folder itself for a repository
 }
 
 // below is the state of the folders below a working folder.
 type below struct {
 	names map[string]bool // paths with a name of nestedNames
+	kept  map[string]bool // paths with one of keptNames, those at the top too
 	repos map[string]*repo
 }
 
@@ -92,7 +94,7 @@ var repoFiles = []string{"commondir", "config.worktree", "info/attributes"}
 func (t *tree) scan(root string) below {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	now, fresh := below{map[string]bool{}, map[string]*repo{}}, make(map[string]listed, len(t.folders))
+	now, fresh := below{map[string]bool{}, map[string]bool{}, map[string]*repo{}}, make(map[string]listed, len(t.folders))
 	level := []string{root}
 	for depth := 0; depth <= nestedDepth && len(level) > 0; depth++ {
 		var next []string
@@ -105,6 +107,9 @@ func (t *tree) scan(root string) below {
 				continue
 			}
 			fresh[dir] = l
+			for _, name := range l.kept {
+				now.kept[filepath.Join(dir, name)] = true
+			}
 			if depth > 0 {
 				for _, name := range l.names {
 					now.add(filepath.Join(dir, name))
@@ -143,6 +148,9 @@ func (t *tree) list(dir string) (listed, bool) {
 		name := e.Name()
 		if name == "HEAD" || name == "objects" || name == "refs" {
 			git++
+		}
+		if keptNames()[name] || strings.HasSuffix(name, workspaceFile) {
+			l.kept = append(l.kept, name)
 		}
 		switch {
 		case nestedNames()[name]:

@@ -70,6 +70,7 @@ func (o *overlap) correct(began int, w watch, all map[string]below, written []st
 				continue
 			}
 			delete(b.names, path)
+			delete(b.kept, path)
 			delete(b.repos, path)
 			if s.repo != nil {
 				b.names[path], b.repos[path] = true, s.repo

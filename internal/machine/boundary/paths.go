@@ -26,6 +26,7 @@ func protectedIn(dir string) []string {
 	for _, name := range protectedNames() {
 		out = append(out, filepath.Join(dir, name))
 	}
+	out = openState(out, filepath.Join(dir, stateFolder))
 	git := filepath.Join(dir, ".git")
 	out = append(out, namedByConfig(dir, git)...)
 	if fi, err := os.Lstat(git); err == nil && !fi.IsDir() {

@@ -18,11 +18,14 @@ import (
 // Run is the confinement of one command.
 type Run struct {
 	*sandbox.Confinement
-	watch watch
-	below map[string]below // by working folder; nil where nothing may be written
-	b     *Boundary
-	proxy *netproxy.Proxy // nil: the tier has no proxy
-	local *netproxy.Local // nil: servers inside are reached from inside only
+	watch    watch
+	below    map[string]below // by working folder; nil where nothing may be written
+	keeps    bool             // nobody approved the command: it changes none of keptNames
+	kept     []string         // their paths
+	recorded map[string]stamp // what of them git may change, as it was; nil: nothing
+	b        *Boundary
+	proxy    *netproxy.Proxy // nil: the tier has no proxy
+	local    *netproxy.Local // nil: servers inside are reached from inside only
 
 	configs []*openConfig
 	lent    []lent
@@ -65,6 +68,16 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	slices.Sort(roots)
 	p.Write = slices.Compact(roots)
 	var names, watched []string
+	var scanned map[string]below
+	var kept []string
+	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
+		scanned = b.trees.scan(folders)
+	}
+	keeps := reach == permission.ReachEdit && scanned != nil
+	if keeps {
+		kept = keptIn(folders, scanned)
+		names = slices.Clone(kept)
+	}
 	for _, dir := range p.Write {
 		names, watched = append(names, protectedIn(dir)...), append(watched, watchedIn(dir)...)
 		if hidden == nil {
@@ -72,6 +85,7 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 		}
 	}
 	seen := newWatch(append(watched, names...))
+	seen.state = newStateFolders(p.Write)
 	names = slices.DeleteFunc(names, seen.missing) // nothing of them can be mounted over: the watch has them
 	p.Mask = append(p.Mask, hidden...)
 	p.Protect = append(withTargets(names), b.both(moved, b.s.Filesystem.DenyWrite)...)
@@ -99,13 +113,11 @@ func (b *Boundary) ForCopy(folders, hidden []string, reach permission.Reach, n N
 	})
 	r := &Run{
 		Confinement: &sandbox.Confinement{Policy: p, Support: b.support()}, since: since, watch: seen, b: b,
-		beganAt: time.Now(), heads: headsOf(p.Write),
+		beganAt: time.Now(), heads: headsOf(p.Write), below: scanned, keeps: keeps,
+		kept: keepOnly(kept, p.Write),
 	}
 	r.Confinement.Watch = r.begin
-	r.trees = seen.homes.entries()
-	if b.mode == confine.Workspace && reach != permission.ReachView && reach != permission.ReachRead {
-		r.below = b.trees.scan(folders)
-	}
+	r.trees, r.watch.strict = seen.homes.entries(), keeps
 	switch {
 	case b.support().Tier < confine.Full:
 	case b.opensNetwork(reach):
@@ -167,7 +179,7 @@ func (r *Run) Done() []string {
 	lines := r.returned()
 	removeEmpty(r.made)
 	_ = os.RemoveAll(r.Policy.Private) // Close removes it too
-	lines = append(append(lines, r.unkept()...), r.heads.restore()...)
+	lines = append(append(append(lines, r.unkept()...), r.told()...), r.heads.restore()...)
 	lines = append(lines, r.sweep(filepath.Join(r.b.o.State, "set-aside"))...)
 	for _, c := range r.configs {
 		lines = append(lines, c.end()...)
@@ -190,7 +202,11 @@ func (r *Run) sweep(aside string) []string {
 	lines, names := r.watch.sweep(aside)
 	found := map[string]*repo{}
 	for dir, was := range r.below {
-		more, paths := was.planted(r.b.trees.of(dir).scan(dir), r.watch.homes, aside)
+		now := r.b.trees.of(dir).scan(dir)
+		more, paths := was.planted(now, r.watch.homes, aside)
+		if r.keeps {
+			more = append(more, was.added(now, aside, paths)...)
+		}
 		lines = append(lines, more...)
 		maps.Copy(found, paths)
 	}

@@ -178,7 +178,7 @@ func readRecord(file string) (r record, running bool) {
 func sweepFile(f *os.File, file, aside string) (lines []string) {
 	r, running := readRecord(file)
 	if running || len(r.Left) > 0 {
-		lines, _ = watch{r.Names, r.Above, r.Homes}.sweep(aside)
+		lines, _ = watch{names: r.Names, above: r.Above, homes: r.Homes}.sweep(aside)
 	}
 	if !alive(r.Left) {
 		os.Remove(file)

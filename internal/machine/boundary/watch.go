@@ -15,6 +15,9 @@ type watch struct {
 	names map[string]string // to the link's target; empty: it was not there
 	above map[string]string // of those that were not there: the nearest folder that was
 	homes homes
+	// nobody approved the command: it makes no .gitmodules, not even one that git takes for harmless
+	strict bool
+	state  stateFolders
 }
 
 func newWatch(names []string) watch {
@@ -73,6 +76,9 @@ func existing(dir string) string {
 // sweep moves names that are new, or links with a new target, to a folder below dir. A new repository's .git (git init)
 // stays, without its hooks and configuration. It returns a line for the model for each, and the names.
 func (w watch) sweep(dir string) (lines, found []string) {
+	for _, name := range w.state.planted() {
+		lines, found = append(lines, setAside(name, dir)), append(found, name)
+	}
 	gone := map[string]bool{}
 	for name, was := range w.names {
 		fi, err := os.Lstat(name)
@@ -92,7 +98,8 @@ func (w watch) sweep(dir string) (lines, found []string) {
 			gone[link] = true
 			continue
 		}
-		if harmless(name) || w.homes.keep(name) {
+		if harmless(name) && !(w.strict && filepath.Base(name) == ".gitmodules") || w.homes.keep(name) ||
+			w.state.keeps(name) {
 			continue
 		}
 		lines, found = append(lines, setAside(name, dir)), append(found, name)

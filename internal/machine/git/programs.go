@@ -81,19 +81,18 @@ func there(dir, name string) bool {
 // running are the keys with a fixed name whose value is a program, or leads to one or to other
 // configuration (git-config(1)).
 var running = []string{
-	"core.hookspath", "core.pager", "core.editor", "core.sshcommand", "core.askpass", "core.gitproxy",
-	"core.alternaterefscommand",
-	"diff.external", "diff.tool", "diff.guitool", "merge.tool", "merge.guitool", "gpg.program",
-	"gpg.ssh.defaultkeycommand", "sequence.editor",
-	"interactive.difffilter", "uploadpack.packobjectshook", "include.path", "sendemail.sendmailcmd", "web.browser",
-	"help.browser", "imap.tunnel",
-	"init.templatedir", "core.notesrewriteref", "ssh.variant", "credential.helper", "receive.procreceiverefs",
+	"core.gitproxy", "core.alternaterefscommand", "diff.external", "gpg.program", "gpg.ssh.defaultkeycommand",
+	"uploadpack.packobjectshook", "include.path", "sendemail.sendmailcmd", "web.browser", "help.browser", "imap.tunnel",
+	"init.templatedir", "core.notesrewriteref", "ssh.variant", "receive.procreceiverefs",
 }
+
+// Not among them are keys for hooks, editors, pagers, tools and credentials (core.hooksPath, core.editor, merge.tool):
+// commands that only read start none of these, or ReadOnlyEnv overrides them.
 
 // runningEnds are the last parts of such keys, by section, where the middle is a name of anybody's choice.
 var runningEnds = map[string][]string{
 	"filter": {"clean", "smudge", "process"}, "diff": {"command", "textconv"}, "merge": {"driver"}, "gpg": {"program"},
-	"difftool": {"cmd", "path"}, "mergetool": {"cmd", "path"}, "credential": {"helper"}, "includeif": {"path"},
+	"difftool": {"cmd", "path"}, "mergetool": {"cmd", "path"}, "includeif": {"path"},
 	"remote": {"uploadpack", "receivepack", "vcs"}, "browser": {"cmd", "path"}, "man": {"cmd", "path"}, "guitool": {"cmd"},
 	"trailer": {"command", "cmd"}, "tar": {"command"}, "sendemail": {"sendmailcmd", "tocmd", "cccmd", "headercmd"},
 	"hook": {"command"},
@@ -116,6 +115,9 @@ func (r Repo) names(s setting) bool {
 		return strings.HasPrefix(s.value, "!")
 	case section == "pager":
 		return !boolean(s.value)
+	case strings.HasPrefix(s.key, "filter.lfs.") && (strings.HasPrefix(s.value, "git-lfs ") ||
+		strings.HasPrefix(s.value, "git lfs ")):
+		return false // ReadOnlyEnv takes it away, and elsewhere it is the user's own git-lfs
 	case s.value == "" && section != "include" && section != "includeif":
 		return false // it takes a program away
 	}

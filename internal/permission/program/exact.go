@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // exactOption is one of the words of a row that need an exact rule.
@@ -37,6 +39,7 @@ func (c *call) exactWords(name string) {
 	case sub == "compose" || name == "docker-compose":
 		args = args[:beforeVerb(args)]
 	}
+	c.module(name)
 	for _, r := range []*row{c.row, find(c.base() + " " + sub)} {
 		if r == nil {
 			continue
@@ -65,9 +68,12 @@ func (c *call) exactWords(name string) {
 			c.exact("go run fetches a program from elsewhere and runs it")
 		}
 	case "pip", "pip3", "pipx", "uv", "uvx", "poetry", "pdm", "npm", "npx", "pnpm", "yarn", "bun", "gem", "cargo":
-		if slices.ContainsFunc(args, namesAddress) {
+		if slices.ContainsFunc(args, namesAddress) ||
+			slices.Contains(fetching, sub) && slices.ContainsFunc(args, namesSource) {
 			c.exact(name + " takes a package from an address")
 		}
+	case "git", "jq", "gojq", "jaq", "yq":
+		c.strangers()
 	case "kubectl", "helm":
 		if slices.ContainsFunc(args, func(w Word) bool { return strings.Contains(w.Text, "://") }) {
 			c.exact(name + " takes what another machine says")
@@ -96,6 +102,75 @@ func (c *call) buildsElsewhere() {
 // namesAddress reports whether a word names a package by its address and not by its name.
 func namesAddress(w Word) bool {
 	return strings.Contains(w.Text, "://") || strings.HasPrefix(w.Text, "git+") || strings.HasPrefix(w.Text, "git@")
+}
+
+// fetching are the subcommands of package managers that name packages.
+var fetching = strings.Fields("install i in add isntall ci update up upgrade link exec x create init dlx")
+
+// namesSource reports whether a word names a package by another thing than its name and version: a repository, a
+// folder or an archive outside.
+func namesSource(w Word) bool {
+	text := w.Text
+	if strings.HasPrefix(text, "-") || text == "." || strings.HasPrefix(text, "./") {
+		return false
+	}
+	if rest, scoped := strings.CutPrefix(text, "@"); scoped {
+		_, text, _ = strings.Cut(rest, "/")
+	}
+	return strings.ContainsAny(text, "/:") || strings.HasPrefix(text, "~") || strings.HasSuffix(text, ".tgz")
+}
+
+// module counts the words of a module that python runs (-m pytest) like those of a program.
+func (c *call) module(name string) {
+	i := slices.IndexFunc(c.args, func(w Word) bool { return w.Text == "-m" })
+	if name != "python" && name != "python3" || i < 0 || i+1 >= len(c.args) {
+		return
+	}
+	use := Analyze(c.args[i+1:], c.env)
+	c.Literal = c.Literal || use.Literal
+	for _, to := range use.Writes {
+		if !slices.Contains(c.Writes, to) {
+			c.Writes = append(c.Writes, to)
+		}
+	}
+}
+
+// strangers: words of a pattern speak of the project. A file outside of it, or one that usually holds secrets, needs a
+// rule that names it.
+func (c *call) strangers() {
+	if c.env.World == nil {
+		return
+	}
+	for _, w := range c.args {
+		_, value, attached := strings.Cut(w.Text, "=")
+		switch {
+		case !strings.HasPrefix(w.Text, "-"):
+			value = w.Text
+		case attached:
+		case len(w.Text) > 2 && w.Text[1] != '-':
+			value = w.Text[2:] // -F/path
+		}
+		if value != "" && (c.outside(value) || c.secret(value)) {
+			c.refuse(c.name + " names a file outside of the working folders, or one with secrets: " + value)
+			c.Beyond = true
+			return
+		}
+	}
+}
+
+// outside reports whether a word is plainly a path outside of the working folders and /tmp.
+func (c *call) outside(name string) bool {
+	if !strings.HasPrefix(name, "/") && name != ".." && !strings.HasPrefix(name, "../") && !strings.Contains(name, "/../") {
+		return false
+	}
+	at := absolute(name, c.env.Dir)
+	return !slices.ContainsFunc(append([]string{"/tmp", "/dev/null"}, c.env.World.Roots()...),
+		func(root string) bool { return at == root || strings.HasPrefix(at, root+"/") })
+}
+
+func (c *call) secret(name string) bool {
+	found, _, template := permission.SecretPath(strings.TrimPrefix(name, "./"))
+	return found != "" && !template
 }
 
 // beforeScript is the number of words before the script's own. A word behind a flag may be that flag's value.
@@ -127,12 +202,15 @@ func (c *call) exactWord(options []exactOption, i int, w Word) {
 		if !ok {
 			continue
 		}
-		if !o.writes {
+		if !attached && i+1 < len(c.args) {
+			value = c.args[i+1].Text
+		}
+		if !o.writes && (value != "-" || !slices.Contains([]string{"git", "gh", "glab"}, c.base())) {
 			c.Literal = true
 			return
 		}
-		if !attached && i+1 < len(c.args) {
-			value = c.args[i+1].Text
+		if !o.writes {
+			continue // what comes out of a here-document or a pipe is in the line
 		}
 		if value != "" && !slices.Contains(c.Writes, value) {
 			c.Writes = append(c.Writes, filepath.ToSlash(value))
@@ -144,6 +222,9 @@ func (c *call) exactWord(options []exactOption, i int, w Word) {
 func (o exactOption) found(word string, oneDash, whole bool) (value string, attached, ok bool) {
 	if word != "" && word[0] != '-' && o.text != "" && word[0] != o.text[0] {
 		return "", false, false // nothing else can begin an option
+	}
+	if oneDash && whole && strings.HasPrefix(word, "--") && !strings.HasPrefix(o.text, "--") {
+		word = word[1:] // both are the same to programs in Go
 	}
 	switch name, rest, has := strings.Cut(word, "="); {
 	case o.prefix:

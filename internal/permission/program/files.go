@@ -361,3 +361,15 @@ func (c *call) execLetter(cluster string) int {
 	}
 	return -1
 }
+
+// judgeLooks: with this option a program that would change files only says what it would change.
+func judgeLooks(c *call, option string) {
+	c.Changes = c.Changes && !slices.ContainsFunc(c.args, func(w Word) bool { return w.Text == option })
+}
+
+// judgeKeeps: with this option a program that would remove files leaves them where they are.
+func judgeKeeps(c *call, option string) {
+	if c.has(option) && c.Class == destructive {
+		c.Class, c.Reason, c.Kills = write, c.name+" "+option+" changes the index", nil
+	}
+}

@@ -110,9 +110,20 @@ func (c *call) gitFolder(w Word) {
 		return
 	}
 	if dir := absolute(w.Text, c.env.Dir); dir != path.Clean(c.env.Dir) {
-		c.refuse("git -C looks into another folder, " + w.Text + ", whose configuration may run programs")
+		why := "git -C looks into another folder, " + w.Text + ", whose configuration may run programs"
+		c.refuse(why)
+		c.Beyond = c.otherRepository(dir)
 		c.GitDir, c.env.Dir = dir, dir
 	}
+}
+
+// otherRepository reports whether a folder is not plainly a part of the project's own repository.
+func (c *call) otherRepository(dir string) bool {
+	if c.env.World == nil || slices.Contains(c.env.World.Roots(), dir) {
+		return false
+	}
+	return c.outside(dir) || c.env.World.Stat(dir).Kind != permission.Folder ||
+		c.env.World.Stat(path.Join(dir, ".git")).Kind != permission.Missing
 }
 
 // gitSetting finds the commands in -c key=value.

@@ -22,7 +22,7 @@ func init() { // the table is read by way of these functions
 		"fd": judgeFd, "sed": judgeSed, "awk": judgeAwk, "jq": judgeJq,
 
 		"git": judgeGit, "format": gitFormat, "branch": gitBranch, "config": gitConfig, "reaches": gitReaches,
-		"clone": gitClone, "checkout": gitCheckout, "clean": gitClean, "init": gitInit, "moves": gitMoves,
+		"clone": gitClone, "checkout": gitCheckout, "clean": gitClean, "keeps": judgeKeeps, "looks": judgeLooks, "init": gitInit, "moves": gitMoves,
 
 		"date": judgeDate, "sleep": judgeSleep, "ps": judgePs,
 

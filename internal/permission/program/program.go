@@ -12,6 +12,7 @@ package program
 
 import (
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/lathe-dev/lathe/internal/permission"
@@ -61,6 +62,8 @@ type Use struct {
 	Transparent bool
 	// Literal: see permission.Part.
 	Literal bool
+	// Beyond: see permission.Part.
+	Beyond bool
 	// InPlace: see permission.Part.
 	InPlace bool
 	// Changes: the words plainly say that it changes files or state by itself.
@@ -122,6 +125,9 @@ func Analyze(words []Word, env Env) Use {
 	c.alike(name)
 	if odd != "" {
 		c.refuse(odd)
+	}
+	if stream := map[string]string{"sqlite3": ":memory:", "gcc": "-", "clang": "-", "cc": "-"}[name]; stream != "" {
+		c.Writes = slices.DeleteFunc(c.Writes, func(file string) bool { return file == stream })
 	}
 	return c.Use
 }

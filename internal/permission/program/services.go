@@ -51,15 +51,28 @@ func (c *call) containerFlag(i int) {
 	switch name {
 	case "-v", "--volume":
 		from, rest, _ := strings.Cut(value, ":")
-		if strings.HasSuffix(rest, ":ro") {
-			c.Reads = append(c.Reads, from)
-		} else if strings.ContainsAny(from, "/.") {
-			c.Writes = append(c.Writes, from)
+		c.mounts(from, strings.HasSuffix(rest, ":ro"))
+	case "--mount": // type=bind,source=FOLDER,target=...
+		for field := range strings.SplitSeq(value, ",") {
+			if key, from, _ := strings.Cut(field, "="); key == "source" || key == "src" {
+				c.mounts(from, strings.Contains(value, ",readonly") || strings.Contains(value, ",ro"))
+			}
 		}
 	case "--env-file":
 		c.Reads = append(c.Reads, value)
 	case "--entrypoint":
 		c.Inner = append(c.Inner, split(Word{Text: value}))
+	}
+}
+
+// mounts notes a folder of the machine that the container reads with everything in it; a name is a volume.
+func (c *call) mounts(from string, readOnly bool) {
+	if !strings.ContainsAny(from, "/.") {
+		return
+	}
+	c.Reads, c.Whole = append(c.Reads, from), true
+	if !readOnly {
+		c.Writes = append(c.Writes, from)
 	}
 }
 

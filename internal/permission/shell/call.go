@@ -211,7 +211,7 @@ func (a *analysis) addPart(c *call, sc *scope) int {
 	p := permission.Part{
 		Raw: c.raw, Program: c.name, Class: c.use.Class, Reason: c.use.Reason, Within: sc.within,
 		Literal: c.use.Literal, InPlace: c.use.InPlace, Exact: !sc.guess,
-		Changes: c.use.Changes,
+		Changes: c.use.Changes, Beyond: c.use.Beyond,
 	}
 	p.Text, p.Deep = a.texts(c)
 	for i, w := range c.words {
@@ -371,8 +371,9 @@ func (a *analysis) locate(c *call, p *permission.Part, sc *scope) {
 		return
 	}
 	switch {
-	case p.Path == "":
+	case p.Path == "" && strings.ContainsAny(c.words[0].text, `/\`):
 		a.soften(p, "there is no program "+c.words[0].text)
+	case p.Path == "": // it fails: the clean environment looks in the same folders
 	case a.rooted(p.Path):
 		a.soften(p, c.name+" is a program of the folder that is worked in: "+p.Path)
 	case strings.ContainsAny(c.words[0].text, `/\`) && !trusted(c.words[0].text):

@@ -4,6 +4,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // protectedDestination finds a protected path where a command names the place of its output by an option, a
@@ -308,7 +310,7 @@ func gitPrefix(a *analysis, c *call, sub string, rest []string) string {
 		last := strings.ToLower(value[strings.LastIndexByte(value, '/')+1:])
 		begins := func(name string) bool { return strings.HasPrefix(name, last) }
 		if sub == "checkout-index" && strings.HasPrefix(last, ".") && slices.ContainsFunc(
-			slices.Concat(names("protected folders"), names("protected files")), begins) {
+			permission.DeniedNames(), begins) {
 			return value
 		}
 	}

@@ -275,6 +275,10 @@ func (a *analysis) stdin(c *call, sc *scope) {
 	if len(in.upto) > 0 && !in.known {
 		in.text, in.known = a.printed(in.upto, in.scope)
 	}
+	if interprets(c.name) && in.known && len(in.upto) == 0 { // the line shows the code, as behind -c
+		a.code(in.text, sc, c.name)
+		return
+	}
 	a.saw(oddPipedShell, c.raw)
 	if in.text != "" {
 		if len(in.upto) > 0 {

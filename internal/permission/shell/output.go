@@ -82,7 +82,8 @@ func (a *analysis) stmtOutput(s *syntax.Stmt, sc *scope, in string, piped bool) 
 				sc.assign(as.name, binding{text: as.text, known: as.known})
 			}
 		}
-		return a.callOutput(a.words(c.Args, sc), read, sc)
+		text, known := a.callOutput(a.words(c.Args, sc), read, sc)
+		return text, known && !(len(c.Args) > 0 && len(c.Assigns) > 0 && c.Args[0].Lit() == "mktemp")
 	case *syntax.BinaryCmd:
 		switch c.Op {
 		case syntax.Pipe, syntax.PipeAll:
@@ -137,6 +138,10 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 		if len(args) > 0 {
 			return args[len(args)-1] + "\n", false
 		}
+	case "mktemp":
+		if madeInTemp(args, sc) {
+			return "/tmp/tmp.XXXXXXXXXX\n", known
+		}
 	case "basename":
 		if len(args) == 1 {
 			return filepath.Base(args[0]) + "\n", known && args[0] != "" && args[0][0] != '-'
@@ -160,6 +165,17 @@ func (a *analysis) callOutput(words []word, in input, sc *scope) (string, bool) 
 		}
 	}
 	return "", false
+}
+
+// madeInTemp reports whether mktemp makes its file or folder in /tmp.
+func madeInTemp(args []string, sc *scope) bool {
+	_, moved := sc.vars["TMPDIR"]
+	return !moved && sc.funcs["mktemp"] == nil && sc.aliases["mktemp"] == "" && !slices.ContainsFunc(args,
+		func(arg string) bool {
+			return !slices.Contains([]string{"-d", "-q", "-dq", "--directory", "--quiet", "-t"}, arg) &&
+				!strings.HasPrefix(arg, "--suffix=") && !strings.HasPrefix(arg, "/tmp/") &&
+				!slices.Contains(args, "-t") || strings.Contains(arg, "..")
+		})
 }
 
 // innerWords are the words of the command that a wrapper runs.

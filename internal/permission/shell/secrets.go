@@ -119,108 +119,18 @@ func agentSecret(a *analysis, p string) bool {
 	return false
 }
 
-// protectedHome are paths below the home folder, protectedSystem absolute ones.
-var (
-	protectedHome = []string{
-		".config/git", ".config/fish", ".config/autostart", ".config/systemd", ".config/environment.d", ".config/lathe",
-		".config/zsh", ".gitconfig",
-		".local/share/lathe", ".local/state/lathe", "Library/LaunchAgents", "Library/Application Support/lathe", ".aws",
-		".kube", ".docker", ".npmrc", ".vimrc",
-	}
-	protectedSystem = []string{
-		"/etc", "/boot", "/proc", "/sys", "/var/spool", "/Library/LaunchDaemons",
-		"/Library/LaunchAgents",
-	}
-)
-
-// fromRoot is the path below the innermost working root, or the whole path, in small letters: a root inside
-// a protected folder can be worked in.
-func fromRoot(a *analysis, p string) (rel string, mine bool) {
-	p = strings.ToLower(filepath.ToSlash(p))
-	rel = p
-	for _, root := range a.world.Roots() {
-		root = strings.ToLower(filepath.ToSlash(root))
-		if below(p, root) && len(p)-len(root) < len(rel) {
-			rel, mine = strings.TrimPrefix(p[len(root):], "/"), true
-		}
-	}
-	return rel, mine || below(p, strings.ToLower(filepath.ToSlash(a.world.Home())))
-}
-
-// protected reports whether a path is one that other programs run or obey. Names are compared without case
-// and without the dots and blanks that some file systems drop.
-func protected(a *analysis, p string) bool {
-	rel, mine := fromRoot(a, p)
-	home := strings.ToLower(filepath.ToSlash(a.world.Home()))
-	full := strings.ToLower(filepath.ToSlash(p))
-	if inHome, ok := strings.CutPrefix(full, home+"/"); ok && rel == full {
-		for _, name := range protectedHome {
-			if below(inHome, strings.ToLower(name)) {
-				return true
-			}
-		}
-	}
-	for _, abs := range protectedSystem {
-		if below(p, abs) {
-			return true
-		}
-	}
-	if rel == "" {
-		return false
-	}
-	var few [16]string
-	parts := split(few[:0], rel)
-	for i, part := range parts {
-		part = strings.TrimRight(part, ". ")
-		if mine && i == len(parts)-1 && inList("protected files", part) {
-			return true
-		}
-		if inList("protected folders", part) && !exempt(part, parts[i+1:]) {
-			return true
-		}
-	}
-	return false
-}
-
-// split appends the names of a path to parts, as strings.Split does.
-func split(parts []string, path string) []string {
-	for {
-		i := strings.IndexByte(path, '/')
-		if i < 0 {
-			return append(parts, path)
-		}
-		parts, path = append(parts, path[:i]), path[i+1:]
-	}
-}
-
-// exempt are files in protected folders that nothing runs.
-func exempt(folder string, rest []string) bool {
-	if len(rest) == 0 {
-		return false
-	}
-	last := rest[len(rest)-1]
-	switch folder {
-	case ".git":
-		return strings.HasSuffix(last, ".lock") || strings.HasSuffix(last, "_msg") || strings.HasSuffix(last, "_editmsg") ||
-			last == "description" || last == "exclude" || rest[0] == "logs"
-	case ".lathe", ".idea", ".ssh", ".gnupg":
-		return false
-	}
-	return rest[0] == "worktrees" || strings.HasSuffix(last, ".md") || strings.HasSuffix(last, ".mdc") ||
-		strings.HasSuffix(last, ".txt")
-}
+// protected reports whether a path is one that other programs run or obey.
+func protected(a *analysis, p string) bool { return namedWrite(a, p) == permission.Deny }
 
 // settings reports whether a path is one that chooses programs or options for them.
-func settings(a *analysis, p string) bool {
-	rel, _ := fromRoot(a, p)
-	var few [16]string
-	parts := split(few[:0], rel)
-	for i, part := range parts {
-		if inList("settings folders", part) || i == len(parts)-1 && inList("settings files", part) {
-			return true
-		}
+func settings(a *analysis, p string) bool { return namedWrite(a, p) == permission.Ask }
+
+// namedWrite is what the guards say of writing a path, but for devices, which have a check of their own.
+func namedWrite(a *analysis, p string) permission.Effect {
+	if p == "/" || below(p, "/dev") {
+		return ""
 	}
-	return false
+	return permission.NamedWrite(a.world.Roots(), a.world.Home(), p)
 }
 
 // protectedWord finds protected paths among the words of a program that writes.

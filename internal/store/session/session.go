@@ -135,6 +135,17 @@ func (s *Session) Messages() []llm.Message {
 	return s.t.msgs[:len(s.t.msgs):len(s.t.msgs)]
 }
 
+// Exchange numbers the present reply with its calls: it is the same from the reply's first part to its last result.
+func (s *Session) Exchange() int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	n := len(s.t.msgs)
+	if s.t.closed { // the reply is one of them by now
+		n--
+	}
+	return n
+}
+
 // Head is the id of the entry that the next one will follow; empty before the first.
 func (s *Session) Head() string {
 	s.mu.Lock()

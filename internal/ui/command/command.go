@@ -53,9 +53,9 @@ func All() []Command {
 		[]Command{mcpCommand(), pluginCommand(), teamCommand()})
 }
 
-// Find returns the command of a name or an alias.
+// Find returns the command of a name or an alias, also behind "lathe:".
 func Find(name string) (Command, bool) {
-	name = strings.ToLower(strings.TrimPrefix(name, "/"))
+	name = strings.TrimPrefix(strings.ToLower(strings.TrimPrefix(name, "/")), builtIn)
 	for _, c := range All() {
 		if c.Name == name || slices.Contains(c.Aliases, name) {
 			return c, true
@@ -93,8 +93,10 @@ func Run(ctx context.Context, h *Host, name, args string) (event.Output, error) 
 	return c.Run(ctx, h, strings.TrimSpace(args))
 }
 
-// Unknown is the error for a name that no command has.
-func Unknown(name string, more ...Skill) error {
+// Unknown is the error for a name that no command has, an UnknownError.
+func Unknown(name string, more ...Skill) error { return &UnknownError{unknown(name, more)} }
+
+func unknown(name string, more []Skill) string {
 	near := Complete(name, more, nil, 3)
 	if len(near) == 0 {
 		var all []string
@@ -104,15 +106,15 @@ func Unknown(name string, more ...Skill) error {
 			}
 		}
 		if typo, d := fuzzy.Nearest(name, all, 2); d <= 2 && len(name) > 2 {
-			return fmt.Errorf("there is no command /%s; did you mean /%s? /help lists them all", name, typo)
+			return fmt.Sprintf("there is no command /%s; did you mean /%s? /help lists them all", name, typo)
 		}
-		return fmt.Errorf("there is no command /%s; /help lists them", name)
+		return fmt.Sprintf("there is no command /%s; /help lists them", name)
 	}
 	var names []string
 	for _, c := range near {
 		names = append(names, "/"+c.Text)
 	}
-	return fmt.Errorf("there is no command /%s; did you mean %s? /help lists them all", name, strings.Join(names, " or "))
+	return fmt.Sprintf("there is no command /%s; did you mean %s? /help lists them all", name, strings.Join(names, " or "))
 }
 
 func text(format string, args ...any) event.Output {

@@ -14,13 +14,13 @@ import (
 //go:embed init.md
 var initPrompt string
 
-// memoryFiles are the files of instructions that /init mends instead of writing a second one, best first.
-var memoryFiles = []string{"AGENTS.md", "CLAUDE.md"}
+// memoryFiles are the files of instructions that /init mends instead of writing a second one. The first counts.
+var memoryFiles = []string{"CLAUDE.md", "AGENTS.md"}
 
 // initialize has the agent write the project's first file of instructions, or mend the one there is.
 func initialize(_ context.Context, h *Host, instructions string) (event.Output, error) {
 	dir := h.Status().Dir
-	task := "Write it as " + memoryFiles[0] + " in " + dir + "."
+	task := "Write it as AGENTS.md in " + dir + "."
 	for _, name := range memoryFiles {
 		if _, err := os.Lstat(filepath.Join(dir, name)); err == nil {
 			task = "There is " + filepath.Join(dir, name) +

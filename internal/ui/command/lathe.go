@@ -87,7 +87,11 @@ func help(_ context.Context, h *Host, args string) (event.Output, error) {
 	}
 	var b strings.Builder
 	group := ""
+	files := h.Instance.Extensions().Skills.Catalog()
 	for _, c := range append(listed(), fromFiles(Skills(h.Instance))...) {
+		if _, own := Owned(files, c.Name); own && c.Group != groupSkills {
+			c.Name = builtIn + c.Name
+		}
 		if c.Group != group {
 			group = c.Group
 			fmt.Fprintf(&b, "\n**%s**\n\n", group)

@@ -26,16 +26,25 @@ type spelling struct {
 func Complete(typed string, more []Skill, score func(name string) float64, limit int) []event.Candidate {
 	var all []spelling
 	var names []string
+	own := map[string]bool{}
+	for _, s := range more {
+		own[s.Name] = s.Own
+	}
 	for _, c := range append(All(), fromFiles(more)...) {
 		if c.Hidden {
 			continue
+		}
+		if own[c.Name] && c.Group != groupSkills {
+			c.Name = builtIn + c.Name
 		}
 		all, names = append(all, spelling{c, false}), append(names, c.Name)
 		if typed == "" {
 			continue
 		}
 		for _, a := range c.Aliases {
-			all, names = append(all, spelling{c, true}), append(names, a)
+			if !own[a] {
+				all, names = append(all, spelling{c, true}), append(names, a)
+			}
 		}
 	}
 	bonus := func(i int) int {

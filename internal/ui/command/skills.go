@@ -23,6 +23,7 @@ type Skill struct {
 	Path   string
 	Limits []string // who cannot invoke it, or when, and the fields of its file that are not obeyed
 	Typed  bool     // a person can invoke it
+	Own    bool     // it takes the name of a command of lathe's
 }
 
 func skillCommands() []Command {
@@ -67,11 +68,11 @@ func skillCommands() []Command {
 	}
 }
 
-// fromFiles are the skills that a person can type, as commands. Those with the name of a built-in command are left out.
+// fromFiles are the skills that a person can type, as commands.
 func fromFiles(skills []Skill) []Command {
 	var out []Command
 	for _, s := range skills {
-		if _, taken := Find(s.Name); s.Typed && !taken {
+		if _, taken := Find(s.Name); s.Typed && (s.Own || !taken) {
 			out = append(out, Command{
 				Name: s.Name, Args: s.Args, Help: short(s.Help, 120), Doc: "From " + s.Path + ".",
 				Group: groupSkills,
@@ -174,9 +175,10 @@ func outputStyle(_ context.Context, h *Host, name string) (event.Output, error) 
 func Skills(inst *conversation.Instance) []Skill {
 	var out []Skill
 	for _, s := range inst.Extensions().Skills.Catalog().All() {
+		_, taken := Find(s.Name)
 		out = append(out, Skill{
-			Name: s.Name, Args: s.ArgumentHint, Help: s.Description, Source: s.Source, Path: s.Path, Limits: limits(s),
-			Typed: !s.HiddenFromUser,
+			Name: Typed(s), Args: s.ArgumentHint, Help: s.Description, Source: s.Source, Path: s.Path, Limits: limits(s),
+			Typed: !s.HiddenFromUser, Own: taken && Typed(s) == s.Name && s.Source == skill.SourceUser,
 		})
 	}
 	return out
@@ -186,6 +188,8 @@ func Skills(inst *conversation.Instance) []Skill {
 func limits(s *skill.Skill) []string {
 	var out []string
 	_, taken := Find(s.Name)
+	own := s.Source == skill.SourceUser && Typed(s) == s.Name
+	taken = taken && !own && Typed(s) == s.Name
 	switch {
 	case s.HiddenFromUser && s.HiddenFromModel:
 		out = append(out, "neither you nor the model can invoke it (user-invocable: false, disable-model-invocation: true)")

@@ -163,7 +163,7 @@ var exercises = map[string]func(*testing.T, *seat, *place){
 		p.write(t, ".lathe/skills/greet/SKILL.md", "---\ndescription: Says hello\nargument-hint: <name>\n---\nGreet $0.")
 		p.write(t, ".lathe/commands/help.md", "Not the built-in one.")
 		p.write(t, ".lathe/skills/quiet/SKILL.md", "---\nuser-invocable: no\n---\nx")
-		s.shows("skills", "", "/greet <name>", "project", "Says hello", "lathe has a command of this name",
+		s.shows("skills", "", "/greet <name>", "project", "Says hello", "/project:help",
 			"only the model invokes it")
 		s.shows("skills", "greet", "SKILL.md")
 		s.refuses("skills", "nothing", "no skill")

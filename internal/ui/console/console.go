@@ -87,6 +87,7 @@ type Console struct {
 	taken    map[string]*admission // prompts that were taken, by id
 	logged   map[string]bool       // prompts that the log of the session in front had; nil: it was not read
 	hurry    bool                  // the turn was interrupted for the messages that wait: they are sent at once
+	clashes  map[string]bool       // names of commands that the user was told about, see sayClash
 	pending  []llm.Part            // output of user commands, for the next message
 	shell    map[string]context.CancelFunc
 	trust    string         // the id of the open question whether to trust the folder
@@ -269,8 +270,10 @@ func (c *Console) Command(ctx context.Context, k port.Command) (event.Output, er
 	if first, rest, ok := strings.Cut(name, " "); ok { // a whole line, as in lists
 		name, args = first, strings.TrimSpace(rest+" "+args)
 	}
+	files := c.inst.Extensions().Skills.Catalog()
+	c.sayClash(files, name)
 	cmd, ok := command.Find(name)
-	if !ok {
+	if _, own := command.Owned(files, name); own || !ok {
 		return c.fileCommand(ctx, name, args)
 	}
 	if !cmd.Hidden {
@@ -283,5 +286,6 @@ func (c *Console) Command(ctx context.Context, k port.Command) (event.Output, er
 		defer c.release()
 	}
 	defer c.touch()
-	return command.Run(ctx, c.host(), cmd.Name, args)
+	out, err := command.Run(ctx, c.host(), cmd.Name, args)
+	return command.BuiltIn(files, out), err
 }

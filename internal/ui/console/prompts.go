@@ -210,6 +210,15 @@ func (c *Console) journalQueue(s *conversation.Session, kind string, e queuedEnt
 	return nil
 }
 
+// unqueued notes that messages do not wait any more and were not delivered. That it cannot be noted is said.
+func (c *Console) unqueued(s *conversation.Session, all ...llm.Message) {
+	for _, m := range all {
+		if err := c.journalQueue(s, unqueuedKind, queuedEntry{ID: m.ID}); err != nil && m.ID != "" {
+			c.bus.Publish(s.ID(), nil, event.Notice{Level: "warning", Text: err.Error()})
+		}
+	}
+}
+
 // queuedIn are the messages of a log that wait, in the order in which they came.
 func queuedIn(log *session.Session) (out []llm.Message) {
 	if log == nil {

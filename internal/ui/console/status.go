@@ -214,6 +214,7 @@ func (c *Console) follow(events *event.Subscription) {
 			c.settle(b.Message.ID, nil)
 		case event.Returned:
 			c.settle(b.Message.ID, nil)
+			c.unqueued(front, b.Message)
 		case event.Asked, event.Answered:
 			c.publishState()
 		case event.ToolEnd:

@@ -139,9 +139,11 @@ func (c *Console) note(o conversation.SessionOptions, s *conversation.Session) {
 // session.
 func (c *Console) leave(s *conversation.Session) error {
 	c.mu.Lock()
-	lost := len(c.queue)
+	queue := c.queue
+	lost := len(queue)
 	c.queue, c.pending = nil, nil
 	c.mu.Unlock()
+	c.unqueued(s, queue...)
 	if n := s.Env().Background.Running(); n > 0 {
 		c.warnBoth(s, "background commands ended with their conversation: %d", n)
 	}

@@ -51,6 +51,9 @@ type Host struct {
 
 	Nested  bool        // use skills of folders below Dir once a file there is touched
 	NoShell func() bool // whether disableSkillShellExecution is set; nil: no
+
+	// Use has a model, and an effort if it is not empty, answer until back is called
+	Use func(ctx context.Context, model, effort string) (back func(), err error)
 }
 
 // Tools knows the names of all tools.
@@ -197,7 +200,7 @@ func (l *Loader) load(ctx context.Context, s *skill.Skill, args string, byUser b
 	}
 	variables := l.variables(s)
 	l.activate(s, variables, byUser)
-	l.remark(s)
+	l.use(ctx, s, byUser)
 	text, files := l.render(ctx, s, skill.NewTemplate(body, s.Arguments).Render(skill.Call{
 		Arguments: args,
 		Variables: variables,
@@ -278,11 +281,31 @@ func firstLine(s string) string {
 	return line
 }
 
-// remark reports the ignored fields of a skill's file to the user.
-func (l *Loader) remark(s *skill.Skill) {
-	if s.Model != "" && s.Model != "inherit" {
-		l.Notice("info", fmt.Sprintf("/%s asks for the model %s; the conversation's model goes on", s.Name, s.Model))
+// use has the model and effort of a skill that a person typed answer until EndTurn. A skill that the model loads in the
+// middle of a turn changes neither, since the provider's cache would be lost.
+func (l *Loader) use(ctx context.Context, s *skill.Skill, byUser bool) {
+	model := s.Model
+	if strings.EqualFold(model, "inherit") {
+		model = ""
 	}
+	if model == "" && s.Effort == "" {
+		return
+	}
+	if !byUser || l.Use == nil || s.Source == skill.SourceProject && !l.Trusted() { // models judge too
+		if model != "" {
+			l.Notice("info", fmt.Sprintf("/%s asks for the model %s; the conversation's model goes on", s.Name, model))
+		}
+		return
+	}
+	back, err := l.Use(ctx, model, s.Effort)
+	if err != nil {
+		l.Notice("warning", fmt.Sprintf("/%s asks for the model %s, which cannot be used; the conversation's model goes on: %v",
+			s.Name, model, err))
+		return
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.backs = append(l.backs, back)
 }
 
 const (

@@ -27,11 +27,12 @@ type entry struct {
 	Mode   fs.FileMode `json:"mode,omitempty"` // of the new content; 0: not changed
 	Old    fs.FileMode `json:"old,omitempty"`  // permission bits before
 	Temp   string      `json:"temp,omitempty"` // the temporary name beside it, which a kill may leave
+	Step   *Step       `json:"step,omitempty"` // instead of all but Path
 }
 
 // begin writes the journal. It is there from the rename on, and so it has the temporary names before a file gets one.
-func begin(dir string, list []Change) error {
-	entries := make([]entry, len(list))
+func begin(dir string, list []Change, steps []Step) error {
+	entries := make([]entry, len(list), len(list)+len(steps))
 	for i, c := range list {
 		if c.Target.Temp == "" {
 			c.Target.Temp = files.TempName()
@@ -43,6 +44,9 @@ func begin(dir string, list []Change) error {
 		if c.Info != nil {
 			entries[i].Old = c.Info.Mode().Perm()
 		}
+	}
+	for _, s := range steps {
+		entries = append(entries, entry{Path: filepath.Join(s.Root, s.Rel), Step: &s})
 	}
 	data, err := json.Marshal(entries)
 	if err != nil {
@@ -127,8 +131,14 @@ func finish(dir string, list []entry, back bool) (finished, left []string) {
 	}
 	defer roots.Close()
 	for _, e := range list {
-		from, to := e.states(back)
-		done, err := bring(roots, e, from, to)
+		var done bool
+		var err error
+		switch from, to := e.states(back); {
+		case e.Step == nil:
+			done, err = bring(roots, e, from, to)
+		case !back:
+			err = e.Step.do()
+		}
 		switch {
 		case err != nil:
 			left = append(left, e.Path+": "+err.Error())

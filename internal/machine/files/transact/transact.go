@@ -47,11 +47,12 @@ const lockWait = 10 * time.Second
 // phase is called at each step; tests kill the process there.
 var phase = func(string) {}
 
-// Apply makes all changes or none, and returns how each was written. dir is the folder of journals; empty: there is no
-// journal, so that a kill may leave a part. An error names the file; then no file is changed, unless the error says so.
-func Apply(ctx context.Context, dir string, list []Change) ([]files.Replaced, error) {
-	if dir == "" || len(list) == 1 {
-		return perform(list, "")
+// Apply makes all changes or none, then the steps, and returns how each file was written. dir is the folder of
+// journals; empty: there is no journal, so that a kill may leave a part. An error names the file; then no file is
+// changed, unless the error says so.
+func Apply(ctx context.Context, dir string, list []Change, steps ...Step) ([]files.Replaced, error) {
+	if dir == "" || len(list)+len(steps) == 1 {
+		return perform(list, steps, "")
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
 		return nil, fmt.Errorf("the journal of the change: %w", err)
@@ -67,16 +68,16 @@ func Apply(ctx context.Context, dir string, list []Change) ([]files.Replaced, er
 	if _, err := recoverLocked(dir); err != nil {
 		return nil, err
 	}
-	if err := begin(dir, list); err != nil {
+	if err := begin(dir, list, steps); err != nil {
 		return nil, fmt.Errorf("the journal of the change: %w", err)
 	}
 	phase("begun")
-	done, err := perform(list, dir)
+	done, err := perform(list, steps, dir)
 	return done, errors.Join(err, end(dir))
 }
 
-// perform makes the changes in order. When one fails, those before it are taken back.
-func perform(list []Change, dir string) ([]files.Replaced, error) {
+// perform makes the changes in order, then the steps. When one fails, the changes before it are taken back.
+func perform(list []Change, steps []Step, dir string) ([]files.Replaced, error) {
 	done := make([]files.Replaced, len(list))
 	for i, c := range list {
 		var err error
@@ -88,6 +89,12 @@ func perform(list []Change, dir string) ([]files.Replaced, error) {
 			return nil, err
 		}
 		phase("changed")
+	}
+	for _, s := range steps {
+		if err := s.do(); err != nil {
+			return nil, errors.Join(fmt.Errorf("%s: %w", filepath.Join(s.Root, s.Rel), err), takeBack(list, done, dir))
+		}
+		phase("stepped")
 	}
 	return done, nil
 }

@@ -1,0 +1,5 @@
+package cli
+
+import "os"
+
+func goesNowhere(*os.File) bool { return false }
