@@ -18,8 +18,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
-// Sessions stream side by side, 50 pieces a second each, and every face gets the whole of its reply. LATHE_TEST_SESSIONS
-// says how many; the log has the delay of events and the memory of the processes.
+// Sessions stream side by side, 50 pieces a second each, and every face gets the whole of its reply.
+// LATHE_TEST_SESSIONS says how many; the log has the delay of events and the memory of the processes.
 func TestManySessionsStreamSideBySide(t *testing.T) {
 	n := 3
 	if more, err := strconv.Atoi(os.Getenv("LATHE_TEST_SESSIONS")); err == nil {
@@ -28,7 +28,9 @@ func TestManySessionsStreamSideBySide(t *testing.T) {
 	p := newJobsPlace(t)
 	words := strings.Repeat("streaming words ", 40)
 	script := llmtest.Replies()
-	script.Final = &llmtest.Reply{Parts: []llmtest.Part{{Text: words}}, Chunk: 4, Gap: llmtest.Duration(20 * time.Millisecond)}
+	script.Final = &llmtest.Reply{
+		Parts: []llmtest.Part{{Text: words}}, Chunk: 4, Gap: llmtest.Duration(20 * time.Millisecond),
+	}
 	p.serve(script)
 	var mu sync.Mutex
 	var delays []time.Duration
