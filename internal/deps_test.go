@@ -179,6 +179,10 @@ var table = func() map[string]row {
 		"agent": {[]string{"llm", "permission", "event", "store/session", "base/fuzzy"}, "the loop knows functions and " +
 			"small interfaces, no tool and no front end; fuzzy finds the tool that a misspelled name means"},
 	}
+	t["store/schedule"] = row{
+		[]string{"base/atomicfile"},
+		"prompts and their times are a file; who sends them, and to which session, is above",
+	}
 	t["store/worktree"] = row{
 		[]string{"config", "machine/git", "base/glob", "permission", "machine/sandbox"},
 		"a copy of the project is made with git or by hand, as the settings say, and is where permissions hold",
@@ -214,8 +218,9 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "tool/patch", "machine/files/transact", "machine/boundary", "machine/netproxy",
 		"tool/document", "tool/memory", "tool/notebook", "machine/files", "machine/git", "base/glob", "machine/sandbox",
 		"extend/lsp", "prompt", "permission/shell", "permission/call", "agent/consult", "base/fuzzy", "base/rank",
-		"agent/subagent", "tool/web", "tool/websearch"), "tools are leaves: the loop sees them as agent.Tool; rank finds " +
-		"deferred ones by words; netproxy tells a command's clock to wait for an answer"}
+		"agent/subagent", "tool/web", "tool/websearch", "store/schedule", "machine/files/watch"), "tools are leaves: the " +
+		"loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an " +
+		"answer; schedules and watched files are what some are about"}
 	outside := row{
 		[]string{"agent", "event", "llm", "permission", "machine/sandbox"},
 		"what comes from outside sees the loop's contracts, not the built-in tools",
@@ -323,7 +328,7 @@ var table = func() map[string]row {
 	}
 	t["base/atomicfile"] = row{nil, "replacing a small file is a few system calls"}
 	t["face/supervisor"] = row{
-		[]string{"base/atomicfile", "face/port"},
+		[]string{"base/atomicfile", "face/port", "store/schedule"},
 		"session processes are started and found by the port that they speak; what a session is, is theirs",
 	}
 	t["face/notify"] = row{

@@ -73,6 +73,7 @@ var waitsThatEnd = map[string][]string{
 		"tool.Background.Close", "tool.Background.end",
 	},
 	"it is a goroutine of its own, which its owner ends by closing a channel or what it reads": {
+		"tool.monitors.file",
 		"cli.callLines.read 2", "cli.program.pasted", "cli.watcher.watch", "machine/files.watching.run",
 		"machine/files/watch.Watcher.run 2",
 		"machine/files/watch.loop.findFolders 2", "machine/files/watch.source.pass", "llm/openai.socketConn.read",

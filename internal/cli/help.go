@@ -31,6 +31,7 @@ Commands:
   respawn      start its process afresh, where it was
   rm           end it and take it off the list
   daemon       their supervisor: status, stop
+  schedule     prompts for later, and sessions by cron: list, add, edit, rm
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back
   redo         bring them again

@@ -82,7 +82,7 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 		server := &port.Server{Session: c, Lathe: version, Other: w.request, Peer: others.answer}
 		w.change(func(j *supervisor.Job) {
 			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
-			j.Mode, j.CWD = string(c.Status().Mode), c.Status().Dir
+			j.Mode, j.CWD, j.Schedules = string(c.Status().Mode), c.Status().Dir, c.Schedules()
 		})
 		var faces sync.WaitGroup
 		faces.Go(func() { w.follow(ctx) })
@@ -158,7 +158,9 @@ func (w *worker) follow(ctx context.Context) {
 func (w *worker) take(e event.Event) {
 	switch b := e.Body.(type) {
 	case event.Opened:
-		w.change(func(j *supervisor.Job) { j.SessionID, j.Name = b.Session, cmp.Or(b.Title, j.Name) })
+		w.change(func(j *supervisor.Job) {
+			j.SessionID, j.Name, j.Schedules = b.Session, cmp.Or(b.Title, j.Name), w.console.Schedules()
+		})
 	case event.Status:
 		w.mu.Lock()
 		same := w.job.Name == cmp.Or(b.Title, w.job.Name) && w.job.Mode == string(b.Mode)

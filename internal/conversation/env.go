@@ -3,11 +3,13 @@ package conversation
 import (
 	"context"
 	"net/http"
+	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
 	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/store/schedule"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/tool/websearch"
 )
@@ -39,6 +41,9 @@ func (s *Session) newEnv() (*tool.Env, error) {
 		env.Push = func(ctx context.Context, text string) error { return i.opts.Push(ctx, s.ID(), text) }
 	}
 	i.configure(env)
+	if log := s.Log(); log != nil && s.schedules {
+		env.Schedules = schedule.At(filepath.Join(log.Folder(), schedule.FileName))
+	}
 	keepBlobs(env, s.Log())
 	return env, nil
 }

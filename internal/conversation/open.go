@@ -36,6 +36,7 @@ type SessionOptions struct {
 	At          string // go on after this message of the old one: its id, or the id of a stream-json line of it
 	Boundaries  bool   // as in agent.Config: a message that is steered too late is left for TakeSteers
 	Interactive bool   // somebody answers questions; else a call that would ask is refused
+	Schedules   bool   // the caller sends the prompts of its schedules
 	Detached    bool   // nothing is kept and no model is needed: for single tool calls
 
 	Linger time.Duration // how long the end of a turn waits for agents in the background; negative: until they end
@@ -58,7 +59,7 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 	s = &Session{
 		inst: i, chain: o.Chain, parent: o.Parent, fixed: o.Kind != nil, tree: o.Tree, bus: o.Bus, shared: o.Bus != nil,
 		interactive: o.Interactive && (o.Parent == nil || o.Parent.interactive), boundaries: o.Boundaries, lingers: o.Linger,
-		opened: make(chan struct{}),
+		opened: make(chan struct{}), schedules: o.Schedules && o.Parent == nil,
 	}
 	s.kind.Store(o.Kind)
 	if s.bus == nil {

@@ -128,6 +128,8 @@ func (r *Registry) useless(name string) bool {
 		return r.s.env.Peers == nil
 	case tool.SendMessageName:
 		return r.s.env.Peers == nil && !r.s.env.InTeam()
+	case tool.CronCreateName, tool.CronListName, tool.CronDeleteName, tool.ScheduleWakeupName, tool.MonitorName:
+		return r.s.env.Schedules == nil
 	case tool.SearchName:
 		return r.s.env.Engine(context.Background()) == nil
 	case tool.TaskName:

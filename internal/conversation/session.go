@@ -57,6 +57,7 @@ type Session struct {
 	bus         *event.Bus
 	shared      bool // the bus has other sessions too, and is not ours to close
 	interactive bool
+	schedules   bool // its schedules are sent
 	boundaries  bool
 	lingers     time.Duration
 	output      tool.Structured

@@ -41,6 +41,11 @@ var builtins = []builtin{
 	{pushTool, func(e *Env) agent.Tool { return newPush(e.Push) }},
 	{listAgentsTool, func(e *Env) agent.Tool { return newListAgents(e.Peers) }},
 	{sendMessageTool, func(e *Env) agent.Tool { return newSendMessage(e.Peers) }},
+	{cronCreateTool, func(e *Env) agent.Tool { return newCronCreate(e.Schedules) }},
+	{cronListTool, func(e *Env) agent.Tool { return newCronList(e.Schedules) }},
+	{cronDeleteTool, func(e *Env) agent.Tool { return newCronDelete(e.Schedules) }},
+	{scheduleWakeupTool, func(e *Env) agent.Tool { return newScheduleWakeup(e.Schedules) }},
+	{monitorTool, func(e *Env) agent.Tool { return newMonitor(&monitors{e.Files, e.Jobs, e.Invoke}) }},
 	{toolSearchTool, func(e *Env) agent.Tool { return newToolSearch(e.Deferred) }},
 }
 

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
+	"github.com/lathe-dev/lathe/internal/prompt"
 )
 
 // Bounds of the background commands of one session.
@@ -60,6 +61,7 @@ type Background struct {
 	closed bool
 	ends   sync.WaitGroup
 	notify func(BackgroundShell)
+	heard  func() // see Heard
 }
 
 // foreground is a command that a call waits for.
@@ -182,14 +184,23 @@ func (b *Background) Close() error {
 	return nil
 }
 
-// news says which commands of an agent have ended since the model last heard of them, in a line each.
+// news says what the monitors of an agent heard, and which of its commands have ended, since the model was last told.
 func (b *Background) news(owner string) []string {
 	b.mu.Lock()
 	shells := slices.Clone(b.shells)
 	b.mu.Unlock()
 	var out []string
 	for _, s := range shells {
-		if s.ownedBy(owner) && s.tellEnd() {
+		if !s.ownedBy(owner) {
+			continue
+		}
+		s.mu.Lock()
+		lines := s.follow.take(s.id)
+		s.mu.Unlock()
+		if lines != "" {
+			out = append(out, prompt.Sanitize(lines))
+		}
+		if s.tellEnd() {
 			out = append(out, "In the background: "+s.state().String())
 		}
 	}
@@ -360,6 +371,8 @@ type shellRun struct {
 	status ShellStatus
 	exit   sandbox.Exit
 	path   string // of the output, when it has ended
+	follow *follower
+	hear   func([]byte) // gives output to follow; nil: it is no monitor
 
 	told    bool       // the model knows that it has ended
 	reading sync.Mutex // one reads at a time, and nobody while the spool becomes a blob
@@ -393,6 +406,9 @@ func (s *shellRun) Write(p []byte) (int, error) {
 		if _, s.fault = s.spool.Write(kept); s.fault == nil {
 			s.size += int64(len(kept))
 		}
+	}
+	if s.hear != nil {
+		s.hear(p)
 	}
 	if s.came += int64(len(p)); s.flood > 0 && s.came > s.flood {
 		s.cancel(errBashFlood)

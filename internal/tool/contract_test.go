@@ -22,6 +22,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/store/schedule"
 	"github.com/lathe-dev/lathe/internal/tool"
 	"github.com/lathe-dev/lathe/internal/tool/memory"
 )
@@ -134,7 +135,23 @@ func samples(b *bench) []sample {
 		{"Bash", in{"command": "touch a.txt > /dev/null"}},
 		{"TaskOutput", in{"task_id": b.background()}},
 		{"TaskStop", in{"task_id": b.background()}},
+		{"CronCreate", in{"cron": "30 9 * * 1-5", "prompt": "look", "recurring": false}},
+		{"CronList", in{}},
+		{"CronDelete", in{"id": b.scheduled()}},
+		{"ScheduleWakeup", in{"delay": 600, "reason": "the build takes that long", "prompt": "look"}},
+		{"Monitor", in{"path": "a.txt", "description": "a"}},
 	}
+}
+
+// scheduled makes a schedule and returns its id.
+func (b *bench) scheduled() string {
+	b.t.Helper()
+	b.env.Schedules = schedule.At(filepath.Join(b.t.TempDir(), schedule.FileName))
+	x, err := b.env.Schedules.Add(schedule.Schedule{Cron: "@daily", Prompt: "look"})
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	return x.ID
 }
 
 // background starts a command that runs until the test ends, and returns its id.

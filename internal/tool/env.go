@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/machine/files"
 	"github.com/lathe-dev/lathe/internal/machine/sandbox"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/store/schedule"
 	"github.com/lathe-dev/lathe/internal/tool/memory"
 	"github.com/lathe-dev/lathe/internal/tool/web"
 	"github.com/lathe-dev/lathe/internal/tool/websearch"
@@ -42,6 +43,9 @@ type Env struct {
 	Push func(ctx context.Context, text string) error
 	// Peers are the other sessions of the machine. Nil: this one reaches none.
 	Peers Peers
+	// Schedules are the prompts that are sent later. Nil: nothing sends them.
+	Schedules *schedule.Store
+
 	// Invoke runs calls through the choke point, as the agent's own. Nil: calls cannot be bundled.
 	Invoke func(ctx context.Context, calls []llm.ToolCall) []llm.ToolResult
 	// LoadSkill adds a skill to the conversation and returns the texts for the model. Nil: the session has no skills.

@@ -76,11 +76,11 @@ func TestARuleThatRestrictsAndCannotBeObeyedIsAnError(t *testing.T) {
 func TestARuleForAToolThatIsNotThereIsKept(t *testing.T) {
 	rules, notes,
 		err := read(t,
-		`{"permissions": {"deny": ["mcp__bash", "mcp__x__read", "mcp__*", "Deploy(prod)", "Monitor", "NotebookRead", "external_directory(/etc/**)"]}}`, nil)
+		`{"permissions": {"deny": ["mcp__bash", "mcp__x__read", "mcp__*", "Deploy(prod)", "Forecast", "NotebookRead", "external_directory(/etc/**)"]}}`, nil)
 	if err != nil || len(rules) != 7 {
 		t.Fatalf("%v, %v", rules, err)
 	}
-	for i, name := range []string{"Deploy(prod)", "Monitor", "NotebookRead"} {
+	for i, name := range []string{"Deploy(prod)", "Forecast", "NotebookRead"} {
 		if len(notes) != 3 || !strings.Contains(notes[i], name+" names no tool of lathe's") {
 			t.Fatalf("notes: %q", notes)
 		}

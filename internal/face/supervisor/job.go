@@ -60,6 +60,8 @@ type Job struct {
 	Protocol int       `json:"protocol,omitempty"` // the version of the port that it speaks
 	Lathe    string    `json:"lathe,omitempty"`    // its version of lathe
 	Crashes  []Crash   `json:"crashes,omitempty"`
+
+	Schedules string `json:"schedules,omitempty"` // the file of its session's schedules, which wake it
 }
 
 // Crash is a process of a job that died.

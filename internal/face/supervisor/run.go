@@ -1,6 +1,7 @@
 package supervisor
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -30,6 +31,7 @@ type Supervisor struct {
 	workers map[string]*worker // by job
 	closing bool
 	quiet   *time.Timer // ends the supervisor when nothing is left
+	times   timekeeper
 	stop    context.CancelFunc
 }
 
@@ -62,12 +64,14 @@ func (s *Supervisor) Run(ctx context.Context) error {
 	}
 	defer func() { _ = lock.Unlock() }()
 	s.workers = map[string]*worker{}
+	s.times = timekeeper{s.Schedules(), map[string][]string{}, map[string]*sleeper{}}
 	l, err := s.listen()
 	if err != nil {
 		return err
 	}
-	s.quiet = time.AfterFunc(Linger, s.stop)
+	s.quiet = time.AfterFunc(Linger, s.rest)
 	s.findWorkers(ctx)
+	go s.keepTime(ctx)
 	server := &port.Server{Lathe: s.Lathe, Other: s.request}
 	s.Log.Info("supervisor runs", "pid", os.Getpid(), "socket", l.Addr().String())
 	return server.Accept(ctx, l, s.Refuse)
@@ -81,6 +85,7 @@ func (s *Supervisor) findWorkers(ctx context.Context) {
 		s.Log.Warn("some jobs cannot be read", "error", err)
 	}
 	for _, j := range jobs {
+		s.sleep(j, nil)
 		switch {
 		case j.Live():
 			s.adopt(ctx, j)
@@ -147,6 +152,7 @@ func (s *Supervisor) ended(ctx context.Context, id string, w *worker, why string
 	if err != nil {
 		return // it was removed
 	}
+	s.sleep(j, w.environ)
 	clean := j.PID == 0 // it said so before
 	if j.PID = 0; meant || clean || j.State == Stopped || j.State == Failed {
 		s.keep(j)
@@ -248,7 +254,17 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 	case methodWake:
 		return s.wake(ctx, n)
 	case methodStop:
-		return s.end(ctx, n.ID)
+		j, err := s.end(ctx, n.ID)
+		if err != nil {
+			return nil, err
+		}
+		return s.stopped(j)
+	case methodSchedule:
+		var in Scheduled
+		if err := json.Unmarshal(params, &in); err != nil {
+			return nil, err
+		}
+		return s.schedule(in)
 	case methodRespawn:
 		if _, err := s.end(ctx, n.ID); err != nil {
 			return nil, err
@@ -271,8 +287,8 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 func (s *Supervisor) start(ctx context.Context, start Start) (Job, error) {
 	now := time.Now()
 	j := Job{
-		ID: uuid.NewString()[:8], Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working, StartedAt: now,
-		Changed: now, Args: start.Args, Prompt: start.Prompt, Protocol: port.Version,
+		ID: cmp.Or(start.id, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working,
+		StartedAt: now, Changed: now, Args: start.Args, Prompt: start.Prompt, Protocol: port.Version,
 	}
 	if err := s.Write(j); err != nil {
 		return Job{}, err

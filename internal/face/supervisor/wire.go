@@ -22,6 +22,7 @@ const (
 	methodRespawn  = "job/respawn" // Named -> Job: it has another process
 	methodRemove   = "job/remove"  // Named -> {}
 	methodJobs     = "jobs"        // {} -> Jobs
+	methodSchedule = "schedule"    // Scheduled -> Schedule
 	methodShutdown = "shutdown"    // {} -> {}: all processes have ended, after their step
 )
 
@@ -54,6 +55,7 @@ type Environ struct {
 
 // Start describes a new job. Its process gets the environment of the face.
 type Start struct {
+	id      string   // of the job; empty: one is made
 	Name    string   `json:"name,omitempty"`
 	Kind    string   `json:"kind"`
 	CWD     string   `json:"cwd"`

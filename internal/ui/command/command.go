@@ -48,8 +48,9 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), sessionCommands(), modelCommands(), ruleCommands(), latheCommands(),
-		settingCommands(), skillCommands(), agentCommands(), []Command{mcpCommand(), pluginCommand(), teamCommand()})
+	return slices.Concat(conversationCommands(), scheduleCommands(), sessionCommands(), modelCommands(), ruleCommands(),
+		latheCommands(), settingCommands(), skillCommands(), agentCommands(),
+		[]Command{mcpCommand(), pluginCommand(), teamCommand()})
 }
 
 // Find returns the command of a name or an alias, also behind "lathe:".

@@ -49,6 +49,7 @@ func (c *Console) watchTasks(s *conversation.Session) {
 		}
 	})
 	s.Hooks().Wakes(func() { c.wake(s) })
+	c.watchSchedules(s)
 	s.Env().Agents.Tasks.Notify(func(now subagent.State) {
 		c.touch()
 		if now.Working() || c.session() != s {

@@ -71,10 +71,11 @@ type Console struct {
 	stop  context.CancelFunc
 	works sync.WaitGroup
 
-	dirty   chan struct{} // signals that the status changed
-	turning sync.Mutex    // held while the front changes and readers are notified
-	told    sync.Mutex    // held while a State is made and published
-	state   event.State   // the newest that was published
+	dirty    chan struct{} // signals that the status changed
+	switched chan struct{} // signals that another session is in front
+	turning  sync.Mutex    // held while the front changes and readers are notified
+	told     sync.Mutex    // held while a State is made and published
+	state    event.State   // the newest that was published
 
 	mu       sync.Mutex
 	front    *conversation.Session
@@ -111,7 +112,8 @@ func newConsole(ctx context.Context, o Options, bus *event.Bus) *Console {
 	state := o.Instance.Config().Paths().StateHome
 	return &Console{
 		inst: o.Instance, opts: o, bus: bus, ctx: ctx, stop: stop, dirty: make(chan struct{}, 1),
-		redraw: make(chan struct{}, 1), shell: map[string]context.CancelFunc{}, taken: map[string]*admission{},
+		switched: make(chan struct{}, 1), redraw: make(chan struct{}, 1),
+		shell: map[string]context.CancelFunc{}, taken: map[string]*admission{},
 		prompts: newPromptHistory(state, o.Instance.Dir()), used: newUsage(state),
 	}
 }
@@ -122,7 +124,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	c := newConsole(ctx, o, bus)
 	c.events = &Reader{c: c, limit: o.History, sub: bus.Subscribe(c.ctx, event.Options{})}
 	watched := bus.Subscribe(c.ctx, event.Options{NoDeltas: true})
-	o.Session.Bus = bus
+	o.Session.Bus, o.Session.Schedules = bus, true
 	if o.Session.Resume != "" {
 		defer collectOften()()
 	}
@@ -146,6 +148,7 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	c.works.Go(c.drawLines)
 	c.works.Go(c.watchSettings)
 	c.works.Go(c.emptyTrash)
+	c.works.Go((&scheduler{c: c}).run)
 	if !c.askTrust() {
 		c.start(s)
 	}

@@ -100,7 +100,9 @@ func (c *Console) Prompt(ctx context.Context, p port.Prompt) (port.Receipt, erro
 	if known {
 		return port.Receipt{ID: p.ID, State: port.Known}, a.wait(ctx)
 	}
-	c.remember(m)
+	if !scheduled(p) {
+		c.remember(m)
+	}
 	c.mu.Lock()
 	if !c.busy && !c.closed {
 		c.beginTurns(m)

@@ -113,7 +113,7 @@ func (c *Console) begin(ctx context.Context) error {
 }
 
 func (c *Console) newSession(ctx context.Context, o conversation.SessionOptions) (*conversation.Session, error) {
-	o.Bus, o.Interactive = c.bus, c.opts.Session.Interactive
+	o.Bus, o.Interactive, o.Schedules = c.bus, c.opts.Session.Interactive, true
 	s, err := c.inst.NewSession(ctx, o)
 	if err == nil {
 		c.note(o, s)
