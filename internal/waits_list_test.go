@@ -40,7 +40,7 @@ var waitsThatEnd = map[string][]string{
 		"tool.bashProc.wait",
 	},
 	"the process has ended, or was just killed": {
-		"face/supervisor.Supervisor.endWorker", "cli.dialSSH",
+		"cli.dialSSH",
 		"machine/boundary.leaves", "extend/lsp.run.explain", "extend/mcp.server.process", "machine/sandbox.Proc.entered",
 		"machine/sandbox.tree.assign",
 		"machine/sandbox/confine.Stems.end", "machine/sandbox/confine.Stems.grow",

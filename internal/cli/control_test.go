@@ -119,7 +119,7 @@ func TestInitializeTellsAboutTheConversation(t *testing.T) {
 }
 
 func TestInitializeRefusesWhatItCannotDo(t *testing.T) {
-	for _, in := range []string{`"agents":{"a":{}}`, `"toolAliases":{"a":"b"}`, `"jsonSchema":{"type":12}`} {
+	for _, in := range []string{`"agents":{"a":{}}`, `"toolAliases":["a"]`, `"jsonSchema":{"type":12}`} {
 		h := startHost(t, newFake())
 		h.send(control("r1", `{"subtype":"initialize",`+in+`}`))
 		if r := h.reply(); r["subtype"] != "error" || r["error"] == "" {

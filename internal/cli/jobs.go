@@ -260,7 +260,7 @@ func daemonCommand(p *program) *cobra.Command {
 			return err
 		},
 	}, &cobra.Command{
-		Use: "run", Hidden: true, Args: noArgs,
+		Use: "run", Short: "Be the supervisor", Hidden: true, Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			signal.Ignore(syscall.SIGHUP)
 			version, _ := currentVersion()

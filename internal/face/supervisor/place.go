@@ -6,6 +6,7 @@ import (
 	"errors"
 	"os"
 	"reflect"
+	"strconv"
 	"strings"
 	"syscall"
 )
@@ -28,8 +29,13 @@ var jobFields = func() (out []string) {
 	return out
 }()
 
-// alive reports whether there is a process with this id.
+// alive reports whether a process with this id runs. One that ended and that its parent did not wait for does not
+// (proc(5), state Z).
 func alive(pid int) bool {
+	if b, err := os.ReadFile("/proc/" + strconv.Itoa(pid) + "/stat"); err == nil {
+		_, after, _ := strings.Cut(string(b), ") ")
+		return !strings.HasPrefix(after, "Z") && !strings.HasPrefix(after, "X")
+	}
 	p, err := os.FindProcess(pid)
 	if err != nil {
 		return false // only Windows reports it here

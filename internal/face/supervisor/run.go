@@ -379,9 +379,16 @@ func (s *Supervisor) endWorker(ctx context.Context, id string, w *worker) {
 	}
 	if p, err := os.FindProcess(w.pid); err == nil {
 		_ = p.Kill()
-		<-w.gone
+	}
+	select {
+	case <-w.gone:
+	case <-time.After(killWait):
+		s.Log.Error("a session process does not end", "job", id, "pid", w.pid)
 	}
 }
+
+// killWait is how long a killed process may take to go.
+const killWait = 5 * time.Second
 
 func (s *Supervisor) shutdown(ctx context.Context) error {
 	s.mu.Lock()

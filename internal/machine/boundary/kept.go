@@ -39,6 +39,7 @@ func keptIn(folders []string, scanned map[string]below) (out []string) {
 		for path := range scanned[dir].kept {
 			out = append(out, path)
 		}
+		out = openState(out, filepath.Join(dir, stateFolder))
 	}
 	slices.Sort(out)
 	return slices.Compact(out)
@@ -111,7 +112,7 @@ func (r *Run) told() []string {
 // those that were set aside for another reason; it adds its own.
 func (b below) added(now below, aside string, paths map[string]*repo) (lines []string) {
 	for path := range now.kept {
-		if _, gone := paths[path]; gone || b.kept[path] || !there(path) {
+		if _, gone := paths[path]; gone || b.kept[path] || !there(path) || isState(path) {
 			continue
 		}
 		paths[path], lines = nil, append(lines, setAside(path, aside))

@@ -69,6 +69,11 @@ func (s stateFolders) keeps(folder string) bool {
 	return len(all) > len(configEntries(folder))
 }
 
+// isState reports whether a path is a folder with nothing but the state of plugins.
+func isState(folder string) bool {
+	return filepath.Base(folder) == stateFolder && isDir(folder) && len(configEntries(folder)) == 0
+}
+
 // planted returns what a command made that is not the state of a plugin: entries, or another thing in the folder's
 // place.
 func (s stateFolders) planted() (out []string) {
