@@ -35,8 +35,12 @@ func TestTheReceiverDecidesOnMessagesOfOtherSessions(t *testing.T) {
 		mode    permission.Mode
 		want    string
 	}{
-		{"", permission.Default, "accepted"}, {"", permission.Plan, "accepted"}, {"", permission.AcceptEdits, "held"},
-		{"", permission.Bypass, "held"}, {"accept", permission.Bypass, "accepted"}, {"hold", permission.Default, "held"},
+		{"", permission.Default, "accepted"},
+		{"", permission.Plan, "accepted"},
+		{"", permission.AcceptEdits, "held"},
+		{"", permission.Bypass, "held"},
+		{"accept", permission.Bypass, "accepted"},
+		{"hold", permission.Default, "held"},
 		{"refuse", permission.Default, ""},
 	} {
 		p, _, _, _ := receiver(tt.setting, tt.mode)

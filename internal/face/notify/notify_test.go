@@ -63,21 +63,25 @@ func TestEachServiceGetsAMessageInItsForm(t *testing.T) {
 		click        func(map[string]any) any
 	}{
 		{
-			notify.Service{Kind: "ntfy", URL: "/base/topic", Token: "tk"}, "/base/", "Authorization", "Bearer tk",
+			notify.Service{Kind: "ntfy", URL: "/base/topic", Token: "tk"},
+			"/base/", "Authorization", "Bearer tk",
 			"title", "message", func(b map[string]any) any { return b["click"] },
 		},
 		{
-			notify.Service{Kind: "gotify", URL: "/base", Token: "tk"}, "/base/message", "X-Gotify-Key", "tk",
+			notify.Service{Kind: "gotify", URL: "/base", Token: "tk"},
+			"/base/message", "X-Gotify-Key", "tk",
 			"title", "message", func(b map[string]any) any {
 				return b["extras"].(map[string]any)["client::notification"].(map[string]any)["click"].(map[string]any)["url"]
 			},
 		},
 		{
-			notify.Service{Kind: "pushover", Token: "tk", User: "u"}, "/1/messages.json", "Content-Type", "application/json",
+			notify.Service{Kind: "pushover", Token: "tk", User: "u"},
+			"/1/messages.json", "Content-Type", "application/json",
 			"title", "message", func(b map[string]any) any { return b["url"] },
 		},
 		{
-			notify.Service{Kind: "webhook", URL: "/hook", Token: "tk"}, "/hook", "Authorization", "Bearer tk",
+			notify.Service{Kind: "webhook", URL: "/hook", Token: "tk"},
+			"/hook", "Authorization", "Bearer tk",
 			"title", "text", func(b map[string]any) any { return b["link"] },
 		},
 	} {

@@ -41,8 +41,10 @@ func typed(says string) *jsonschema.Schema {
 // written are the schemas of types that write their JSON themselves.
 func written() map[reflect.Type]*jsonschema.Schema {
 	part := typed("a text, reasoning, media, a tool call or a tool result")
-	view := &jsonschema.Schema{Type: "object", Required: []string{"shape"}, Description: "what people see of a call",
-		Properties: map[string]*jsonschema.Schema{"shape": {Type: "string"}}}
+	view := &jsonschema.Schema{
+		Type: "object", Required: []string{"shape"}, Description: "what people see of a call",
+		Properties: map[string]*jsonschema.Schema{"shape": {Type: "string"}},
+	}
 	body := &jsonschema.Schema{Type: "object", Required: []string{"kind", "body"}, Properties: map[string]*jsonschema.Schema{
 		"kind": {Type: "string"}, "body": {},
 	}}
@@ -51,16 +53,20 @@ func written() map[reflect.Type]*jsonschema.Schema {
 		reflect.TypeFor[json.RawMessage](): {}, reflect.TypeFor[llm.Part](): part, reflect.TypeFor[event.View](): view,
 		reflect.TypeFor[llm.Delta](): typed("a piece of a reply"), reflect.TypeFor[event.Body](): body,
 		reflect.TypeFor[llm.ToolResult](): part,
-		reflect.TypeFor[llm.Message](): {Type: "object", Required: []string{"role", "parts"},
+		reflect.TypeFor[llm.Message](): {
+			Type: "object", Required: []string{"role", "parts"},
 			Properties: map[string]*jsonschema.Schema{
 				"id": text, "role": text, "parts": {Type: "array", Items: part}, "model": text, "usage": {}, "stop": text,
-			}},
-		reflect.TypeFor[event.Event](): {Type: "object", Required: []string{"seq", "time", "session", "kind", "body"},
+			},
+		},
+		reflect.TypeFor[event.Event](): {
+			Type: "object", Required: []string{"seq", "time", "session", "kind", "body"},
 			Description: "body is $defs/event:KIND; a kind that is not there is to be ignored",
 			Properties: map[string]*jsonschema.Schema{
 				"seq": whole, "time": text, "session": text, "agent": {Type: "array", Items: text}, "cursor": text,
 				"kind": text, "body": {},
-			}},
+			},
+		},
 		reflect.TypeFor[event.Unknown]():    {},
 		reflect.TypeFor[[]event.Answer]():   {Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/Answer"}},
 		reflect.TypeFor[[]event.Question](): {Type: "array", Items: &jsonschema.Schema{Ref: "#/$defs/Question"}},

@@ -28,7 +28,8 @@ func TestPluginsKeepStateInTheAgentsFolder(t *testing.T) {
 			".claude/loop.local.md", ".claude/settings.json",
 		},
 		"a program beside state": {
-			map[string]string{"loop.local.md": "1"}, "echo evil >.claude/statusline", ".claude/loop.local.md",
+			map[string]string{"loop.local.md": "1"},
+			"echo evil >.claude/statusline", ".claude/loop.local.md",
 			".claude/statusline",
 		},
 		"new settings":     {map[string]string{"a.md": "x"}, "echo '{}' >.claude/settings.local.json", ".claude/a.md", ".claude/settings.local.json"},
@@ -36,7 +37,8 @@ func TestPluginsKeepStateInTheAgentsFolder(t *testing.T) {
 		"settings changed": {map[string]string{"settings.json": settings}, "echo '{}' >.claude/settings.json; rm -f .claude/settings.json", ".claude/settings.json", ""},
 		"a skill changed":  {map[string]string{"skills/x/SKILL.md": "x"}, "echo evil >.claude/skills/x/SKILL.md; mkdir .claude/skills/y", ".claude/skills/x/SKILL.md", ".claude/skills/y"},
 		"a link in its place": {
-			map[string]string{"loop.local.md": "1"}, "mkdir e; echo '{}' >e/settings.json; mv .claude gone; ln -s e .claude",
+			map[string]string{"loop.local.md": "1"},
+			"mkdir e; echo '{}' >e/settings.json; mv .claude gone; ln -s e .claude",
 			"e/settings.json", ".claude",
 		},
 		"a link as state": {map[string]string{"settings.json": settings}, "ln -s /etc/passwd .claude/x.local.md", "", ".claude/x.local.md"},

@@ -82,8 +82,10 @@ func Run(ctx context.Context, s port.Session, stream port.Events, o Options) err
 	if o.Width == nil {
 		o.Width = func() int { return 80 }
 	}
-	r := &repl{s: s, o: o, ctx: ctx, events: make(chan event.Event), ended: make(chan error), over: make(chan struct{}),
-		coming: map[string]bool{}, seen: map[string]bool{}}
+	r := &repl{
+		s: s, o: o, ctx: ctx, events: make(chan event.Event), ended: make(chan error), over: make(chan struct{}),
+		coming: map[string]bool{}, seen: map[string]bool{},
+	}
 	defer close(r.over)
 	r.out = newScreen(o)
 	if len(o.Initial.Parts) > 0 {

@@ -38,6 +38,7 @@ func (silent) Complete(context.Context, event.Query) ([]event.Candidate, error) 
 func (silent) Read(context.Context, port.ReadRequest) (port.Content, error) {
 	return port.Content{}, nil
 }
+
 func (silent) Command(context.Context, port.Command) (event.Output, error) {
 	return event.Output{}, nil
 }
