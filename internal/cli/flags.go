@@ -303,10 +303,8 @@ func hide(f *pflag.FlagSet, names ...string) {
 	}
 }
 
-func isBlank(s string) bool     { return strings.TrimSpace(s) == "" }
-func anyValue(string) bool      { return true }
-func isFalse(s string) bool     { return s == "false" }
-func emptyObject(s string) bool { return isBlank(s) || strings.Join(strings.Fields(s), "") == "{}" }
+func isBlank(s string) bool { return strings.TrimSpace(s) == "" }
+func anyValue(string) bool  { return true }
 
 // normalize accepts the other spellings of a flag.
 func normalize(_ *pflag.FlagSet, name string) pflag.NormalizedName {

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -66,7 +67,7 @@ func (p *jobsPlace) dial(ctx context.Context, id string) (*port.Client, error) {
 	}
 	defer c.Close()
 	if _, err := c.Wake(ctx, supervisor.Named{ID: id, Environ: p.environ()}); err != nil {
-		return nil, fmt.Errorf("not yet: %s", err) // so that it is tried again
+		return nil, errors.New("not yet: " + err.Error()) // no Failure, so that it is tried again
 	}
 	return port.Dial(ctx, p.Socket(id), port.Face{})
 }

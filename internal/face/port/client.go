@@ -159,7 +159,7 @@ func (s *stream) signal() {
 // Next is as in [Events]. Where the connection ended, the error says why.
 func (s *stream) Next(ctx context.Context) (event.Event, error) {
 	for {
-		e, err, ok := s.take()
+		e, ok, err := s.take()
 		if ok {
 			return e, err
 		}
@@ -168,7 +168,7 @@ func (s *stream) Next(ctx context.Context) (event.Event, error) {
 		case <-ctx.Done():
 			return event.Event{}, ctx.Err()
 		case <-s.client.Done():
-			if e, err, ok := s.take(); ok { // it came before the end
+			if e, ok, err := s.take(); ok { // it came before the end
 				return e, err
 			}
 			return event.Event{}, s.client.conn.Err()
@@ -176,14 +176,15 @@ func (s *stream) Next(ctx context.Context) (event.Event, error) {
 	}
 }
 
-func (s *stream) take() (e event.Event, err error, ok bool) {
+// take returns the next event, or the end; false: there is neither yet.
+func (s *stream) take() (e event.Event, ok bool, err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if len(s.queue) > 0 {
 		e, s.queue = s.queue[0], s.queue[1:]
-		return e, nil, true
+		return e, true, nil
 	}
-	return e, s.end, s.end != nil
+	return e, s.end != nil, s.end
 }
 
 // Close stops taking events in.

@@ -65,7 +65,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) {
 	case <-c.conn.Done():
 	case <-ctx.Done():
 	}
-	c.attach(ctx, nil)
+	_ = c.attach(ctx, nil) // it only ends the stream
 	_ = c.conn.Close()
 }
 
