@@ -27,6 +27,7 @@ type Supervisor struct {
 	Log   *slog.Logger
 	Lathe string // its version of lathe
 
+	starts  sync.Mutex // held while it is decided whether a job needs a process, and that is started
 	mu      sync.Mutex
 	workers map[string]*worker // by job
 	closing bool
@@ -138,6 +139,9 @@ func (s *Supervisor) add(id string, w *worker) {
 
 // ended handles the end of a process: one that crashed is started again.
 func (s *Supervisor) ended(ctx context.Context, id string, w *worker, why string) {
+	s.starts.Lock()
+	defer s.starts.Unlock()
+	defer close(w.gone) // its file is written then
 	s.mu.Lock()
 	meant := w.meant || s.closing
 	if s.workers[id] == w {
@@ -147,7 +151,6 @@ func (s *Supervisor) ended(ctx context.Context, id string, w *worker, why string
 		s.quiet.Reset(Linger)
 	}
 	s.mu.Unlock()
-	close(w.gone)
 	j, err := s.Read(id)
 	if err != nil {
 		return // it was removed
@@ -293,23 +296,19 @@ func (s *Supervisor) start(ctx context.Context, start Start) (Job, error) {
 	if err := s.Write(j); err != nil {
 		return Job{}, err
 	}
-	return s.run(ctx, j, start.Environ)
+	return s.wake(ctx, Named{ID: j.ID, Environ: start.Environ})
 }
 
-// run launches a job and waits until its process answers.
-func (s *Supervisor) run(ctx context.Context, j Job, environ []string) (Job, error) {
-	w, err := s.launch(s.life(ctx), j, environ)
-	if err != nil {
-		return j, err
-	}
+// answers waits until the process of a job answers.
+func (s *Supervisor) answers(ctx context.Context, id string, w *worker) (Job, error) {
 	select {
 	case <-w.ready:
 	case <-ctx.Done():
-		return j, context.Cause(ctx)
+		return Job{}, context.Cause(ctx)
 	}
-	now, err := s.Read(j.ID)
+	now, err := s.Read(id)
 	if err == nil && !alive(w.pid) {
-		err = fmt.Errorf("the session process ended at once: %s (its log is %s)", now.Activity, s.LogFile(j.ID))
+		err = fmt.Errorf("the session process ended at once: %s (its log is %s)", now.Activity, s.LogFile(id))
 	}
 	return now, err
 }
@@ -323,20 +322,27 @@ func (s *Supervisor) worker(id string) *worker {
 	return s.workers[id]
 }
 
+// wake returns a job whose process answers.
 func (s *Supervisor) wake(ctx context.Context, n Named) (Job, error) {
-	j, err := s.Read(n.ID)
+	w, err := s.needed(ctx, n)
 	if err != nil {
 		return Job{}, err
 	}
+	return s.answers(ctx, n.ID, w)
+}
+
+// needed returns the process of a job, which it starts if there is none.
+func (s *Supervisor) needed(ctx context.Context, n Named) (*worker, error) {
+	s.starts.Lock()
+	defer s.starts.Unlock()
 	if w := s.worker(n.ID); w != nil {
-		select {
-		case <-w.ready:
-			return s.Read(n.ID)
-		case <-ctx.Done():
-			return j, context.Cause(ctx)
-		}
+		return w, nil
 	}
-	return s.run(ctx, j, n.Environ)
+	j, err := s.Read(n.ID)
+	if err != nil {
+		return nil, err
+	}
+	return s.launch(s.life(ctx), j, n.Environ)
 }
 
 // end ends the process of a job, after its step.

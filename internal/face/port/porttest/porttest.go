@@ -439,10 +439,10 @@ func restart(t *testing.T, p Place) {
 	f.send(later)
 	p.Restart(t)
 	f = p.face(t, port.Face{}, port.From{})
+	a, e := until[event.Asked](f, nil) // the turn goes on by itself, and asks again
 	if r := f.send(text("p2", "later")); r.State != port.Known {
 		t.Errorf("%+v", r)
 	}
-	a, e := until[event.Asked](f, nil) // the turn goes on by itself, and asks again
 	if err := f.answer(a, e, event.ChoiceOnce); err != nil {
 		t.Fatal(err)
 	}
