@@ -161,7 +161,7 @@ func memoryType(source string) string {
 	return "Project"
 }
 
-// lastUsage is what the provider counted for the newest reply; nil: there is none.
+// lastUsage is what the provider counted for the newest reply; nil: none.
 func lastUsage(log *session.Session) any {
 	if log == nil {
 		return nil

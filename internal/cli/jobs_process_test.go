@@ -59,6 +59,13 @@ func newJobsPlace(t *testing.T) *jobsPlace {
 		if out, err := p.run("daemon", "stop"); err != nil {
 			t.Errorf("daemon stop: %v\n%s", err, out)
 		}
+		if t.Failed() { // what the processes said
+			logs, _ := filepath.Glob(filepath.Join(p.Jobs, "*", "worker.log"))
+			for _, file := range append(logs, filepath.Join(home, ".local", "state", "lathe", "logs", "supervisor.log")) {
+				b, _ := os.ReadFile(file)
+				t.Logf("%s:\n%s", file, b)
+			}
+		}
 	})
 	return p
 }

@@ -8,7 +8,7 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// goesNowhere reports whether nobody reads what is written to a file: it is the null device, opened for reading too.
+// goesNowhere reports whether what is written to a file goes nowhere: it is the null device, opened for reading too.
 // Go's runtime puts that in the place of a standard output that is closed; a redirection to /dev/null only writes.
 func goesNowhere(f *os.File) bool {
 	var st, null unix.Stat_t

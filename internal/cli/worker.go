@@ -31,6 +31,7 @@ type worker struct {
 	end     context.CancelFunc // ends the process in order
 
 	mu      sync.Mutex
+	begun   bool // the first prompt was taken, or there is none: the session at rest is done
 	job     supervisor.Job
 	written time.Time // when the job was kept
 }
@@ -117,6 +118,10 @@ func (w *worker) begin(ctx context.Context, again bool) {
 		if again {
 			w.console.GoOn()
 		}
+		w.mu.Lock()
+		w.begun = true
+		w.mu.Unlock()
+		w.take(event.Event{Body: w.console.State()})
 	}()
 }
 
@@ -169,7 +174,11 @@ func (w *worker) take(e event.Event) {
 			w.change(func(j *supervisor.Job) { j.Name, j.Mode = cmp.Or(b.Title, j.Name), string(b.Mode) })
 		}
 	case event.State:
-		w.change(func(j *supervisor.Job) { j.WaitingFor, j.State = b.For, stateOf(b, j.State) })
+		w.change(func(j *supervisor.Job) {
+			if w.begun || b.Doing != event.Idle {
+				j.WaitingFor, j.State = b.For, stateOf(b, j.State)
+			}
+		})
 	case event.TurnEnd:
 		if len(e.Agent) == 0 && b.Reason == event.EndFailed {
 			w.change(func(j *supervisor.Job) { j.State, j.Activity = supervisor.Failed, b.Err })

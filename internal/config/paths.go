@@ -86,7 +86,7 @@ func homeDir(env environment) string {
 	return noHome
 }
 
-// noHome is the home folder of a user who has none, as in a container with any user id. It is not there and nobody can
+// noHome is the home folder of a user who has none, as in a container with any user id. It is not there and no one can
 // make it, so nothing is read and nothing is kept there.
 const noHome = "/proc/no-home"
 

@@ -92,7 +92,7 @@ type Options struct {
 
 	ToolAliases map[string]string // tools that calls of others reach, by the name that the model says
 	Share       bool              // other programs read the transcripts (transcript.Shared)
-	// Shared hears of lines that were added to them; nil: nobody does.
+	// Shared hears of lines that were added to them; nil: nothing does.
 	Shared func(path string, lines []json.RawMessage)
 }
 

@@ -174,7 +174,7 @@ func isHome(file, home string) bool {
 		strings.HasPrefix(dir, "/Users/"))
 }
 
-const mine = "lathe's own settings and state: whoever changes them decides what lathe may do"
+const mine = "lathe's own settings and state: who changes them decides what lathe may do"
 
 // guardLathe guards lathe's own folders by the folded path from the home folder.
 func guardLathe(k Kind, rel string) verdict {

@@ -114,7 +114,7 @@ func guardAgent(dir, last string, depth int) verdict {
 		return verdict{effect: Deny, why: "the editor runs tasks and programs that are named in .vscode"}
 	}
 	return verdict{effect: Deny, why: "the settings of an agent in " + dir +
-		": whoever changes them decides what it may do"}
+		": who changes them decides what it may do"}
 }
 
 // guardHomeWrite judges writing below the home folder, by the folded path from there. It is for paths

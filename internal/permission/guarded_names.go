@@ -14,7 +14,7 @@ type hold uint8
 
 const (
 	free    hold = iota // nothing: commands make it in everyday work, or it lies in the home folder
-	unasked             // a command that nobody approved changes it nowhere
+	unasked             // an unapproved command changes it nowhere
 	top                 // as unasked, and no command changes it at the top of a working folder
 	never               // no command makes it anywhere, or changes it at the top of a working folder
 )
@@ -43,7 +43,7 @@ const (
 )
 
 var guardedNames = []guardedName{
-	{Deny, never, "lathe's own settings: whoever changes them decides what lathe may do", ".lathe", ""},
+	{Deny, never, "lathe's own settings: who changes them decides what lathe may do", ".lathe", ""},
 	{Deny, never, "the editor runs tasks from .idea", ".idea", ""},
 	{Deny, free, "keys and hosts of ssh: whoever changes them can log in or be logged in to", ".ssh", ""},
 	{Deny, free, "keys of GnuPG", ".gnupg", ""},
@@ -72,7 +72,7 @@ var guardedNames = []guardedName{
 	},
 	{Deny, never, "agents and editors start the servers that are named there", "", ".mcp.json"},
 	{
-		Deny, never, "the settings of an agent: whoever changes them decides what it may do", "",
+		Deny, never, "the settings of an agent: who changes them decides what it may do", "",
 		".claude.json opencode.json opencode.jsonc .opencode.json crush.json .crush.json",
 	},
 	{Deny, free, "credentials of other programs", "", ".netrc _netrc .git-credentials .pgpass authorized_keys .rhosts"},

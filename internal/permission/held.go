@@ -167,7 +167,7 @@ var homes = []string{"/home", "/root", "/Users", "/var/root"}
 // Homes returns where home folders lie.
 func Homes() []string { return homes }
 
-// HomeShown returns what a command that nobody approved sees of the home folder, relative to it.
+// HomeShown returns what an unapproved command sees of the home folder, relative to it.
 func HomeShown() []string { return homeShown }
 
 // homeShown are toolchains, caches and public configuration in the home folder. Credentials among them are masked.

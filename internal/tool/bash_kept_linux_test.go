@@ -13,7 +13,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/permission"
 )
 
-// A command that nobody approved does not change what instructs agents, but git may bring back what it has recorded.
+// An unapproved command does not change what instructs agents, but git may bring back what it has recorded.
 func TestGitBringsBackWhatIsKeptFromOtherCommands(t *testing.T) {
 	env := confinedEnv(t)
 	dir := env.Roots.First()

@@ -166,7 +166,7 @@ func (c *bashCall) mayLeave(ctx context.Context) bool {
 	return c.env.Boundary.MayLeave() && c.mayRunAgain(ctx, outsideInput(c.input), true)
 }
 
-// mayWrite asks whether a command that nobody approved may run once more, as an approved one.
+// mayWrite asks whether an unapproved command may run once more, as an approved one.
 func (c *bashCall) mayWrite(ctx context.Context) bool {
 	return (c.reach == permission.ReachView || c.reach == permission.ReachRead) && c.mayRunAgain(ctx, c.input, false)
 }

@@ -70,7 +70,7 @@ func (c *bashCall) environ(ctx context.Context) ([]string, error) {
 func (c *bashCall) environOf(ctx context.Context) ([]string, error) {
 	if c.safe == nil {
 		clean := c.env.ChildEnv
-		// a command that nobody approved gets keys as little from variables as from files
+		// an unapproved command gets keys as little from variables as from files
 		clean.ScrubCredentials = clean.ScrubCredentials || c.reach.Unasked()
 		return sandbox.CleanEnv(c.env.Profile.over(c.env.environ()), clean), nil
 	}

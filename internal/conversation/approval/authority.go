@@ -17,7 +17,7 @@ type Authority struct {
 	pins   sync.Map   // by the beginning of a tool's name: the permission.Mode of an MCP server
 }
 
-// Pin has the tools whose names begin with prefix decided by another mode where the one in force asks nobody; ""
+// Pin has the tools whose names begin with prefix decided by another mode where the one in force does not ask; ""
 // takes that back. It only restricts.
 func (a *Authority) Pin(prefix string, m permission.Mode) {
 	if m == "" {

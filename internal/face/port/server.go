@@ -42,7 +42,7 @@ type served struct {
 
 	mu   sync.Mutex
 	face *Face  // nil before initialize
-	stop func() // ends the stream; nil: there is none
+	stop func() // ends the stream; nil: none
 }
 
 // Serve speaks with one face until its connection or ctx ends.

@@ -29,7 +29,7 @@ var keptPaths = sync.OnceValue(func() []string {
 	return slices.DeleteFunc(permission.UnaskedNames(), func(name string) bool { return !strings.Contains(name, "/") })
 })
 
-// keptIn returns the paths that a command which nobody approved must not change: those that are there, and at the top
+// keptIn returns the paths that an unapproved command must not change: those that are there, and at the top
 // those that may come.
 func keptIn(folders []string, scanned map[string]below) (out []string) {
 	for _, dir := range folders {
@@ -108,7 +108,7 @@ func (r *Run) told() []string {
 	return []string{"git changed what chooses programs or instructs agents: " + strings.Join(names, ", ")}
 }
 
-// added sets aside what a command that nobody approved made of such names, and returns a line for each. Paths are
+// added sets aside what an unapproved command made of such names, and returns a line for each. Paths are
 // those that were set aside for another reason; it adds its own.
 func (b below) added(now below, aside string, paths map[string]*repo) (lines []string) {
 	for path := range now.kept {

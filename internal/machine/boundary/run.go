@@ -20,7 +20,7 @@ type Run struct {
 	*sandbox.Confinement
 	watch    watch
 	below    map[string]below // by working folder; nil where nothing may be written
-	keeps    bool             // nobody approved the command: it changes none of keptNames
+	keeps    bool             // the command is unapproved: it changes none of keptNames
 	kept     []string         // their paths
 	recorded map[string]stamp // what of them git may change, as it was; nil: nothing
 	b        *Boundary

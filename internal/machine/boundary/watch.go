@@ -15,7 +15,7 @@ type watch struct {
 	names map[string]string // to the link's target; empty: it was not there
 	above map[string]string // of those that were not there: the nearest folder that was
 	homes homes
-	// nobody approved the command: it makes no .gitmodules, not even one that git takes for harmless
+	// the command is unapproved: it makes no .gitmodules, not even one that git takes for harmless
 	strict bool
 	state  stateFolders
 }

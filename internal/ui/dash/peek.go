@@ -33,7 +33,7 @@ type peek struct {
 	seen    bool // the end of the question was shown
 }
 
-// question is the one that is shown: the open one, or a part of it; nil: there is none.
+// question is the one that is shown: the open one, or a part of it; nil: none.
 func (p *peek) question() *event.Question {
 	if p.asked == nil {
 		return nil
@@ -85,7 +85,7 @@ func (d *dash) load(j supervisor.Job) {
 	})
 }
 
-// openQuestion is the first one that is open; nil: there is none.
+// openQuestion is the first one that is open; nil: none.
 func (d *dash) openQuestion(ctx context.Context, id string) (*event.Event, error) {
 	c, err := d.o.Dial(ctx, id)
 	if err != nil {

@@ -19,7 +19,7 @@ import (
 type Identity struct {
 	Endpoint string                 // the token endpoint of the provider
 	ClientID string                 // of lathe at the provider
-	Token    func() (string, error) // the user's ID token; nil: there is none
+	Token    func() (string, error) // the user's ID token; nil: none
 }
 
 // Kinds of tokens and grants.

@@ -101,7 +101,7 @@ func needsLogin(t *testing.T, err error) *oauth.NeedsLogin {
 	t.Helper()
 	n, ok := errors.AsType[*oauth.NeedsLogin](err)
 	if !ok {
-		t.Fatalf("%v asks nobody to log in", err)
+		t.Fatalf("%v does not ask to log in", err)
 	}
 	return n
 }

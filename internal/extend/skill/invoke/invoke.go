@@ -36,7 +36,7 @@ type Host struct {
 	// a shell command's output, and whether it ran without an error
 	Run       func(ctx context.Context, line string) (string, bool)
 	Task      func(ctx context.Context, t Task) (string, bool)  // an agent's answer, or why there is none
-	Read      func(ctx context.Context, path string) []llm.Part // a file to attach; nil: there is none to attach
+	Read      func(ctx context.Context, path string) []llm.Part // a file to attach; nil: none to attach
 	AddRoot   func(dir string)                                  // lets the files of a folder be read
 	Notice    func(level, text string)                          // to the user
 	Clean     func(text string) string                          // makes foreign text safe to send

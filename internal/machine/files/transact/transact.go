@@ -27,7 +27,7 @@ import (
 // Change is one file of a transaction.
 type Change struct {
 	Target *files.Target
-	Info   fs.FileInfo // of the file as the caller last saw it; nil: there is none
+	Info   fs.FileInfo // of the file as the caller last saw it; nil: none
 	Before []byte
 	After  []byte
 	Remove bool
