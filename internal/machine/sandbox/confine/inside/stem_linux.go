@@ -5,11 +5,11 @@ package inside
 import (
 	"encoding/binary"
 	"errors"
-	"fmt"
 	"os"
 	"os/signal"
 	"runtime"
 	"slices"
+	"strconv"
 	"syscall"
 	"unsafe"
 
@@ -88,7 +88,8 @@ func Ask(stem int, letter byte, reused Reused, r *Request, fds ...int) error {
 
 // stem serves requests until lathe ends, and never returns. It is a copy of the process that lathe started, without the
 // other threads of a Go program: so its own copies, which have one thread too, may run any code that starts no
-// goroutine and collects no garbage, and cost little.
+// goroutine, collects no garbage and uses no sync.Pool (as fmt does), and cost little. A pool takes the lock of Go's
+// scheduler, which another thread may have held when the copy was made.
 func stem() {
 	_ = unix.Prctl(unix.PR_SET_DUMPABLE, 0, 0, 0, 0) // copies of it are inside, and have seen environments of others
 	block()
@@ -173,7 +174,7 @@ func (s *space) serve(letter byte, reused Reused, flags uint32) {
 	}
 	pid, errno := clone(uintptr(flags))
 	if errno == 0 && pid != 0 && flags&unix.CLONE_NEWNET != 0 && reused.Net > 0 {
-		nets[reused.Net], _ = unix.Open(fmt.Sprintf("/proc/%d/ns/net", pid), unix.O_RDONLY|unix.O_CLOEXEC, 0)
+		nets[reused.Net], _ = unix.Open("/proc/"+strconv.Itoa(int(pid))+"/ns/net", unix.O_RDONLY|unix.O_CLOEXEC, 0)
 	}
 	switch {
 	case errno != 0:
