@@ -229,7 +229,7 @@ var table = func() map[string]row {
 		with(outside.may, "config", "permission/call"),
 		"a program that is a tool is declared by files and settings, and sees the loop's contracts, not the built-in tools",
 	}
-	t["extend/plugin/process"] = row{with(outside.may, "extend/customtool", "base/jsonrpc", "permission/call", "prompt",
+	t["extend/plugin/process"] = row{with(outside.may, "base/openschema", "extend/customtool", "base/jsonrpc", "permission/call", "prompt",
 		"base/usage"), "a process speaks JSON-RPC with the loop's contracts; its tools are declared like those of " +
 		"programs, and its texts are cleaned like those of files"}
 	t["extend/plugin"] = row{
@@ -319,13 +319,14 @@ var table = func() map[string]row {
 	}
 	t["conversation"] = row{slices.Sorted(maps.Keys(t)), "the one place that puts the parts together"}
 	t["face/port"] = row{
-		[]string{"base/jsonrpc", "event", "llm"},
+		[]string{"base/jsonrpc", "base/openschema", "event", "llm"},
 		"the contract between a face and a session, with its wire; it knows neither of the two",
 	}
 	t["face/port/porttest"] = row{
 		[]string{"base/await", "event", "face/port", "llm"},
 		"the conformance suite serves every way to a session, so it knows none",
 	}
+	t["base/openschema"] = row{nil, "opening a schema is plain computation"}
 	t["base/atomicfile"] = row{nil, "replacing a small file is a few system calls"}
 	t["face/supervisor"] = row{
 		[]string{"base/atomicfile", "face/port", "store/schedule"},

@@ -85,7 +85,7 @@ func (a *Agent) NextSteer() (llm.Message, bool) {
 	return m, true
 }
 
-// Unsteer takes back the message with this id that was not delivered yet; false if there is none.
+// Unsteer takes back the message with this id that was not delivered yet; false if no such message waits.
 func (a *Agent) Unsteer(id string) (llm.Message, bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -123,7 +123,7 @@ func pullRequest(ctx context.Context, r *sandbox.Runner, dir string) string {
 		Dir: os.TempDir(), Env: append(os.Environ(), "GH_PROMPT_DISABLED=1", "NO_COLOR=1"), Stdout: &out,
 	})
 	if err != nil || exit.Code != 0 {
-		return "" // there is none, or gh is not there or not logged in
+		return "" // no pull request, or gh is missing or not logged in
 	}
 	return pullText(out.Bytes())
 }

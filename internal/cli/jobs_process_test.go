@@ -214,7 +214,7 @@ func TestASessionInTheBackground(t *testing.T) {
 	if out := p.must("ps"); strings.Contains(out, id) {
 		t.Errorf("%s", out)
 	}
-	if out, err := p.run("attach", "nobody"); err == nil || !strings.Contains(out, "lathe ps lists them") {
+	if out, err := p.run("attach", "unknown"); err == nil || !strings.Contains(out, "lathe ps lists them") {
 		t.Errorf("%v %s", err, out)
 	}
 }
@@ -278,7 +278,7 @@ func TestACommandAnswersNoQuestionOfItsOwn(t *testing.T) {
 	}
 }
 
-// A run that goes on with a live session attaches to it.
+// lathe -p -c attaches to a session that is live.
 func TestARunGoesOnWithALiveSession(t *testing.T) {
 	p := newJobsPlace(t)
 	id := p.must("--bg", "say hello")

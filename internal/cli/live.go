@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
-// live is the conversation of a session process, for a run that goes on with its session.
+// live is a conversation in a session process, as a run with -c or --resume uses it.
 type live struct {
 	job     supervisor.Job
 	client  *port.Client

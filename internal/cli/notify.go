@@ -15,7 +15,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// senderOf sends to the services that the settings name; nil: there are none.
+// senderOf returns a sender to the services in the settings, or nil if the settings name no service.
 func senderOf(cfg *config.Config) (*notify.Sender, error) {
 	n, network := cfg.Settings.Notifications, cfg.Settings.Network
 	var services []notify.Service

@@ -71,7 +71,7 @@ func TestASessionBeginsByCron(t *testing.T) {
 	if err != nil || len(all) != 1 || !all[0].Due.After(time.Now()) || all[0].Session.Last != j.ID {
 		t.Fatalf("%+v %v", all, err)
 	}
-	// A supervisor that was killed goes on with what is due.
+	// The next supervisor starts what is due.
 	c := p.client(t.Context())
 	now, err := c.Jobs(t.Context())
 	c.Close()

@@ -31,7 +31,7 @@ type worker struct {
 	end     context.CancelFunc // ends the process in order
 
 	mu      sync.Mutex
-	begun   bool // the first prompt was taken, or there is none: the session at rest is done
+	begun   bool // the first prompt was taken, or the job has no prompt: from here on, idle means done
 	job     supervisor.Job
 	written time.Time // when the job was kept
 }

@@ -87,7 +87,7 @@ type Options struct {
 	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
 	Peers         tool.Peers         // the other sessions of the machine; nil: they are not reached
-	// Push sends a text of the model to the user's services for notifications; nil: there are none.
+	// Push sends a text from the model to the user's notification services. Nil: no service is set up.
 	Push func(ctx context.Context, session, text string) error
 
 	ToolAliases map[string]string // tools that calls of others reach, by the name that the model says

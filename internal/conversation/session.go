@@ -175,7 +175,7 @@ func (s *Session) Steer(m llm.Message) bool {
 // reached a limit. Those that are left are delivered in the next turn, after its prompt.
 func (s *Session) TakeSteers() []llm.Message { return s.agent.TakeSteers() }
 
-// NextSteer takes back the oldest message that was not delivered; false if there is none.
+// NextSteer takes back the oldest undelivered message; false if no message waits.
 func (s *Session) NextSteer() (llm.Message, bool) { return s.agent.NextSteer() }
 
 // Interrupt ends the running turn in order; nothing happens when none runs.

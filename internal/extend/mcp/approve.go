@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/extend/mcp/entry"
 )
 
-// ask asks about the servers of .mcp.json that wait for approval, where somebody answers.
+// ask asks the user about the servers of .mcp.json that wait for approval. Without a user it does nothing.
 func (s *Set) ask() {
 	for _, v := range s.everyView() {
 		if v.seat.Ask == nil {

@@ -20,24 +20,12 @@ func peer(conn net.Conn) (uid, pid int, err error) {
 	return uid, pid, err
 }
 
-// mostAncestors ends the search in a list that changes meanwhile.
-const mostAncestors = 200
-
-// DescendsFrom reports whether a process is one of some others, or was started by one. macOS has no subreapers: a
-// process whose parent ended is a child of launchd, and is not recognised.
-func DescendsFrom(pid int, of func(pid int) bool) (bool, error) {
-	for range mostAncestors {
-		if of(pid) {
-			return true, nil
-		}
-		if pid <= 1 {
-			return false, nil
-		}
-		p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
-		if err != nil {
-			return false, err
-		}
-		pid = int(p.Eproc.Ppid)
+// parentOf returns the parent of a process. macOS has no subreapers: a process whose parent ended is a child of
+// launchd, and is not recognised.
+func parentOf(pid int) (int, error) {
+	p, err := unix.SysctlKinfoProc("kern.proc.pid", pid)
+	if err != nil {
+		return 0, err
 	}
-	return false, nil
+	return int(p.Eproc.Ppid), nil
 }

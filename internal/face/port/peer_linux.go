@@ -24,30 +24,16 @@ func peer(conn net.Conn) (uid, pid int, err error) {
 	return uid, pid, err
 }
 
-// mostAncestors ends the search in a list that changes meanwhile.
-const mostAncestors = 200
-
-// DescendsFrom reports whether a process is one of some others, or was started by one (proc(5), stat). A process whose
-// parent ended hangs below the session process, which is a subreaper.
-func DescendsFrom(pid int, of func(pid int) bool) (bool, error) {
-	for range mostAncestors {
-		if of(pid) {
-			return true, nil
-		}
-		if pid <= 1 {
-			return false, nil
-		}
-		b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
-		if err != nil {
-			return false, err
-		}
-		fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // state, ppid, ...
-		if len(fields) < 2 {
-			return false, errors.New("the parent of a process cannot be read")
-		}
-		if pid, err = strconv.Atoi(fields[1]); err != nil {
-			return false, err
-		}
+// parentOf returns the parent of a process (proc(5), stat). A process whose parent ended hangs below the session
+// process, which is a subreaper.
+func parentOf(pid int) (int, error) {
+	b, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
+	if err != nil {
+		return 0, err
 	}
-	return false, errors.New("a process has too many ancestors")
+	fields := strings.Fields(string(b[bytes.LastIndexByte(b, ')')+1:])) // state, ppid, ...
+	if len(fields) < 2 {
+		return 0, errors.New("the parent of a process cannot be read")
+	}
+	return strconv.Atoi(fields[1])
 }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/lathe-dev/lathe/internal/base/openschema"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 )
@@ -83,7 +84,7 @@ func Schema() (json.RawMessage, error) {
 		if err != nil {
 			return fmt.Errorf("the schema of %s: %w", name, err)
 		}
-		open(s)
+		openschema.Open(s)
 		defs[name] = s
 		return nil
 	}
@@ -117,17 +118,3 @@ func Schema() (json.RawMessage, error) {
 }
 
 func ref(name string) map[string]string { return map[string]string{"$ref": "#/$defs/" + name} }
-
-// open lets objects have more fields, which both sides ignore, and lists be null.
-func open(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if s.Type == "object" && len(s.Properties) > 0 {
-		s.AdditionalProperties = nil
-	}
-	for _, p := range s.Properties {
-		open(p)
-	}
-	open(s.Items)
-}

@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/google/jsonschema-go/jsonschema"
+
+	"github.com/lathe-dev/lathe/internal/base/openschema"
 )
 
 // message is one method or notification of the protocol.
@@ -63,7 +65,7 @@ func Schema() (json.RawMessage, error) {
 			if err != nil {
 				return nil, fmt.Errorf("the schema of %s: %w", t.Name(), err)
 			}
-			open(s)
+			openschema.Open(s)
 			defs[t.Name()] = s
 		}
 		if m.result != nil {
@@ -77,18 +79,4 @@ func Schema() (json.RawMessage, error) {
 			"both sides.",
 		"methods": methods, "$defs": defs,
 	}, "", "  ")
-}
-
-// open lets objects have more fields, which both sides ignore.
-func open(s *jsonschema.Schema) {
-	if s == nil {
-		return
-	}
-	if s.Type == "object" && len(s.Properties) > 0 {
-		s.AdditionalProperties = nil
-	}
-	for _, p := range s.Properties {
-		open(p)
-	}
-	open(s.Items)
 }
