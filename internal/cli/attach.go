@@ -16,7 +16,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/face/port"
-	"github.com/lathe-dev/lathe/internal/face/supervisor"
 	"github.com/lathe-dev/lathe/internal/ui/repl"
 	"github.com/lathe-dev/lathe/internal/ui/tui"
 )
@@ -51,7 +50,7 @@ func (p *program) attach(ctx context.Context, o *Options, name string) error {
 			return usage("lathe ps lists them", "%s", err)
 		}
 		o.Dir = j.CWD
-		dial = func(ctx context.Context) (*port.Client, error) { return dialJob(ctx, j.ID) }
+		dial = func(ctx context.Context) (*port.Client, error) { return door().Dial(ctx, j.ID) }
 	}
 	first, err := dial(ctx)
 	if err != nil {
@@ -60,23 +59,6 @@ func (p *program) attach(ctx context.Context, o *Options, name string) error {
 	session := port.NewStay(first, dial)
 	defer func() { _ = session.Close() }()
 	return p.face(ctx, o, session)
-}
-
-// dialJob connects to the process of a job, which the supervisor starts if it has none.
-func dialJob(ctx context.Context, id string) (*port.Client, error) {
-	place := jobPlace()
-	if c, err := port.Dial(ctx, place.Socket(id), attachFace()); err == nil {
-		return c, nil
-	}
-	s, err := supervisorOf(ctx)
-	if err != nil {
-		return nil, err
-	}
-	defer s.Close()
-	if _, err := s.Wake(ctx, supervisor.Named{ID: id, Environ: os.Environ()}); err != nil {
-		return nil, err
-	}
-	return port.Dial(ctx, place.Socket(id), attachFace())
 }
 
 // dialSSH connects to a session on another machine, by the lathe that is there.
@@ -121,7 +103,7 @@ func (p *program) joinStreams(ctx context.Context, name string) error {
 	if err != nil {
 		return usage("lathe ps lists them", "%s", err)
 	}
-	c, err := dialJob(ctx, j.ID) // it has a process then
+	c, err := door().Dial(ctx, j.ID) // it has a process then
 	if err != nil {
 		return err
 	}

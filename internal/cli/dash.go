@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/config"
-	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/face/supervisor"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/git"
@@ -54,13 +53,15 @@ func (p *program) dash(ctx context.Context, o *Options) error {
 	p.kids.add(func() error { runner.Close(); return nil })
 	err = dash.Run(ctx, dash.Options{
 		Terminal: p.tuiOptions(cfg, &looks{config: func() *config.Config { return cfg }}), Place: jobPlace(), Dir: dir,
-		Home: os.Getenv("HOME"), Pins: filepath.Join(cfg.Paths().StateHome, "pins.json"), Supervisor: supervisorOf,
-		Dial: func(ctx context.Context, id string) (*port.Client, error) { return dialJob(ctx, id) },
+		Home: os.Getenv("HOME"), Pins: filepath.Join(cfg.Paths().StateHome, "pins.json"), Supervisor: door().Supervisor,
+		Dial: door().Dial,
 		Attach: func(ctx context.Context, id string) error {
 			there := *o
 			return p.attach(ctx, &there, id)
 		},
-		Start: startJob,
+		Start: func(ctx context.Context, dir, prompt string) (supervisor.Job, error) {
+			return door().Start(ctx, supervisor.Start{Kind: "background", CWD: dir, Prompt: prompt})
+		},
 		Last: func(j supervisor.Job) (text string, err error) {
 			if j.SessionID == "" {
 				return j.Activity, nil
@@ -76,16 +77,6 @@ func (p *program) dash(ctx context.Context, o *Options) error {
 		PullRequest: func(ctx context.Context, dir string) string { return pullRequest(ctx, runner, dir) },
 	})
 	return err
-}
-
-// startJob begins a session in the background.
-func startJob(ctx context.Context, dir, prompt string) (supervisor.Job, error) {
-	c, err := supervisorOf(ctx)
-	if err != nil {
-		return supervisor.Job{}, err
-	}
-	defer c.Close()
-	return c.Start(ctx, supervisor.Start{Kind: "background", CWD: dir, Prompt: prompt, Environ: os.Environ()})
 }
 
 // lastReply is the newest text of the model.

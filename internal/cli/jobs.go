@@ -20,12 +20,6 @@ import (
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
-// supervisorOf connects to the supervisor, which is started if none runs.
-func supervisorOf(ctx context.Context) (*supervisor.Client, error) {
-	place := jobPlace()
-	return place.Ensure(ctx, place.Spawn)
-}
-
 // toBackground is lathe --bg: it starts the session in the background and prints its id.
 func (p *program) toBackground(ctx context.Context, o *Options, words []string) error {
 	dir, err := workingFolder(o)
@@ -36,13 +30,8 @@ func (p *program) toBackground(ctx context.Context, o *Options, words []string) 
 	if text == "" {
 		return usage(`say what to do: lathe --bg "fix the failing test"`, "--bg needs a prompt")
 	}
-	c, err := supervisorOf(ctx)
-	if err != nil {
-		return err
-	}
-	defer c.Close()
-	j, err := c.Start(ctx, supervisor.Start{
-		Name: o.Name, Kind: "background", CWD: dir, Args: backgroundArgs(p.args, words), Prompt: text, Environ: os.Environ(),
+	j, err := door().Start(ctx, supervisor.Start{
+		Name: o.Name, Kind: "background", CWD: dir, Args: backgroundArgs(p.args, words), Prompt: text,
 	})
 	if err != nil {
 		return err
@@ -143,7 +132,7 @@ func jobCommand(use, short, done string, act func(context.Context, *supervisor.C
 			if err != nil {
 				return usage("lathe ps lists them", "%s", err)
 			}
-			client, err := supervisorOf(c.Context())
+			client, err := door().Supervisor(c.Context())
 			if err != nil {
 				return err
 			}
@@ -300,3 +289,6 @@ func (p *program) daemonStatus(ctx context.Context) error {
 
 // attachFace is the terminal as a face of a session process.
 func attachFace() port.Face { return port.Face{Kind: "terminal", Name: "lathe"} }
+
+// door is how this program gets to the sessions of the user.
+func door() supervisor.Door { return supervisor.Door{Place: jobPlace(), Face: attachFace()} }

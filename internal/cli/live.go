@@ -93,7 +93,7 @@ func (p *program) goOnLive(ctx context.Context, o *Options, j supervisor.Job, wo
 		return err
 	}
 	if text := strings.TrimSpace(strings.Join(words, " ")); text != "" {
-		c, err := dialJob(ctx, j.ID)
+		c, err := door().Dial(ctx, j.ID)
 		if err != nil {
 			return err
 		}

@@ -142,7 +142,7 @@ func (p *program) addSchedule(c *cobra.Command, o *Options, a addFlags, rule, pr
 	if a.days > 0 {
 		x.Expires = time.Now().AddDate(0, 0, a.days)
 	}
-	client, err := supervisorOf(c.Context())
+	client, err := door().Supervisor(c.Context())
 	if err != nil {
 		return err
 	}

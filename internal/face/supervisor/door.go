@@ -1,0 +1,67 @@
+package supervisor
+
+import (
+	"context"
+	"os"
+
+	"github.com/lathe-dev/lathe/internal/face/port"
+)
+
+// Door is how a face gets to the sessions of a user. It starts the supervisor and the processes that are needed.
+type Door struct {
+	Place Place
+	Face  port.Face // who comes in
+}
+
+// Supervisor connects to the supervisor, which is started if none runs.
+func (d Door) Supervisor(ctx context.Context) (*Client, error) { return d.Place.Ensure(ctx, d.Place.Spawn) }
+
+// Start begins a job, whose process gets the environment of this one if Start has none.
+func (d Door) Start(ctx context.Context, s Start) (Job, error) {
+	c, err := d.Supervisor(ctx)
+	if err != nil {
+		return Job{}, err
+	}
+	defer c.Close()
+	if s.Environ == nil {
+		s.Environ = os.Environ()
+	}
+	return c.Start(ctx, s)
+}
+
+// Resume returns the job of a session that is kept on disk, and starts one if it has none. The session lies in the
+// folder cwd.
+func (d Door) Resume(ctx context.Context, session, cwd string, args ...string) (Job, error) {
+	jobs, _ := d.Place.List() // those that can be read
+	for _, j := range jobs {
+		if j.SessionID == session {
+			return j, nil
+		}
+	}
+	return d.Start(ctx, Start{Kind: "background", CWD: cwd, Args: append([]string{"--resume=" + session}, args...)})
+}
+
+// Dial connects to the process of a job, which the supervisor starts if it has none.
+func (d Door) Dial(ctx context.Context, id string) (*port.Client, error) {
+	if c, err := port.Dial(ctx, d.Place.Socket(id), d.Face); err == nil {
+		return c, nil
+	}
+	s, err := d.Supervisor(ctx)
+	if err != nil {
+		return nil, err
+	}
+	defer s.Close()
+	if _, err := s.Wake(ctx, Named{ID: id, Environ: os.Environ()}); err != nil {
+		return nil, err
+	}
+	return port.Dial(ctx, d.Place.Socket(id), d.Face)
+}
+
+// Stay connects to the process of a job, and connects again when it or the connection ended.
+func (d Door) Stay(ctx context.Context, id string) (*port.Stay, error) {
+	first, err := d.Dial(ctx, id)
+	if err != nil {
+		return nil, err
+	}
+	return port.NewStay(first, func(ctx context.Context) (*port.Client, error) { return d.Dial(ctx, id) }), nil
+}
