@@ -60,6 +60,7 @@ type Message struct {
 	Model string // the model that wrote an assistant message; reasoning is bound to it
 	Usage *Usage // of an assistant message, if the provider reported it
 	Stop  StopReason
+	From  string // of a prompt: the person who sent it, where that is not the user of the machine; never sent
 
 	Sources []Source // the pages that the provider's own tools found; not stored
 }

@@ -17,6 +17,7 @@ type storedMessage[P any] struct {
 	Model string     `json:"model,omitempty"`
 	Usage *Usage     `json:"usage,omitempty"`
 	Stop  StopReason `json:"stop,omitempty"`
+	From  string     `json:"from,omitempty"`
 }
 
 type storedResult[P any] struct {
@@ -33,7 +34,7 @@ func (m Message) MarshalJSON() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	return marshal(storedMessage[any]{m.ID, m.Role, parts, m.Model, m.Usage, m.Stop})
+	return marshal(storedMessage[any]{m.ID, m.Role, parts, m.Model, m.Usage, m.Stop, m.From})
 }
 
 // UnmarshalJSON reads the stored form; an unknown part type is an error.
@@ -42,7 +43,7 @@ func (m *Message) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, &w); err != nil {
 		return err
 	}
-	*m = Message{w.ID, w.Role, partsOf(w.Parts), w.Model, w.Usage, w.Stop, nil}
+	*m = Message{w.ID, w.Role, partsOf(w.Parts), w.Model, w.Usage, w.Stop, w.From, nil}
 	return nil
 }
 

@@ -137,6 +137,7 @@ type Decision struct {
 	Confirm bool   `json:"confirm,omitempty"`
 	Rule    string `json:"rule,omitempty"`   // the rule as it was written
 	Source  string `json:"source,omitempty"` // where the rule came from
+	By      string `json:"by,omitempty"`     // who answered, where that is not the user of the machine
 	Reason  string `json:"reason"`
 	// Guidance is the user's note with a refusal ("no, use the staging database").
 	Guidance string `json:"guidance,omitempty"`

@@ -100,6 +100,7 @@ type Hooks struct {
 	end        func()         // ends them
 	timers     map[string]*time.Timer
 	prompt     string        // the id of the present prompt
+	principal  string        // who sent it; empty: the user of the machine
 	beginning  chan struct{} // full while the hooks of the beginning run
 	opening    []llm.Part    // of the hooks of the beginning, for the first prompt that is not refused
 	env        string        // the file that SessionStart hooks write variables to

@@ -32,8 +32,21 @@ func (h *Hooks) input(o occasion) map[string]any {
 		in["prompt_id"] = h.prompt
 	}
 	h.mu.Unlock()
+	if who := h.who(); who != "" {
+		in["principal"] = who
+	}
 	maps.Copy(in, o.fields)
 	return in
+}
+
+// who is the principal of the turn, which subagents work for too.
+func (h *Hooks) who() string {
+	if h.child() {
+		return h.s.Main.who()
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	return h.principal
 }
 
 // Transcript brings the conversation in the form of Claude Code's transcripts up to date, and returns the path of the

@@ -30,7 +30,7 @@ func reminder(text string) llm.Text {
 // refused it was ended.
 func (h *Hooks) admit(ctx context.Context, m llm.Message, steered bool) (llm.Message, error) {
 	h.mu.Lock()
-	h.prompt = uuid.NewString()
+	h.prompt, h.principal = uuid.NewString(), m.From
 	if !steered {
 		h.blocks = 0
 	}

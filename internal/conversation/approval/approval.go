@@ -200,6 +200,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		ans.Choice, ans.Rules = event.ChoiceOnce, nil // never for more than this call, whatever the other side says
 	}
 	out := p.decided(rules, ans)
+	out.By = ans.From
 	if again.Confirm && out.Effect == permission.Allow {
 		out.Reason += ", told of the danger: " + again.Reason
 	}

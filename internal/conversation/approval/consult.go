@@ -40,6 +40,7 @@ func (p *Approver) consult(ctx context.Context, a agent.Approval, dialog consult
 		return permission.Decision{}, err
 	}
 	d := dialog.Decide(withInput(a, q), ans)
+	d.By = ans.From
 	if d.Effect == permission.Allow && d.Input == nil {
 		d.Input = q.Call.Input
 	}

@@ -71,6 +71,7 @@ func (p *Approver) askKeep(ctx context.Context, a agent.Approval, risks []string
 	if err != nil {
 		return no
 	}
+	no.By = ans.From
 	switch ans.Choice {
 	case event.ChoiceEdits:
 		p.acceptEdits()
@@ -80,6 +81,6 @@ func (p *Approver) askKeep(ctx context.Context, a agent.Approval, risks []string
 		return no
 	}
 	return permission.Decision{
-		Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, Reason: "the user kept the changes",
+		Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, By: ans.From, Reason: "the user kept the changes",
 	}
 }

@@ -14,7 +14,9 @@ type Door struct {
 }
 
 // Supervisor connects to the supervisor, which is started if none runs.
-func (d Door) Supervisor(ctx context.Context) (*Client, error) { return d.Place.Ensure(ctx, d.Place.Spawn) }
+func (d Door) Supervisor(ctx context.Context) (*Client, error) {
+	return d.Place.Ensure(ctx, d.Place.Spawn)
+}
 
 // Start begins a job, whose process gets the environment of this one if Start has none.
 func (d Door) Start(ctx context.Context, s Start) (Job, error) {

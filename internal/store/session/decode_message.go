@@ -6,7 +6,8 @@ import (
 
 func (d *decoder) message() (m llm.Message) {
 	d.read(d.scan.fields(), member{"role", (*string)(&m.Role)}, member{"id", &m.ID}, member{"parts", &m.Parts},
-		member{"model", &m.Model}, member{"stop", (*string)(&m.Stop)}, member{"usage", &m.Usage})
+		member{"model", &m.Model}, member{"stop", (*string)(&m.Stop)}, member{"usage", &m.Usage},
+		member{"from", &m.From})
 	return m
 }
 

@@ -109,5 +109,5 @@ func cleanResult(r llm.ToolResult) (llm.ToolResult, error) {
 
 func cleanUser(m llm.Message) (llm.Message, error) {
 	parts, err := cleanContents(m.Parts)
-	return llm.Message{ID: cleanText(m.ID), Role: llm.User, Parts: parts}, err
+	return llm.Message{ID: cleanText(m.ID), Role: llm.User, Parts: parts, From: cleanText(m.From)}, err
 }

@@ -77,7 +77,7 @@ func (c *Console) Prompt(ctx context.Context, p port.Prompt) (port.Receipt, erro
 		p.ID = uuid.NewString()
 	}
 	m := p.Message
-	m.ID = p.ID
+	m.ID, m.From = p.ID, p.From
 	a, known, err := c.admit(p)
 	if err != nil {
 		return port.Receipt{}, err

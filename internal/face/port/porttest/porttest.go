@@ -323,6 +323,10 @@ func firstAnswer(t *testing.T, p Place) {
 	f := p.face(t, port.Face{Principal: "ann"}, port.From{})
 	other := p.face(t, port.Face{Principal: "ben"}, port.From{})
 	a, e := f.blocked("p1")
+	asked, _ := until(other, func(u event.UserMessage) bool { return u.Message.ID == "p1" })
+	if asked.Message.From != "ann" {
+		t.Errorf("the prompt of ann is from %q", asked.Message.From)
+	}
 	if err := other.answer(a, e, event.ChoiceOnce); err != nil {
 		t.Fatal(err)
 	}
