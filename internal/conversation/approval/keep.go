@@ -81,6 +81,7 @@ func (p *Approver) askKeep(ctx context.Context, a agent.Approval, risks []string
 		return no
 	}
 	return permission.Decision{
-		Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, By: ans.From, Reason: "the user kept the changes",
+		Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, By: ans.From,
+		Reason: "the user kept the changes",
 	}
 }
