@@ -14,10 +14,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
-	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/face/port"
-	"github.com/lathe-dev/lathe/internal/ui/repl"
-	"github.com/lathe-dev/lathe/internal/ui/tui"
 )
 
 func attachCommand(p *program, o *Options) *cobra.Command {
@@ -43,13 +40,13 @@ func attachCommand(p *program, o *Options) *cobra.Command {
 
 // attach opens a session in this terminal.
 func (p *program) attach(ctx context.Context, o *Options, name string) error {
-	dial := func(ctx context.Context) (*port.Client, error) { return dialSSH(ctx, name) }
+	dial, id := func(ctx context.Context) (*port.Client, error) { return dialSSH(ctx, name) }, ""
 	if !strings.HasPrefix(name, "ssh://") {
 		j, err := jobPlace().Find(name)
 		if err != nil {
 			return usage("lathe ps lists them", "%s", err)
 		}
-		o.Dir = j.CWD
+		o.Dir, id = j.CWD, j.ID
 		dial = func(ctx context.Context) (*port.Client, error) { return door().Dial(ctx, j.ID) }
 	}
 	first, err := dial(ctx)
@@ -58,7 +55,11 @@ func (p *program) attach(ctx context.Context, o *Options, name string) error {
 	}
 	session := port.NewStay(first, dial)
 	defer func() { _ = session.Close() }()
-	return p.face(ctx, o, session)
+	cfg, _, err := loadConfig(o)
+	if err != nil {
+		return err
+	}
+	return p.face(ctx, o, session, faceOf{job: id, config: cfg})
 }
 
 // dialSSH connects to a session on another machine, by the lathe that is there.
@@ -122,30 +123,6 @@ func (p *program) joinStreams(ctx context.Context, name string) error {
 	}
 	if errors.Is(err, net.ErrClosed) {
 		return nil
-	}
-	return err
-}
-
-// face shows a session behind the port until the user leaves.
-func (p *program) face(ctx context.Context, o *Options, s port.Session) error {
-	cfg, _, err := loadConfig(o)
-	if err != nil {
-		return err
-	}
-	events, err := s.Attach(ctx, port.From{History: p.history(o)})
-	if err != nil {
-		return err
-	}
-	defer events.Close()
-	if o.Plain || dumb() {
-		ro := p.replOptions()
-		ro.Close = func() error { events.Close(); return nil }
-		return repl.Run(ctx, s, events, ro)
-	}
-	l := &looks{config: func() *config.Config { return cfg }}
-	_, err = tui.Run(ctx, s, events, p.tuiOptions(cfg, l))
-	if errors.Is(err, tui.ErrGone) {
-		return &Error{Code: exitHangup, Err: err, Quiet: true}
 	}
 	return err
 }

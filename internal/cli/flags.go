@@ -94,8 +94,9 @@ type Options struct {
 
 	Plain, Inline bool // how the interactive front end looks
 
-	Background bool   // --bg
-	Worker     string // the id of the job whose session this process runs
+	Background   bool // --bg
+	NoBackground bool
+	Worker       string // the id of the job whose session this process runs
 
 	Version bool
 
@@ -129,7 +130,7 @@ var flagGroups = []struct {
 	title string
 	names []string
 }{
-	{"Terminal", []string{"plain", "inline"}},
+	{"Terminal", []string{"plain", "inline", "no-background"}},
 	{"Output and input", []string{
 		"print", "output-format", "input-format", "verbose", "raw", "include-partial-messages",
 		"include-hook-events", "replay-user-messages", "json-schema", "permission-prompt-tool",
@@ -248,6 +249,7 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	hide(f, "session-mirror", "managed-settings", "resume-drops-turn")
 	f.BoolVar(&o.NoPersistence, "no-session-persistence", false, "keep nothing of the session on disk")
 	f.BoolVar(&o.Background, "bg", false, "work on the prompt in the background: see lathe ps")
+	f.BoolVar(&o.NoBackground, "no-background", false, "end the session with its terminal: no process beside it")
 	f.StringVar(&o.Worker, "worker", "", "")
 	hide(f, "worker")
 	f.BoolVarP(&o.Version, "version", "v", false, "print the version")

@@ -36,25 +36,25 @@ func dumb() bool {
 
 // converse opens the conversation and the front end that fits the terminal.
 func (p *program) converse(ctx context.Context, o *Options, words []string) error {
+	if p.hasProcess(o) {
+		return p.beside(ctx, o, words)
+	}
 	o.patient = true
 	inst, err := p.instance(o)
 	if err != nil {
 		return err
 	}
-	c, err := p.console(ctx, o, inst, true, "")
+	note := ""
+	c, err := p.console(ctx, o, inst, true)
 	if errors.Is(err, conversation.ErrNoKey) && p.inTTY && p.outTTY {
-		var outcome string
-		outcome, err = p.setUp(ctx, o)
-		if o.Plain || dumb() { // its lines stay in view
-			outcome = ""
-		}
+		note, err = p.setUp(ctx, o)
 		if err = errors.Join(inst.Close(), err); err != nil {
 			return startError(err)
 		}
 		if inst, err = p.instance(o); err != nil {
 			return err
 		}
-		c, err = p.console(ctx, o, inst, true, outcome)
+		c, err = p.console(ctx, o, inst, true)
 	}
 	if j, ok := liveJob(err); ok {
 		return errors.Join(inst.Close(), p.goOnLive(ctx, o, j, words))
@@ -63,7 +63,7 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 		return errors.Join(startError(err), inst.Close())
 	}
 	text := strings.TrimSpace(strings.Join(words, " "))
-	err = p.front(ctx, o, c, inst, text)
+	err = p.front(ctx, o, c, inst, text, note)
 	id := c.Farewell()
 	err = errors.Join(err, c.Close(), inst.Close())
 	if id != "" && !o.NoPersistence && p.outTTY {
@@ -72,10 +72,10 @@ func (p *program) converse(ctx context.Context, o *Options, words []string) erro
 	return err
 }
 
-// console opens the session that the options ask for. The note is shown in it.
-func (p *program) console(ctx context.Context, o *Options, inst *conversation.Instance, interactive bool,
-	note string,
-) (*console.Console, error) {
+// console opens the session that the options ask for.
+func (p *program) console(ctx context.Context, o *Options, inst *conversation.Instance, interactive bool) (
+	*console.Console, error,
+) {
 	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
 	if err := chooseSession(ctx, inst, o, &so); err != nil {
 		return nil, err
@@ -89,8 +89,8 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 			}
 		},
 		Instance: inst, Session: so, Version: v, Doctor: p.doctorText(o), Forget: o.NoPersistence,
-		Job:  o.Worker,
-		Note: note, Themes: looksOf(inst).names,
+		Job:     o.Worker,
+		Themes:  looksOf(inst).names,
 		History: p.history(o), KeepModel: o.Model != "" || inst.Config().Origin("model").Layer == config.Environment,
 		KeepMode: o.Mode != "" || o.Bypass,
 	})
@@ -126,7 +126,7 @@ func (p *program) doctorText(o *Options) func(context.Context) (string, error) {
 
 // front shows the conversation until the user leaves.
 func (p *program) front(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance,
-	text string,
+	text, note string,
 ) error {
 	var first llm.Message
 	if text != "" {
@@ -135,15 +135,19 @@ func (p *program) front(ctx context.Context, o *Options, c *console.Console, ins
 	if o.Plain || dumb() {
 		return p.plain(ctx, o, c, first)
 	}
-	return p.screen(ctx, o, c, inst, first)
+	to := p.screenOptions(o, inst.Config(), looksOf(inst))
+	to.Initial, to.Note = first, note // in plain lines, the note stays in view
+	_, err := tui.Run(ctx, c, c.Events(), to)
+	if errors.Is(err, tui.ErrGone) {
+		return &Error{Code: exitHangup, Err: err, Quiet: true}
+	}
+	return err
 }
 
-// screen opens the terminal interface.
-func (p *program) screen(ctx context.Context, o *Options, c *console.Console, inst *conversation.Instance,
-	first llm.Message,
-) error {
-	to := p.tuiOptions(inst.Config(), looksOf(inst))
-	to.Inline, to.Initial = o.Inline || to.Inline, first
+// screenOptions are the options of the terminal interface for a session.
+func (p *program) screenOptions(o *Options, cfg *config.Config, l *looks) tui.Options {
+	to := p.tuiOptions(cfg, l)
+	to.Inline = o.Inline || to.Inline
 	to.Login = func(ctx context.Context) (string, error) {
 		outcome, err := p.askProvider(ctx, o, "Who should answer? (ctrl+d goes back)")
 		if errors.Is(err, conversation.ErrNoKey) {
@@ -154,11 +158,7 @@ func (p *program) screen(ctx context.Context, o *Options, c *console.Console, in
 	if o.ResumePick {
 		to.Command = "resume"
 	}
-	_, err := tui.Run(ctx, c, c.Events(), to)
-	if errors.Is(err, tui.ErrGone) {
-		return &Error{Code: exitHangup, Err: err, Quiet: true}
-	}
-	return err
+	return to
 }
 
 // tuiOptions are the options of the terminal interface that follow from the settings.

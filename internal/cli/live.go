@@ -36,12 +36,7 @@ func liveJob(err error) (supervisor.Job, bool) {
 	if !ok {
 		return supervisor.Job{}, false
 	}
-	jobs, _ := jobPlace().List() // those that can be read
-	i := slices.IndexFunc(jobs, func(j supervisor.Job) bool { return j.SessionID == locked.ID && j.Live() })
-	if i < 0 {
-		return supervisor.Job{}, false
-	}
-	return jobs[i], true
+	return jobOf(locked.ID)
 }
 
 // checkLive refuses flags that a session process would not follow.

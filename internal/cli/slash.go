@@ -26,7 +26,7 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 	if err != nil {
 		return err
 	}
-	c, err := p.console(ctx, o, inst, false, "")
+	c, err := p.console(ctx, o, inst, false)
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}

@@ -6,16 +6,21 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"net"
 	"os"
+	"reflect"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/conversation"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/face/supervisor"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/ui/console"
 )
 
@@ -27,8 +32,11 @@ func jobPlace() supervisor.Place {
 // worker is a session process: a conversation that faces reach by a socket.
 type worker struct {
 	place   supervisor.Place
+	socket  net.Listener // that the process was started with; nil: it makes one
 	console *console.Console
+	server  *port.Server
 	end     context.CancelFunc // ends the process in order
+	left    atomic.Bool        // its job is to be forgotten
 
 	mu      sync.Mutex
 	begun   bool // the first prompt was taken, or the job has no prompt: from here on, idle means done
@@ -43,17 +51,33 @@ func (p *program) work(ctx context.Context, o *Options) error {
 	if err != nil {
 		return err
 	}
-	w := &worker{place: place, job: job}
+	socket, err := supervisor.Inherited()
+	if err != nil {
+		return err
+	}
+	w := &worker{place: place, job: job, socket: socket}
+	o.Dir = job.CWD
 	run := func() error { return w.run(ctx, p, o) }
-	if job.SessionID == "" { // else its folder is the worktree already
+	if job.SessionID == "" && socket == nil { // else its folder is the worktree already
 		begin := run
 		run = func() error { return p.inWorktree(ctx, o, begin) }
 	}
 	if err := run(); err != nil {
-		w.change(func(j *supervisor.Job) { j.PID, j.State, j.Activity = 0, supervisor.Failed, err.Error() })
+		w.change(func(j *supervisor.Job) {
+			j.PID, j.State, j.Activity, j.Failure = 0, supervisor.Failed, err.Error(), failureOf(err)
+		})
 		return err
 	}
 	return nil
+}
+
+// failureOf is why a session could not begin, for the face that waits for it.
+func failureOf(err error) *supervisor.Failure {
+	f := &supervisor.Failure{Code: exitCode(err), Text: oneMessage(err), NoKey: errors.Is(err, conversation.ErrNoKey)}
+	if locked, ok := errors.AsType[*session.LockedError](err); ok {
+		f.Session = locked.ID
+	}
+	return f
 }
 
 func (w *worker) run(ctx context.Context, p *program, o *Options) error {
@@ -71,18 +95,24 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 	if err != nil {
 		return err
 	}
-	c, err := p.console(ctx, o, inst, true, "")
+	c, err := p.console(ctx, o, inst, true)
 	if err != nil {
 		return errors.Join(startError(err), inst.Close())
 	}
 	w.console = c
+	c.Events().Close() // faces attach
 	others.join(c, inst)
 	version, _ := currentVersion()
-	l, err := port.Listen(w.place.Socket(w.job.ID))
+	l := w.socket
+	if l == nil {
+		l, err = port.Listen(w.place.Socket(w.job.ID))
+	}
 	if err == nil {
 		server := &port.Server{Session: c, Lathe: version, Other: w.request, Peer: others.answer}
+		w.server = server
 		w.change(func(j *supervisor.Job) {
 			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
+			j.Failure = nil
 			j.Mode, j.CWD, j.Schedules = string(c.Status().Mode), c.Status().Dir, c.Schedules()
 		})
 		var faces sync.WaitGroup
@@ -102,6 +132,9 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 			j.State, j.WaitingFor = supervisor.Stopped, ""
 		}
 	})
+	if w.left.Load() {
+		err = errors.Join(err, w.place.Remove(w.job.ID))
+	}
 	return err
 }
 
@@ -125,12 +158,15 @@ func (w *worker) begin(ctx context.Context, again bool) {
 	}()
 }
 
-// change changes the job and keeps it. That it cannot be kept is said in the process's log.
+// change changes the job, and keeps it if it is another then. That it cannot be kept is said in the process's log.
 func (w *worker) change(f func(*supervisor.Job)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	before := w.job.State
-	if f(&w.job); w.job.State != before {
+	before := w.job
+	if f(&w.job); reflect.DeepEqual(w.job, before) {
+		return
+	}
+	if w.job.State != before.State {
 		w.job.Changed = time.Now()
 	}
 	if err := w.place.Write(w.job); err != nil {
@@ -145,7 +181,7 @@ const activityEvery = time.Second
 // follow keeps the job as the session goes on.
 func (w *worker) follow(ctx context.Context) {
 	for ctx.Err() == nil {
-		events, err := w.console.Attach(ctx, port.From{History: 1})
+		events, err := w.console.Attach(ctx, port.From{History: 1, Gather: port.Rarely})
 		if err != nil {
 			return
 		}
@@ -222,9 +258,13 @@ func (w *worker) awaitRest(ctx context.Context, s *port.Server, idle time.Durati
 			return
 		case <-tick.C:
 		}
+		wait := idle
+		if w.console.Farewell() == "" && w.job.Kind == "interactive" { // nothing was said in it
+			wait = min(wait, restEvery)
+		}
 		if !w.console.Resting() || s.Faces() > 0 {
 			since = time.Now()
-		} else if time.Since(since) >= idle {
+		} else if time.Since(since) >= wait {
 			w.end()
 			return
 		}
@@ -232,7 +272,10 @@ func (w *worker) awaitRest(ctx context.Context, s *port.Server, idle time.Durati
 }
 
 // request answers the supervisor.
-func (w *worker) request(_ context.Context, f port.Face, method string, _ json.RawMessage) (any, error) {
+func (w *worker) request(_ context.Context, f port.Face, method string, params json.RawMessage) (any, error) {
+	if method == supervisor.MethodLeave {
+		return w.leave(params)
+	}
 	if f.Kind != "supervisor" {
 		return nil, fmt.Errorf("%w: only the supervisor asks that", port.ErrRefused)
 	}
@@ -249,4 +292,25 @@ func (w *worker) request(_ context.Context, f port.Face, method string, _ json.R
 		return struct{}{}, nil
 	}
 	return nil, fmt.Errorf("a session process has no method %q", method)
+}
+
+// leave answers a face whose person leaves. A session that began in a terminal ends with the last terminal that shows
+// it, unless the person had it go on.
+func (w *worker) leave(params json.RawMessage) (any, error) {
+	var in supervisor.Leave
+	if err := json.Unmarshal(params, &in); err != nil {
+		return nil, err
+	}
+	left := supervisor.Left{Session: w.console.Farewell()}
+	w.change(func(j *supervisor.Job) {
+		if in.Stay {
+			j.Kind = "background"
+		}
+		left.Stays = j.Kind != "interactive" || w.server.Faces() > 1
+	})
+	if !left.Stays {
+		w.left.Store(true)
+		w.end()
+	}
+	return left, nil
 }

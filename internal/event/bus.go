@@ -33,6 +33,9 @@ type Options struct {
 	Session  string // only events of this session; empty: of all
 	NoDeltas bool   // leave out Delta and ToolOutput: their whole follows in PartDone and ToolEnd
 	Limit    int    // end with ErrLagging rather than queue more events than this; 0: no limit
+
+	// Gather is how long pieces of a text gather before the reader is woken for them, after the first. 0: not at all.
+	Gather time.Duration
 }
 
 // Subscribe returns a subscription that gets every event published from now on. When ctx ends it is
@@ -120,6 +123,9 @@ type Subscription struct {
 	closed bool
 	err    error
 	stop   func() bool
+
+	gathering bool // a piece woke the reader, and the next ones wait for a moment
+	owed      bool // one waits
 
 	batch  []pending // taken from the queue, owned by the reader
 	next   int
@@ -236,7 +242,7 @@ func (s *Subscription) signal() {
 // push is called with the bus locked, so pushes come in order. It says whether the subscription is still
 // open.
 func (s *Subscription) push(e Event) bool {
-	if s.options.Session != "" && s.options.Session != e.Session || s.options.NoDeltas && passing(e.Body) {
+	if s.options.Session != "" && s.options.Session != e.Session || s.options.NoDeltas && Merges(e.Body) {
 		return true
 	}
 	s.mu.Lock()
@@ -252,6 +258,34 @@ func (s *Subscription) push(e Event) bool {
 	} else {
 		s.queue = append(s.queue, pending{Event: e})
 	}
-	s.signal()
+	if !s.gathers(e) {
+		s.signal()
+	}
 	return !s.closed
+}
+
+// gathers reports that the reader is woken later for a piece that is alone. The first one after a pause wakes it at
+// once, and the next ones when the time for gathering has passed. The subscription is locked.
+func (s *Subscription) gathers(e Event) bool {
+	if s.options.Gather <= 0 || len(s.queue) != 1 || !Merges(e.Body) {
+		return false
+	}
+	if s.gathering {
+		s.owed = true
+		return true
+	}
+	s.gathering = true
+	time.AfterFunc(s.options.Gather, s.gathered)
+	return false
+}
+
+// gathered wakes the reader for the pieces that have gathered, and lets the next ones gather.
+func (s *Subscription) gathered() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.gathering = s.owed; s.owed {
+		s.owed = false
+		s.signal()
+		time.AfterFunc(s.options.Gather, s.gathered)
+	}
 }

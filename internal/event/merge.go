@@ -6,8 +6,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/llm"
 )
 
-// passing reports whether a body is a piece of something that follows complete.
-func passing(b Body) bool {
+// Merges reports whether a body is a piece of something that follows complete: pieces that wait are merged.
+func Merges(b Body) bool {
 	switch b.(type) {
 	case Delta, ToolOutput:
 		return true
@@ -17,7 +17,7 @@ func passing(b Body) bool {
 
 // merge adds e to p if both are pieces of the same thing, and says whether it did.
 func (p *pending) merge(e Event) bool {
-	if !passing(e.Body) || p.Session != e.Session || !slices.Equal(p.Agent, e.Agent) {
+	if !Merges(e.Body) || p.Session != e.Session || !slices.Equal(p.Agent, e.Agent) {
 		return false
 	}
 	body, ok := follow(p.Body, e.Body)

@@ -170,6 +170,7 @@ type Output struct {
 	Open   string       `json:"open,omitempty"`   // a view of the front end's own to open: "keys", "palette"
 	Theme  string       `json:"theme,omitempty"`  // the theme to use from now on
 	Quit   bool         `json:"quit,omitempty"`
+	Stay   bool         `json:"stay,omitempty"` // with Quit: the session goes on
 }
 
 // Page is a text to read that may change, such as the transcript of an agent. The commands are lines without a slash.

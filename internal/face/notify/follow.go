@@ -15,7 +15,7 @@ import (
 // nothing to do with how the session is shown.
 func Watch(ctx context.Context, s port.Session, send func(Message)) {
 	for ctx.Err() == nil {
-		events, err := s.Attach(ctx, port.From{History: 1})
+		events, err := s.Attach(ctx, port.From{History: 1, Gather: port.Rarely})
 		if err != nil {
 			return
 		}

@@ -87,7 +87,11 @@ type Face struct {
 type From struct {
 	After   event.Cursor `json:"after,omitempty"`   // the cursor of the last event that was read; empty: begin with Opened
 	History int          `json:"history,omitempty"` // limits the events in Opened; 0: all
+	Gather  int          `json:"gather,omitempty"`  // milliseconds for which pieces of a text gather into one event
 }
+
+// Rarely is From.Gather of a reader that takes no pieces: the whole text follows them.
+const Rarely = 10_000
 
 // When is the moment at which a message is delivered while a turn runs. Else it begins one.
 type When string

@@ -27,7 +27,7 @@ type Server struct {
 	faces   int
 }
 
-// Faces is how many faces are connected.
+// Faces is how many faces are connected, without the supervisor.
 func (s *Server) Faces() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -59,14 +59,25 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) {
 		Cancel: cancelled,
 	})
 	close(ready)
-	s.count(1)
-	defer s.count(-1)
+	defer c.uncount()
 	select {
 	case <-c.conn.Done():
 	case <-ctx.Done():
 	}
 	_ = c.attach(ctx, nil) // it only ends the stream
 	_ = c.conn.Close()
+}
+
+// counts reports a face that Faces counts.
+func (f *Face) counts() bool { return f != nil && f.Kind != "supervisor" }
+
+func (c *served) uncount() {
+	c.mu.Lock()
+	counted := c.face.counts()
+	c.mu.Unlock()
+	if counted {
+		c.count(-1)
+	}
 }
 
 func (s *Server) count(n int) {
@@ -140,7 +151,9 @@ func (c *served) initialize(h Hello) (Welcome, error) {
 	if c.face != nil {
 		return Welcome{}, errors.New("the face is known already")
 	}
-	c.face = &h.Face
+	if c.face = &h.Face; c.face.counts() {
+		c.count(1)
+	}
 	return Welcome{Version: Version, Lathe: c.Lathe, PID: os.Getpid()}, nil
 }
 

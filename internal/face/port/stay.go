@@ -144,6 +144,27 @@ func (s *Stay) Command(ctx context.Context, k Command) (event.Output, error) {
 	return out, err
 }
 
+// Call sends a request for a method beside those of a session. The result may be nil.
+func (s *Stay) Call(ctx context.Context, method string, params, result any) error {
+	c, err := s.now(ctx)
+	if err != nil {
+		return err
+	}
+	return c.Call(ctx, method, params, result)
+}
+
+// Ended waits until the process of the session has closed the connection.
+func (s *Stay) Ended(ctx context.Context) {
+	c, err := s.now(ctx)
+	if err != nil {
+		return
+	}
+	select {
+	case <-c.Done():
+	case <-ctx.Done():
+	}
+}
+
 // Complete is as in [Session].
 func (s *Stay) Complete(ctx context.Context, q event.Query) ([]event.Candidate, error) {
 	return again(ctx, s, func(c *Client) ([]event.Candidate, error) { return c.Complete(ctx, q) })
@@ -159,6 +180,9 @@ func (s *Stay) Attach(ctx context.Context, f From) (Events, error) {
 	e := &stayed{s: s, from: f, open: map[string]event.Event{}}
 	return e, e.attach(ctx)
 }
+
+// Later is Attach that connects when the first event is read.
+func (s *Stay) Later(f From) Events { return &stayed{s: s, from: f, open: map[string]event.Event{}} }
 
 // stayed is a stream that goes on after the connection broke.
 type stayed struct {
@@ -185,6 +209,11 @@ func (e *stayed) Next(ctx context.Context) (event.Event, error) {
 			out := e.ready[0]
 			e.ready = e.ready[1:]
 			return out, nil
+		}
+		if e.inner == nil {
+			if err := e.attach(ctx); err != nil {
+				return event.Event{}, err
+			}
 		}
 		got, err := e.inner.Next(ctx)
 		if err == nil {

@@ -2,7 +2,11 @@ package supervisor
 
 import (
 	"context"
+	"errors"
 	"os"
+	"time"
+
+	"github.com/google/uuid"
 
 	"github.com/lathe-dev/lathe/internal/face/port"
 )
@@ -66,4 +70,44 @@ func (d Door) Stay(ctx context.Context, id string) (*port.Stay, error) {
 		return nil, err
 	}
 	return port.NewStay(first, func(ctx context.Context) (*port.Client, error) { return d.Dial(ctx, id) }), nil
+}
+
+// Beside starts a job whose process is a child of this one, without the supervisor. Join and Adopt are to follow.
+func (d Door) Beside(s Start) (Job, error) {
+	now := time.Now()
+	j := Job{
+		ID: uuid.NewString()[:8], Name: s.Name, Kind: s.Kind, CWD: s.CWD, State: Done, StartedAt: now, Changed: now,
+		Args: s.Args, Protocol: port.Version,
+	}
+	if err := d.Place.Write(j); err != nil {
+		return Job{}, err
+	}
+	if err := d.Place.beside(j); err != nil {
+		return Job{}, errors.Join(err, d.Place.Remove(j.ID))
+	}
+	return j, nil
+}
+
+// Join is Dial for a job that has just been started. The error is a [*Failure] if its session could not begin; the job
+// is off the list then.
+func (d Door) Join(ctx context.Context, id string) (*port.Client, error) {
+	c, err := port.Dial(ctx, d.Place.Socket(id), d.Face)
+	if err == nil {
+		return c, nil
+	}
+	if j, err := d.Place.Read(id); err == nil && j.Failure != nil {
+		return nil, errors.Join(j.Failure, d.Place.Remove(id))
+	}
+	return d.Dial(ctx, id)
+}
+
+// Adopt has the supervisor watch the process of a job.
+func (d Door) Adopt(ctx context.Context, id string) error {
+	s, err := d.Supervisor(ctx)
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	_, err = s.Wake(ctx, Named{ID: id, Environ: os.Environ()})
+	return err
 }

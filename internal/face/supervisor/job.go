@@ -61,7 +61,8 @@ type Job struct {
 	Lathe    string    `json:"lathe,omitempty"`    // its version of lathe
 	Crashes  []Crash   `json:"crashes,omitempty"`
 
-	Schedules string `json:"schedules,omitempty"` // the file of its session's schedules, which wake it
+	Failure   *Failure `json:"failure,omitempty"`   // why its process could not begin
+	Schedules string   `json:"schedules,omitempty"` // the file of its session's schedules, which wake it
 }
 
 // Crash is a process of a job that died.
@@ -69,6 +70,16 @@ type Crash struct {
 	At  time.Time `json:"at"`
 	Why string    `json:"why,omitempty"`
 }
+
+// Failure is why a session could not begin.
+type Failure struct {
+	Code    int    `json:"code"` // of the process
+	Text    string `json:"text"`
+	NoKey   bool   `json:"noKey,omitempty"`   // no model is set up
+	Session string `json:"session,omitempty"` // that another process has open
+}
+
+func (f *Failure) Error() string { return f.Text }
 
 // Live reports whether the job has a process, as far as its file says.
 func (j Job) Live() bool { return j.PID > 0 }

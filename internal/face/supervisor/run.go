@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -46,10 +45,13 @@ type worker struct {
 }
 
 // Linger is how long a supervisor without processes stays.
-const Linger = time.Minute
+const Linger = 10 * time.Second
 
-// quietFor waits before the supervisor looks again at a process that it did not start.
-const quietFor = 500 * time.Millisecond
+// How often the supervisor looks whether a process has ended that closed its connection, or never took one.
+const (
+	endPoll  = 5 * time.Millisecond
+	lonePoll = 500 * time.Millisecond
+)
 
 // Run serves until ctx ends, nothing is left, or Shutdown is called. Another supervisor of the same place is an error.
 // The processes stay when ctx ends.
@@ -104,31 +106,45 @@ func (s *Supervisor) keep(j Job) {
 	}
 }
 
-// adopt watches a process that another supervisor started.
-func (s *Supervisor) adopt(ctx context.Context, j Job) {
+// adopt watches a process that another started. The connection to it ends with it.
+func (s *Supervisor) adopt(ctx context.Context, j Job) *worker {
 	w := &worker{pid: j.PID, ready: make(chan struct{}), gone: make(chan struct{})}
 	close(w.ready)
 	asked, cancel := context.WithTimeout(ctx, startWait)
 	defer cancel()
+	ended, every := closed, lonePoll
 	if c, err := port.Dial(asked, s.Socket(j.ID), port.Face{Kind: "supervisor"}); err == nil {
 		var env Environ
 		if err := c.Call(asked, MethodEnviron, struct{}{}, &env); err == nil {
 			w.environ = env.Environ
 		}
-		_ = c.Close()
+		ended, every = c.Done(), endPoll
 	}
 	s.add(j.ID, w)
 	go func() {
 		for alive(w.pid) {
 			select {
-			case <-time.After(quietFor):
+			case <-ended:
+			case <-ctx.Done():
+				return
+			}
+			select {
+			case <-time.After(every):
 			case <-ctx.Done():
 				return
 			}
 		}
 		s.ended(ctx, j.ID, w, "")
 	}()
+	return w
 }
+
+// closed is closed.
+var closed = func() <-chan struct{} {
+	c := make(chan struct{})
+	close(c)
+	return c
+}()
 
 func (s *Supervisor) add(id string, w *worker) {
 	s.mu.Lock()
@@ -190,21 +206,11 @@ func (s *Supervisor) launch(ctx context.Context, j Job, environ []string) (*work
 	if environ == nil {
 		return nil, errors.New("the environment of the session is not known any more; attach to it")
 	}
-	self, err := os.Executable()
-	if err != nil {
-		return nil, err
-	}
-	if err := os.MkdirAll(s.Folder(j.ID), 0o700); err != nil {
-		return nil, err
-	}
-	log, err := os.OpenFile(s.LogFile(j.ID), os.O_WRONLY|os.O_CREATE|os.O_APPEND, 0o600)
+	cmd, log, err := s.command(j, environ)
 	if err != nil {
 		return nil, err
 	}
 	defer log.Close()
-	cmd := exec.Command(self, append([]string{"--worker=" + j.ID}, j.Args...)...)
-	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr = j.CWD, environ, log, log
-	cmd.SysProcAttr = detached()
 	if err := cmd.Start(); err != nil {
 		return nil, fmt.Errorf("the session process cannot be started: %w", err)
 	}
@@ -324,6 +330,13 @@ func (s *Supervisor) worker(id string) *worker {
 
 // wake returns a job whose process answers.
 func (s *Supervisor) wake(ctx context.Context, n Named) (Job, error) {
+	if w := s.worker(n.ID); w != nil && !alive(w.pid) {
+		select {
+		case <-w.gone: // it is started again then, or not
+		case <-ctx.Done():
+			return Job{}, context.Cause(ctx)
+		}
+	}
 	w, err := s.needed(ctx, n)
 	if err != nil {
 		return Job{}, err
@@ -341,6 +354,9 @@ func (s *Supervisor) needed(ctx context.Context, n Named) (*worker, error) {
 	j, err := s.Read(n.ID)
 	if err != nil {
 		return nil, err
+	}
+	if j.Live() && alive(j.PID) { // a terminal started it
+		return s.adopt(s.life(ctx), j), nil
 	}
 	return s.launch(s.life(ctx), j, n.Environ)
 }

@@ -35,6 +35,20 @@ const (
 // MethodMessage is for the process of another session: Letter -> Taken.
 const MethodMessage = "process/message"
 
+// MethodLeave asks a session process what becomes of it when the face that asks is gone: Leave -> Left.
+const MethodLeave = "process/leave"
+
+// Leave says how a person leaves the session.
+type Leave struct {
+	Stay bool `json:"stay,omitempty"` // it is to go on in the background
+}
+
+// Left says what becomes of the session.
+type Left struct {
+	Stays   bool   `json:"stays,omitempty"`   // it goes on; else its process ends, and its job is off the list
+	Session string `json:"session,omitempty"` // its id, if it has messages
+}
+
 // Letter is a message of one session to another.
 type Letter struct {
 	From string `json:"from"`           // the sender's job

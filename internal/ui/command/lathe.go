@@ -219,5 +219,5 @@ func toBackground(_ context.Context, h *Host, _ string) (event.Output, error) {
 			"background: lathe --bg --resume %s \"go on\"", h.Session().ID())
 	}
 	text := "It goes on in the background; `lathe attach " + h.Job + "` opens it again."
-	return event.Output{Quit: true, Text: text}, nil
+	return event.Output{Quit: true, Stay: true, Text: text}, nil
 }

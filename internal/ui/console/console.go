@@ -45,8 +45,6 @@ type Options struct {
 
 	Job string // the id by which lathe ps lists the process, which is the session's own; empty: it is not
 
-	Note string // for the user, shown in the first session; "" is none
-
 	Forget bool // on Close, remove the sessions that were created here
 
 	// KeepModel and KeepMode: the command line set them, so a resumed session does not restore its own.
@@ -136,9 +134,6 @@ func Open(ctx context.Context, o Options) (*Console, error) {
 	}
 	c.put(ctx, s, o.Session.Resume != "")
 	c.note(o.Session, s)
-	if o.Note != "" {
-		c.notice("info", "%s", o.Note)
-	}
 	if err := llm.CatalogueFault(); err != nil { // a model was looked up for the session
 		c.notice("warning", "%v; %s", err, llm.CatalogueRemedy)
 	}

@@ -38,11 +38,15 @@ func (c *Console) Attach(ctx context.Context, o port.From) (port.Events, error) 
 	if closed {
 		return nil, errClosed
 	}
-	sub, err := c.bus.Resume(ctx, event.Options{Limit: port.MostBehind}, backlog{s.Order(), s, o.History}, o.After)
+	sub, err := c.bus.Resume(ctx, readerOptions(o), backlog{s.Order(), s, o.History}, o.After)
 	if err != nil {
 		return nil, err
 	}
 	return &Reader{c: c, sub: sub, limit: o.History, joins: true}, nil
+}
+
+func readerOptions(o port.From) event.Options {
+	return event.Options{Limit: port.MostBehind, Gather: time.Duration(o.Gather) * time.Millisecond}
 }
 
 // Close detaches the reader; others continue.

@@ -149,6 +149,7 @@ func (m *model) opened(b event.Opened) {
 	m.moved = nil
 	if m.opens == 1 {
 		m.tellMisbound()
+		m.tell("info", m.options.Note)
 	}
 	m.openWith()
 	m.loadSessions()

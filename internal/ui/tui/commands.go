@@ -180,7 +180,11 @@ func (m *model) output(msg outputMsg) {
 	if out.Prompt != nil {
 		m.send(*out.Prompt, false)
 	}
-	if out.Quit {
+	switch {
+	case out.Stay:
+		m.stay = true
+		m.leave()
+	case out.Quit:
 		m.leaveAsking()
 	}
 }

@@ -160,6 +160,12 @@ func (m *model) inPrompt(a keys.Action) bool {
 	case keys.ToggleThinking:
 		m.command("effort", "")
 		return true
+	case keys.Left:
+		if m.options.Job != "" && m.edit.Empty() && m.edit.Text() == "" && len(m.edit.Contexts()) == 1 {
+			m.stay, m.list = true, true
+			m.leave()
+			return true
+		}
 	case keys.HistoryBack:
 		if m.waiting() && m.edit.Empty() && slices.Equal(m.edit.Contexts(), []keys.Context{keys.Chat}) {
 			m.unqueue()

@@ -60,6 +60,8 @@ type model struct {
 	attached attached
 
 	arrows  arrows
+	stay    bool           // left so that the session goes on
+	list    bool           // left for the list of all sessions
 	parting *dialog.Picker // asks whether to leave while something runs in the background; nil: not asked
 	bypass  struct {       // the mode that asks nothing
 		dialog    *dialog.Picker
@@ -255,7 +257,9 @@ func (m *model) heard(msg any) (urgent bool) {
 }
 
 func (m *model) result() Result {
-	return Result{Session: m.front.Session, Path: m.front.Path, Title: m.state.Title, Turns: m.turns}
+	return Result{
+		Session: m.front.Session, Path: m.front.Path, Title: m.state.Title, Turns: m.turns, Stay: m.stay, List: m.list,
+	}
 }
 
 // lastWords are written when the screen was left.

@@ -48,6 +48,8 @@ type Options struct {
 	Initial       llm.Message         // is sent at once, when it has parts
 	Command       string              // a slash command without its slash, is run at once
 	Draft         string              // is put into the editor
+	Note          string              // for the person, shown in the first session
+	Job           string              // the id of the session's own process; empty: it ends with the terminal
 	Version       string              // of lathe
 	Editor        string              // the command for ctrl+g; "" is $VISUAL, $EDITOR, vi
 	In, Out       *os.File            // nil: os.Stdin, os.Stdout
@@ -62,7 +64,9 @@ type Result struct {
 	Session string // the id of the session in front; empty when nothing is kept
 	Path    string // its folder
 	Title   string
-	Turns   int // how many were run
+	Turns   int  // how many were run
+	Stay    bool // the session is to go on without the terminal
+	List    bool // the person wants the list of all sessions
 }
 
 // CrashError says that lathe itself failed. The terminal was restored before.

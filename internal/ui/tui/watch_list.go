@@ -91,26 +91,34 @@ func (m *model) lively(msg livelyMsg) {
 	m.later(liveEvery, liveMsg{})
 }
 
-// leaveAsking leaves, but asks first while commands or agents run in the background, which end with lathe. A second
-// request leaves at once.
+// leaveAsking leaves, but asks first while commands or agents run in the background. A second request leaves at once.
 func (m *model) leaveAsking() {
 	n := m.state.Background
 	if n == 0 || m.parting != nil && m.dialogs.Top() == dialog.Dialog(m.parting) {
 		m.leave()
 		return
 	}
-	m.parting = dialog.NewPicker(event.Pick{
-		Title: "Leave? " + plural(n, "task") + " in the background will end", Command: "exit",
-		Items: []event.PickItem{
-			{ID: stayID, Label: "Stay", Current: true},
-			{ID: "leave", Label: "Leave and end them", Detail: fmt.Sprintf("agents can be resumed: lathe --resume %s",
-				m.front.Session)},
-		},
-	}, m.look.theme)
+	pick := event.Pick{Title: "Leave? " + plural(n, "task") + " in the background will end", Command: "exit"}
+	pick.Items = []event.PickItem{{ID: stayID, Label: "Stay", Current: true}}
+	if m.options.Job != "" {
+		pick.Title = "Leave " + plural(n, "task") + " in the background?"
+		pick.Items = append(pick.Items, event.PickItem{
+			ID: goOnID, Label: "Leave, and let the session go on", Detail: "lathe attach " + m.options.Job + " opens it again",
+		})
+	}
+	pick.Items = append(pick.Items, event.PickItem{
+		ID: "leave", Label: "Leave and end what runs",
+		Detail: fmt.Sprintf("agents can be resumed: lathe --resume %s", m.front.Session),
+	})
+	m.parting = dialog.NewPicker(pick, m.look.theme)
 	m.dialogs.Open(m.parting)
 }
 
-const stayID = "stay"
+// Answers to the question of leaveAsking.
+const (
+	stayID = "stay"
+	goOnID = "go on"
+)
 
 // parted carries out the answer to the question of leaveAsking; false: the dialog is another one.
 func (m *model) parted(d dialog.Dialog, c *dialog.Command) bool {
@@ -119,6 +127,7 @@ func (m *model) parted(d dialog.Dialog, c *dialog.Command) bool {
 	}
 	m.parting = nil
 	if c.Args != stayID {
+		m.stay = c.Args == goOnID
 		m.leave()
 	}
 	return true
