@@ -107,7 +107,7 @@ func (m *model) leaveAsking() {
 		})
 	}
 	pick.Items = append(pick.Items, event.PickItem{
-		ID: "leave", Label: "Leave and end what runs",
+		ID: "leave", Label: "Leave and end them",
 		Detail: fmt.Sprintf("agents can be resumed: lathe --resume %s", m.front.Session),
 	})
 	m.parting = dialog.NewPicker(pick, m.look.theme)

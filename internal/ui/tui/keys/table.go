@@ -174,7 +174,7 @@ var table = []Binding{
 	{Chat, HistoryBack, []string{"up"}, "line up; from the first line: take back a queued message, or earlier prompts"},
 	{Chat, HistoryForward, []string{"down"}, "line down; from the last line: later prompts"},
 	{Chat, HistoryFind, []string{"ctrl+r"}, "search earlier prompts"},
-	{Chat, Left, []string{"left", "ctrl+b"}, "character left"},
+	{Chat, Left, []string{"left", "ctrl+b"}, "character left; in an empty prompt: all sessions"},
 	{Chat, Right, []string{"right", "ctrl+f"}, "character right"},
 	{Chat, WordLeft, []string{"alt+b", "ctrl+left", "alt+left"}, "word left"},
 	{Chat, WordRight, []string{"alt+f", "ctrl+right", "alt+right"}, "word right"},
