@@ -57,7 +57,19 @@ func converseIn(t *testing.T, home, term string, script *llmtest.Script, env []s
 		"ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8",
 	}
 	c.Env = append(c.Env, env...)
+	endSessions(t, c.Env)
 	return termtest.Start(t, c, 90, 30), srv
+}
+
+// endSessions ends the session processes of a home after the test.
+func endSessions(t *testing.T, env []string) {
+	t.Cleanup(func() {
+		c := exec.Command(buildLathe(t), "daemon", "stop")
+		c.Env = env
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("daemon stop: %v\n%s", err, out)
+		}
+	})
 }
 
 // ended waits for the end with an exit code, and returns everything that was written.

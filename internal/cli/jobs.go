@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -168,7 +169,7 @@ func stopCommand(p *program) *cobra.Command {
 func respawnCommand(p *program) *cobra.Command {
 	return jobCommand("respawn", "Start the process of a session afresh, where it was", "started again",
 		func(ctx context.Context, c *supervisor.Client, j supervisor.Job) error {
-			_, err := c.Respawn(ctx, supervisor.Named{ID: j.ID, Environ: os.Environ()})
+			_, err := c.Respawn(ctx, supervisor.Named{ID: j.ID, Environ: supervisor.Surroundings()})
 			return err
 		}, p)
 }
@@ -235,6 +236,9 @@ func daemonCommand(p *program) *cobra.Command {
 		Use: "stop", Short: "End all session processes, after their step, and the supervisor", Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
 			client, err := jobPlace().Dial(c.Context())
+			if errors.Is(err, supervisor.ErrNone) && anyLive() { // it knows how to end them
+				client, err = door().Supervisor(c.Context())
+			}
 			if err == nil {
 				defer client.Close()
 				err = client.Shutdown(c.Context())
@@ -260,6 +264,12 @@ func daemonCommand(p *program) *cobra.Command {
 		},
 	})
 	return c
+}
+
+// anyLive reports whether a session has a process.
+func anyLive() bool {
+	jobs, _ := jobPlace().List() // those that can be read
+	return slices.ContainsFunc(jobs, supervisor.Job.Live)
 }
 
 func (p *program) daemonStatus(ctx context.Context) error {

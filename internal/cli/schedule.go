@@ -147,7 +147,7 @@ func (p *program) addSchedule(c *cobra.Command, o *Options, a addFlags, rule, pr
 		return err
 	}
 	defer client.Close()
-	if x, err = client.Schedule(c.Context(), supervisor.Scheduled{Schedule: x, Environ: os.Environ()}); err != nil {
+	if x, err = client.Schedule(c.Context(), supervisor.Scheduled{Schedule: x, Environ: supervisor.Surroundings()}); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.out, "%s: next %s\n", x.ID, x.Due.Local().Format("Mon 2006-01-02 15:04"))

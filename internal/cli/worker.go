@@ -52,7 +52,7 @@ func (p *program) work(ctx context.Context, o *Options) error {
 		return err
 	}
 	socket, err := supervisor.Inherited()
-	if err != nil {
+	if err = errors.Join(err, supervisor.Settle()); err != nil {
 		return err
 	}
 	w := &worker{place: place, job: job, socket: socket}
@@ -281,7 +281,7 @@ func (w *worker) request(_ context.Context, f port.Face, method string, params j
 	}
 	switch method {
 	case supervisor.MethodEnviron:
-		return supervisor.Environ{Environ: os.Environ()}, nil
+		return supervisor.Environ{Environ: supervisor.Surroundings()}, nil
 	case supervisor.MethodStop:
 		w.change(func(j *supervisor.Job) {
 			if j.State == supervisor.Working || j.State == supervisor.Blocked {

@@ -3,7 +3,6 @@ package supervisor
 import (
 	"context"
 	"errors"
-	"os"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,7 +29,7 @@ func (d Door) Start(ctx context.Context, s Start) (Job, error) {
 	}
 	defer c.Close()
 	if s.Environ == nil {
-		s.Environ = os.Environ()
+		s.Environ = Surroundings()
 	}
 	return c.Start(ctx, s)
 }
@@ -57,7 +56,7 @@ func (d Door) Dial(ctx context.Context, id string) (*port.Client, error) {
 		return nil, err
 	}
 	defer s.Close()
-	if _, err := s.Wake(ctx, Named{ID: id, Environ: os.Environ()}); err != nil {
+	if _, err := s.Wake(ctx, Named{ID: id, Environ: Surroundings()}); err != nil {
 		return nil, err
 	}
 	return port.Dial(ctx, d.Place.Socket(id), d.Face)
@@ -108,6 +107,6 @@ func (d Door) Adopt(ctx context.Context, id string) error {
 		return err
 	}
 	defer s.Close()
-	_, err = s.Wake(ctx, Named{ID: id, Environ: os.Environ()})
+	_, err = s.Wake(ctx, Named{ID: id, Environ: Surroundings()})
 	return err
 }

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"hash/fnv"
 	"maps"
-	"os"
 	"path/filepath"
 	"time"
 
@@ -181,7 +180,7 @@ func (s *Supervisor) startOne(ctx context.Context, x schedule.Schedule) string {
 // orOwn is an environment, or if it is not known that of the supervisor: of the command that started it.
 func orOwn(environ []string) []string {
 	if environ == nil {
-		return os.Environ()
+		return Surroundings()
 	}
 	return environ
 }

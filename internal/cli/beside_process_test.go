@@ -1,0 +1,191 @@
+//go:build linux || darwin
+
+package cli_test
+
+import (
+	"os/exec"
+	"strings"
+	"syscall"
+	"testing"
+
+	"github.com/lathe-dev/lathe/internal/base/await"
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/face/supervisor"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
+)
+
+// screen opens lathe in a terminal.
+func (p *jobsPlace) screen(t *testing.T, args ...string) (*termtest.Terminal, *exec.Cmd) {
+	t.Helper()
+	c := exec.Command(p.lathe, args...)
+	c.Dir, c.Env = p.dir, append(p.environ(), "TERM=xterm-256color")
+	d := termtest.Start(t, c, 90, 30)
+	d.Shows("sandboxed") // the session is there
+	return d, c
+}
+
+// only is the only job.
+func (p *jobsPlace) only(t *testing.T, pass func(supervisor.Job) bool) (j supervisor.Job) {
+	t.Helper()
+	if !await.Until(func() bool {
+		all, err := p.List()
+		if err != nil || len(all) != 1 {
+			return false
+		}
+		j = all[0]
+		return pass(j)
+	}) {
+		t.Fatalf("%+v\n%s", j, p.must("ps"))
+	}
+	return j
+}
+
+func live(j supervisor.Job) bool { return j.Live() && j.SessionID != "" }
+
+func TestTheTerminalIsLeftByQuit(t *testing.T) {
+	p := newJobsPlace(t)
+	d, _ := p.screen(t)
+	d.Type("hello\r")
+	d.Shows("an answer of some words")
+	j := p.only(t, live)
+	if j.Kind != "interactive" {
+		t.Errorf("%+v", j)
+	}
+	d.Type("/quit\r")
+	if out := ended(t, d, 0); !strings.Contains(out, "Go on with: lathe --resume "+j.SessionID) {
+		t.Errorf("%q", out)
+	}
+	if all, err := p.List(); err != nil || len(all) != 0 {
+		t.Errorf("%+v %v", all, err)
+	}
+	if syscall.Kill(j.PID, 0) == nil {
+		t.Error("the session process lives on")
+	}
+}
+
+// A terminal that is killed while a question is open loses nothing: the session is attached to, and goes on.
+func TestTheTerminalIsKilled(t *testing.T) {
+	p := newJobsPlace(t)
+	d, c := p.screen(t)
+	d.Type("ask me\r")
+	d.Shows("made.txt")
+	j := p.only(t, func(j supervisor.Job) bool { return j.State == supervisor.Blocked })
+	if err := c.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	again, _ := p.screenAttached(t, j.ID)
+	again.Shows("made.txt")
+	again.Press("\r", "It is made.")
+	again.Type("/bg\r")
+	if out := ended(t, again, 0); !strings.Contains(out, "lathe attach "+j.ID) {
+		t.Errorf("%q", out)
+	}
+	if now := p.only(t, live); now.PID != j.PID || now.Kind != "background" {
+		t.Errorf("%+v", now)
+	}
+}
+
+func (p *jobsPlace) screenAttached(t *testing.T, id string) (*termtest.Terminal, *exec.Cmd) {
+	t.Helper()
+	return p.screen(t, "attach", id)
+}
+
+// A session process that is killed is started again below its terminal, which goes on with it.
+func TestTheProcessBesideATerminalIsKilled(t *testing.T) {
+	p := newJobsPlace(t)
+	d, _ := p.screen(t)
+	d.Type("hello\r")
+	d.Shows("an answer of some words")
+	j := p.only(t, live)
+	if err := syscall.Kill(j.PID, syscall.SIGKILL); err != nil {
+		t.Fatal(err)
+	}
+	d.Type("ask me\r")
+	d.Shows("made.txt")
+	d.Press("\r", "It is made.")
+	if now := p.only(t, live); now.PID == j.PID || now.SessionID != j.SessionID {
+		t.Errorf("%+v", now)
+	}
+}
+
+// The left arrow leads to all sessions, and enter back.
+func TestTheLeftArrowLeadsToAllSessions(t *testing.T) {
+	p := newJobsPlace(t)
+	d, _ := p.screen(t)
+	d.Type("hello\r")
+	d.Shows("an answer of some words")
+	d.Type("\x1b[D")
+	d.Shows("Done")
+	d.Shows("hello")
+	d.Type("\r")
+	d.Shows("an answer of some words")
+}
+
+// What the terminal prints when a session cannot begin is what it always was.
+func TestATerminalWhoseSessionCannotBegin(t *testing.T) {
+	p := newJobsPlace(t)
+	c := exec.Command(p.lathe, "--resume", "0199aaaa")
+	c.Dir, c.Env = p.dir, append(p.environ(), "TERM=xterm-256color")
+	d := termtest.Start(t, c, 90, 30)
+	if out := ended(t, d, 2); !strings.Contains(out, "0199aaaa") {
+		t.Errorf("%q", out)
+	}
+	if all, err := p.List(); err != nil || len(all) != 0 {
+		t.Errorf("%+v %v", all, err)
+	}
+}
+
+func TestNoProcessBesideTheTerminal(t *testing.T) {
+	p := newJobsPlace(t)
+	d, _ := p.screen(t, "--no-background")
+	d.Type("hello\r")
+	d.Shows("an answer of some words")
+	if all, err := p.List(); err != nil || len(all) != 0 {
+		t.Errorf("%+v %v", all, err)
+	}
+	d.Type("/quit\r")
+	ended(t, d, 0)
+}
+
+// The umask and the limits of the terminal hold for the process that takes the place of a killed one.
+func TestLimitsOfTheTerminal(t *testing.T) {
+	p := newJobsPlace(t)
+	look := llmtest.Tool("Bash", map[string]any{"command": "touch made.txt; echo look: $(umask) $(ulimit -c)"})
+	when := func(text string) llmtest.Reply {
+		return llmtest.Reply{When: &llmtest.When{Contains: text}, Parts: []llmtest.Part{look}}
+	}
+	s := llmtest.Replies(llmtest.Reply{
+		When: &llmtest.When{Result: "look:"}, Parts: []llmtest.Part{llmtest.Text("I looked.")},
+	}, when("have a look"), when("lathe was restarted"))
+	p.serve(s)
+	p.client(t.Context()).Close() // the supervisor has the limits of the test
+	c := exec.Command("sh", "-c", "umask 027; ulimit -S -c 16; exec "+p.lathe+" --bg --sandbox off have a look")
+	c.Dir, c.Env = p.dir, p.environ()
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v %s", err, out)
+	}
+	id := strings.TrimSpace(string(out))
+	blocked := func(j supervisor.Job) bool { return j.State == supervisor.Blocked }
+	p.only(t, blocked)
+	p.kill(id)
+	f := p.face(t, id, port.Face{})
+	var now port.Content
+	if !await.Until(func() bool {
+		now, err = f.Read(t.Context(), port.ReadRequest{What: "questions"})
+		return err == nil && len(now.Questions) == 1
+	}) {
+		t.Fatalf("%+v %v", now, err)
+	}
+	e := now.Questions[0]
+	a := port.Answer{Session: e.Session, ID: e.Body.(event.Asked).ID, Answer: event.Answer{Choice: event.ChoiceOnce}}
+	if err := f.Answer(t.Context(), a); err != nil {
+		t.Fatal(err)
+	}
+	p.only(t, func(j supervisor.Job) bool { return j.State == supervisor.Done })
+	if out := p.must("logs", id); !strings.Contains(out, "look: 0027 8") {
+		t.Errorf("%s", out)
+	}
+}
