@@ -126,8 +126,12 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 		w.end()
 		faces.Wait()
 	}
+	empty := c.Farewell() == ""
 	err = errors.Join(err, c.Close(), inst.Close())
 	w.change(func(j *supervisor.Job) {
+		if empty { // it is not kept
+			j.SessionID = ""
+		}
 		if j.PID = 0; j.State == supervisor.Working || j.State == supervisor.Blocked {
 			j.State, j.WaitingFor = supervisor.Stopped, ""
 		}

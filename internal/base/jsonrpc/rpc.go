@@ -96,8 +96,10 @@ type Handler struct {
 	Request func(ctx context.Context, method string, params json.RawMessage) (any, *Error) // may take long
 	Notify  func(method string, params json.RawMessage)                                    // must not block
 	// gets what was dropped, for a log
-	Odd    func(line string)
-	Cancel func(n int64) (method string, params any) // the notification that cancels call n; nil: that of MCP
+	Odd func(line string)
+	// The peer reads while it writes: it waits when it has too many requests at one time, which are dropped else.
+	Patient bool
+	Cancel  func(n int64) (method string, params any) // the notification that cancels call n; nil: that of MCP
 }
 
 type message struct {
@@ -406,11 +408,27 @@ func (c *Conn) progressed(params json.RawMessage) {
 	}
 }
 
-// serve answers a request of the peer beside the reader.
-func (c *Conn) serve(m message) {
+// place takes a place for a request of the peer, if there is one.
+func (c *Conn) place() bool {
 	select {
 	case c.served <- struct{}{}:
+		return true
 	default: // an answer could block on a peer that only writes
+	}
+	if !c.h.Patient {
+		return false
+	}
+	select {
+	case c.served <- struct{}{}:
+		return true
+	case <-c.life.Done():
+		return false
+	}
+}
+
+// serve answers a request of the peer beside the reader.
+func (c *Conn) serve(m message) {
+	if !c.place() {
 		c.odd([]byte("too many requests at one time: " + m.Method))
 		return
 	}

@@ -52,6 +52,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) {
 	c := &served{Server: s, ctx: ctx}
 	ready := make(chan struct{})
 	c.conn = jsonrpc.New(t, jsonrpc.Handler{
+		Patient: true,
 		Request: func(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error) {
 			<-ready
 			return c.request(ctx, method, params)

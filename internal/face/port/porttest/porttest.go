@@ -44,6 +44,7 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 		"SameOrder":        sameOrder,
 		"Restart":          restart,
 		"Read":             read,
+		"ManyAtOnce":       manyAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
@@ -482,4 +483,20 @@ func read(t *testing.T, p Place) {
 	if c, err := f.Read(t.Context(), port.ReadRequest{What: "settings"}); err != nil || len(c.Bytes) == 0 {
 		t.Errorf("%+v %v", c, err)
 	}
+}
+
+// manyAtOnce: each of many requests that are sent at one time has an answer.
+func manyAtOnce(t *testing.T, p Place) {
+	f := p.face(t, port.Face{}, port.From{})
+	ctx, cancel := context.WithTimeout(t.Context(), patience)
+	defer cancel()
+	var all sync.WaitGroup
+	for range 100 {
+		all.Go(func() {
+			if _, err := f.Complete(ctx, event.Query{Kind: "command", Text: "c", Limit: 5}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	all.Wait()
 }
