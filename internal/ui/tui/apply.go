@@ -136,7 +136,9 @@ func (m *model) opened(b event.Opened) {
 	if m.options.Inline && m.opens > 0 {
 		m.log.add(&item{kind: endItem, look: &m.look, text: "── " + cmp.Or(b.Title, "new session") + " ──"})
 	}
-	m.opens++
+	if m.opens++; m.opens == 1 {
+		close(m.there)
+	}
 	m.dialogs.Clear()
 	m.turn = turn{sent: m.turn.sent, spinning: m.turn.spinning, began: m.turn.began}
 	for _, body := range b.History {

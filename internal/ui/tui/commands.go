@@ -49,6 +49,7 @@ func (m *model) commandFor(list *dialog.Picker, c dialog.Command, after *dialog.
 	m.moved = nil
 	ctx := m.mayLinger(c.Name)
 	m.spawn(func() any {
+		m.awaitSession(ctx)
 		out, err := m.session.Command(ctx, port.Command{Name: c.Name, Args: c.Args})
 		if err == nil && after != nil {
 			out, err = m.session.Command(ctx, port.Command{Name: after.Name, Args: after.Args})

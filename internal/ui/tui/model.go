@@ -68,11 +68,12 @@ type model struct {
 		confirmed bool
 	}
 
-	misbound []string // key bindings that do not hold
-	opens    int      // sessions that were in front so far
-	done     int      // inline: items that were printed for good
-	printed  int      // inline: lines of the next one that were
-	blocks   int      // inline: blocks of a reply that these lines are
+	misbound []string      // key bindings that do not hold
+	there    chan struct{} // closed when a session is in front
+	opens    int           // sessions that were in front so far
+	done     int           // inline: items that were printed for good
+	printed  int           // inline: lines of the next one that were
+	blocks   int           // inline: blocks of a reply that these lines are
 
 	unprinted []string // inline: finished lines for the next frames
 
@@ -125,6 +126,7 @@ const askBackground = "\x1b]11;?\x1b\\"
 
 func newModel(p *program) *model {
 	m := &model{
+		there:   make(chan struct{}),
 		program: p, now: time.Now, focused: true, parts: map[string]*item{}, agents: map[string]string{},
 		short:  map[string]string{},
 		askers: map[string]string{}, log: newTranscript(), todos: true, side: p.options.Sidebar,

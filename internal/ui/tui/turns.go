@@ -41,9 +41,18 @@ func (m *model) send(msg llm.Message, after bool) {
 		m.startSpin()
 	}
 	m.spawn(func() any {
+		m.awaitSession(m.ctx)
 		r, err := m.session.Prompt(m.ctx, p)
 		return promptMsg{p, r, err}
 	})
+}
+
+// awaitSession waits until the session has opened: that clears the transcript.
+func (m *model) awaitSession(ctx context.Context) {
+	select {
+	case <-m.there:
+	case <-ctx.Done():
+	}
 }
 
 // prompted handles what became of a prompt. One that was not taken goes back into the editor.
