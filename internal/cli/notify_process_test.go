@@ -37,7 +37,7 @@ func TestASessionInTheBackgroundNotifiesItsUser(t *testing.T) {
 			"options": []any{map[string]any{"label": "Red"}, map[string]any{"label": "Blue"}},
 		}}})),
 		llmtest.Say(llmtest.Text("Painted it.")),
-	), fmt.Sprintf(`{"notifications":{"webhook":{"url":%q}}}`, url))
+	), fmt.Sprintf(`{"notifications":{"always":true,"webhook":{"url":%q}}}`, url))
 	id := m.run("--bg", "paint the fence")
 	host, _ := os.Hostname()
 	want := func(kind, text string) {
