@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"net"
 	"os"
@@ -99,8 +100,10 @@ var ErrNone = errors.New("no supervisor runs")
 // Dial connects to the supervisor that runs.
 func (p Place) Dial(ctx context.Context) (*Client, error) {
 	c, err := port.Dial(ctx, p.supervisor(), port.Face{Kind: "supervisor"})
-	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ECONNREFUSED) {
-		return nil, ErrNone
+	for _, none := range []error{fs.ErrNotExist, syscall.ECONNREFUSED, syscall.ECONNRESET, syscall.EPIPE, io.EOF} {
+		if errors.Is(err, none) { // it is gone, or goes at this moment
+			return nil, ErrNone
+		}
 	}
 	if err != nil {
 		return nil, err
