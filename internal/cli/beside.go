@@ -137,6 +137,12 @@ func (p *program) leave(ctx context.Context, s *port.Stay, job string, res tui.R
 	defer cancel()
 	var left supervisor.Left
 	err := s.Call(ctx, supervisor.MethodLeave, supervisor.Leave{Stay: res.Stay}, &left)
+	if _, answered := errors.AsType[*port.Failure](err); err != nil && !answered && !res.Stay {
+		err = nil // it ended before its answer went out
+		if res.Turns > 0 {
+			left.Session = res.Session
+		}
+	}
 	switch {
 	case err != nil:
 		return err

@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"os/exec"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -42,6 +43,12 @@ func (p *jobsPlace) only(t *testing.T, pass func(supervisor.Job) bool) (j superv
 	return j
 }
 
+// runs reports a process that has not ended.
+func runs(pid int) bool {
+	out, err := exec.Command("ps", "-o", "stat=", "-p", strconv.Itoa(pid)).Output()
+	return err == nil && !strings.HasPrefix(strings.TrimSpace(string(out)), "Z")
+}
+
 func live(j supervisor.Job) bool { return j.Live() && j.SessionID != "" }
 
 func TestTheTerminalIsLeftByQuit(t *testing.T) {
@@ -60,7 +67,7 @@ func TestTheTerminalIsLeftByQuit(t *testing.T) {
 	if all, err := p.List(); err != nil || len(all) != 0 {
 		t.Errorf("%+v %v", all, err)
 	}
-	if syscall.Kill(j.PID, 0) == nil {
+	if !await.Until(func() bool { return !runs(j.PID) }) {
 		t.Error("the session process lives on")
 	}
 }

@@ -298,6 +298,9 @@ func (w *worker) request(_ context.Context, f port.Face, method string, params j
 	return nil, fmt.Errorf("a session process has no method %q", method)
 }
 
+// answerTime is how long an answer has to go out before the process ends. A face does without it.
+const answerTime = 20 * time.Millisecond
+
 // leave answers a face whose person leaves. A session that began in a terminal ends with the last terminal that shows
 // it, unless the person had it go on.
 func (w *worker) leave(params json.RawMessage) (any, error) {
@@ -314,7 +317,7 @@ func (w *worker) leave(params json.RawMessage) (any, error) {
 	})
 	if !left.Stays {
 		w.left.Store(true)
-		w.end()
+		time.AfterFunc(answerTime, w.end)
 	}
 	return left, nil
 }
