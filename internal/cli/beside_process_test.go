@@ -3,11 +3,17 @@
 package cli_test
 
 import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/event"
@@ -195,4 +201,86 @@ func TestLimitsOfTheTerminal(t *testing.T) {
 	if out := p.must("logs", id); !strings.Contains(out, "look: 0027 8") {
 		t.Errorf("%s", out)
 	}
+}
+
+// Terminals are killed at random moments after a prompt was typed, half of them while a question is open: the session
+// goes on in one process, no prompt runs twice, and no question is lost. LATHE_TEST_KILLS says how often.
+func TestKillsOfTheTerminalLoseNothing(t *testing.T) {
+	kills := 4
+	if n, err := strconv.Atoi(os.Getenv("LATHE_TEST_KILLS")); err == nil {
+		kills = n
+	}
+	p := newJobsPlace(t)
+	rnd := rand.New(rand.NewPCG(11, uint64(kills)))
+	d, c := p.screen(t)
+	job := p.only(t, live)
+	s := port.NewStay(nil, func(ctx context.Context) (*port.Client, error) { return p.dial(ctx, job.ID) })
+	defer func() { _ = s.Close() }()
+	for n := range kills {
+		text := fmt.Sprintf("hello %d", n)
+		if n%2 == 0 {
+			text = fmt.Sprintf("ask me %d", n)
+		}
+		d.Type(text + "\r")
+		time.Sleep(time.Duration(rnd.IntN(200)) * time.Millisecond)
+		_ = c.Process.Kill()
+		p.settle(t, s)
+		d, c = p.screenAttached(t, job.ID)
+	}
+	seen := map[string]bool{}
+	for _, text := range p.conversation(t.Context(), t, s) {
+		if seen[text] {
+			t.Errorf("%q ran twice", text)
+		}
+		seen[text] = true
+	}
+	if len(seen) == 0 {
+		t.Error("no prompt arrived")
+	}
+	if now := p.only(t, live); now.PID != job.PID {
+		t.Errorf("the session moved from %+v to %+v", job, now)
+	}
+}
+
+// settle answers what is asked, until nothing runs.
+func (p *jobsPlace) settle(t *testing.T, s port.Session) {
+	t.Helper()
+	if !await.Until(func() bool {
+		now, err := s.Read(t.Context(), port.ReadRequest{What: "questions"})
+		if err != nil {
+			return false
+		}
+		for _, e := range now.Questions {
+			a := event.Answer{Choice: event.ChoiceOnce}
+			_ = s.Answer(t.Context(), port.Answer{Session: e.Session, ID: e.Body.(event.Asked).ID, Answer: a})
+		}
+		return now.State.Doing == event.Idle
+	}) {
+		t.Fatal("the session does not come to rest")
+	}
+}
+
+// A session without a face ends its process when it was idle for the time in the settings, and comes back. It waits a
+// minute: LATHE_TEST_IDLE says that it may.
+func TestAnIdleSessionHasNoProcess(t *testing.T) {
+	if os.Getenv("LATHE_TEST_IDLE") == "" {
+		t.Skip("set LATHE_TEST_IDLE: it waits for more than a minute")
+	}
+	p := newJobsPlace(t)
+	settings := filepath.Join(p.home, ".config", "lathe", "settings.json")
+	if err := os.MkdirAll(filepath.Dir(settings), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(settings, []byte(`{"background":{"idleMinutes":1}}`), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	id := p.must("--bg", "hello")
+	j := p.only(t, func(j supervisor.Job) bool { return j.State == supervisor.Done })
+	for end := time.Now().Add(2 * time.Minute); runs(j.PID); time.Sleep(time.Second) {
+		if time.Now().After(end) {
+			t.Fatal("the process stays")
+		}
+	}
+	d, _ := p.screenAttached(t, id)
+	d.Shows("an answer of some words")
 }
