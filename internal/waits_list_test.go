@@ -31,7 +31,7 @@ var waitsThatEnd = map[string][]string{
 	"it waits for a session process beside everything else, as long as that lives": {
 		"face/supervisor.Supervisor.launch", "face/supervisor.Place.beside",
 	},
-	"it gives back the place that it has": {"base/jsonrpc.Conn.serve"},
+	"it gives back the place that it has":     {"base/jsonrpc.Conn.serve"},
 	"the channel is closed in the next lines": {"face/port.Server.Serve"},
 	"a second after an interruption the turn leaves its queue of calls, whatever they wait for (agent.abandonAfter)": {
 		"agent.Agent.before", "agent.queue.judge", "agent.queue.next", "agent.queue.resolve", "agent.queue.schedule",

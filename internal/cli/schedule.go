@@ -147,7 +147,8 @@ func (p *program) addSchedule(c *cobra.Command, o *Options, a addFlags, rule, pr
 		return err
 	}
 	defer client.Close()
-	if x, err = client.Schedule(c.Context(), supervisor.Scheduled{Schedule: x, Environ: supervisor.Surroundings()}); err != nil {
+	asked := supervisor.Scheduled{Schedule: x, Environ: supervisor.Surroundings()}
+	if x, err = client.Schedule(c.Context(), asked); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(p.out, "%s: next %s\n", x.ID, x.Due.Local().Format("Mon 2006-01-02 15:04"))

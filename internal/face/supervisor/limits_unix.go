@@ -18,8 +18,12 @@ var limits = []struct {
 	name     string
 	resource int
 }{
-	{"core", unix.RLIMIT_CORE}, {"cpu", unix.RLIMIT_CPU}, {"data", unix.RLIMIT_DATA}, {"fsize", unix.RLIMIT_FSIZE},
-	{"stack", unix.RLIMIT_STACK}, {"as", unix.RLIMIT_AS},
+	{"core", unix.RLIMIT_CORE},
+	{"cpu", unix.RLIMIT_CPU},
+	{"data", unix.RLIMIT_DATA},
+	{"fsize", unix.RLIMIT_FSIZE},
+	{"stack", unix.RLIMIT_STACK},
+	{"as", unix.RLIMIT_AS},
 }
 
 // Surroundings is the environment of this process, with its umask and limits.
