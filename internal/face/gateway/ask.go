@@ -72,7 +72,7 @@ func (h *Host) ask(ctx context.Context, f *follower, session string, b event.Ask
 	if h.j.Asked[b.ID] != nil || t == nil {
 		return nil
 	}
-	a := &asked{ID: b.ID, Session: session, Talk: f.id, Question: b.Attributed(), Posts: map[string]string{}}
+	a := &asked{ID: b.ID, Session: session, Talk: f.id, Question: b.Attributed(), Posts: map[string]post{}}
 	a.Until = time.Now().Add(h.o.Patience)
 	for _, o := range t.Owed {
 		if a.Author == "" || o.Prompt == f.state.Turn || slices.Contains(f.prompts, o.Prompt) {
@@ -93,16 +93,20 @@ func (h *Host) showQuestion(ctx context.Context, a *asked, p Place) error {
 	} else {
 		m.Buttons = a.buttons(q)
 	}
-	readers := []string{""}
-	if list := h.approvers(p); p.Group && decides(q) && len(list) > 0 {
-		readers = list
-	}
 	var put []out
-	for i, who := range readers {
+	for i, to := range h.readers(a, p) {
 		id := fmt.Sprintf("asked:%s:%d:%d", a.ID, a.Part, i)
-		m.Only = who
-		a.Posts[id] = ""
-		put = append(put, out{ID: id, Message: m})
+		now := m
+		if now.Place, now.Only = to.Place, to.Only; to.Place.Key() != p.Key() {
+			now.Text = "For " + escape(a.Author) + ":\n\n" + m.Text
+		}
+		a.Posts[id] = post{Place: to.Place}
+		put = append(put, out{ID: id, Message: now})
+	}
+	if len(put) == 0 {
+		m.Buttons = nil
+		m.Text += "\n\nNo approver can be reached: they have to write to the bot first."
+		put = []out{{ID: fmt.Sprintf("asked:%s:%d", a.ID, a.Part), Message: m}}
 	}
 	if whole, cut := wholePreview(q); cut {
 		put = append([]out{{
@@ -110,11 +114,46 @@ func (h *Host) showQuestion(ctx context.Context, a *asked, p Place) error {
 			Message: Message{Place: p, Text: "All of what is asked about:", File: whole, Quiet: true},
 		}}, put...)
 	}
-	if err := h.add(record{Ask: a, Put: put}); err != nil {
+	return h.askIn(ctx, record{Ask: a, Put: put})
+}
+
+// askIn writes a record of a question, and sends its messages. The caller holds the lock.
+func (h *Host) askIn(ctx context.Context, r record) error {
+	if err := h.add(r); err != nil {
 		return err
 	}
-	h.deliver(ctx, p.Key())
+	for _, o := range r.Put {
+		h.deliver(ctx, o.Message.Place.Key())
+	}
 	return nil
+}
+
+// readers are where a question is shown: in its chat; in a group to approvers alone, if it is theirs; and to them in
+// their private chats, if the chat is that of somebody who may not approve. The caller holds the lock.
+func (h *Host) readers(a *asked, p Place) (out []Message) {
+	list := h.approvers(p)
+	if !decides(a.Question) || !p.Group && (len(list) == 0 || slices.Contains(list, h.personOf(p))) {
+		return []Message{{Place: p}}
+	}
+	for _, who := range list {
+		if p.Group {
+			out = append(out, Message{Place: p, Only: who})
+			continue
+		}
+		for _, c := range h.j.Chats {
+			if c.Person == who && c.Place.Thread == "" {
+				out = append(out, Message{Place: c.Place})
+			}
+		}
+	}
+	return out
+}
+
+func (h *Host) personOf(p Place) string {
+	if c := h.j.Chats[p.Key()]; c != nil {
+		return c.Person
+	}
+	return ""
 }
 
 // atMachine says why a question takes no answer from here; empty: it does.
@@ -250,12 +289,14 @@ func (h *Host) press(ctx context.Context, u Update) error {
 	return h.give(ctx, u, a, event.Answer{Choice: choice})
 }
 
-// byToken finds the question of a button, which belongs to the place. The caller holds the lock.
+// byToken finds the question of a button, which was shown in the place. The caller holds the lock.
 func (h *Host) byToken(p Place, token string) (*asked, string) {
 	for _, a := range h.j.Asked {
 		choice, ok := a.Tokens[token]
-		if t := h.j.Talks[a.Talk]; ok && t != nil && h.placeOf(*t).Chat == p.Chat {
-			return a.copy(), choice
+		for _, shown := range a.Posts {
+			if ok && shown.Place.Chat == p.Chat {
+				return a.copy(), choice
+			}
 		}
 	}
 	return nil, ""
@@ -271,8 +312,8 @@ func (h *Host) answered(ctx context.Context, u Update) (bool, error) {
 		if h.atMachine(a) != "" {
 			continue
 		}
-		for _, id := range a.Posts {
-			if id != "" && id == u.Reply && h.j.Talks[a.Talk] != nil && h.j.Talks[a.Talk].Chat == u.Place.Key() {
+		for _, shown := range a.Posts {
+			if shown.Message != "" && shown.Message == u.Reply && shown.Place.Chat == u.Place.Chat {
 				found = a.copy()
 			}
 		}
@@ -296,8 +337,16 @@ func (h *Host) answered(ctx context.Context, u Update) (bool, error) {
 // give gives an answer, if the person may.
 func (h *Host) give(ctx context.Context, u Update, a *asked, answer event.Answer) error {
 	who := h.principal(u.From.ID)
+	h.mu.Lock()
+	t := h.j.Talks[a.Talk]
+	if t == nil {
+		h.mu.Unlock()
+		return nil
+	}
+	place := h.placeOf(*t)
+	h.mu.Unlock()
 	switch {
-	case h.approver(u.Place, u.From.ID):
+	case h.approver(place, u.From.ID):
 	case decides(a.Question) || a.Author != who:
 		h.o.Log.Warn("an answer was refused", "principal", who, "question", a.ID)
 		h.receipt(ctx, u, "You may not answer this.")
@@ -316,7 +365,7 @@ func (h *Host) give(ctx context.Context, u Update, a *asked, answer event.Answer
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.receipt(ctx, u, "Noted.")
-			return h.showQuestion(ctx, a, u.Place)
+			return h.showQuestion(ctx, a, place)
 		}
 		answer = event.Answer{Parts: a.Given}
 	}
@@ -347,19 +396,15 @@ func (h *Host) toggle(ctx context.Context, u Update, a *asked, choice string) er
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	a.Tokens = map[string]string{}
-	m := Message{Place: u.Place, Text: questionText(a, a.part()), Buttons: a.buttons(a.part())}
+	m := Message{Text: questionText(a, a.part()), Buttons: a.buttons(a.part())}
 	var put []out
-	for _, id := range a.Posts {
-		if id != "" {
-			put = append(put, out{ID: "toggle:" + token(), Edits: id, Message: m})
+	for _, shown := range a.Posts {
+		if m.Place = shown.Place; shown.Message != "" {
+			put = append(put, out{ID: "toggle:" + token(), Edits: shown.Message, Message: m})
 		}
 	}
-	if err := h.add(record{Ask: a, Put: put}); err != nil {
-		return err
-	}
-	h.deliver(ctx, u.Place.Key())
 	h.receipt(ctx, u, "Noted.")
-	return nil
+	return h.askIn(ctx, record{Ask: a, Put: put})
 }
 
 // outcome says how a question was answered, and by whom.
@@ -390,30 +435,22 @@ func (h *Host) closeQuestion(ctx context.Context, id, outcome string) error {
 		return nil
 	}
 	r := record{Closed: id}
-	p := Place{}
-	if t := h.j.Talks[a.Talk]; t != nil {
-		p = h.placeOf(*t)
-	}
 	text := questionText(a, a.part())
 	if i := strings.LastIndex(text, "\nA reply to this message"); i >= 0 {
 		text = text[:i]
 	}
-	for post, message := range a.Posts {
-		if message != "" {
-			m := Message{Place: p, Text: text + "\n\n**" + outcome + "**"}
-			r.Put = append(r.Put, out{ID: "closed:" + post, Edits: message, Message: m})
+	for name, shown := range a.Posts {
+		if shown.Message != "" {
+			m := Message{Place: shown.Place, Text: text + "\n\n**" + outcome + "**"}
+			r.Put = append(r.Put, out{ID: "closed:" + name, Edits: shown.Message, Message: m})
 			continue
 		}
-		i := slices.IndexFunc(h.j.Outbox, func(o out) bool { return o.ID == post && !o.Tried })
+		i := slices.IndexFunc(h.j.Outbox, func(o out) bool { return o.ID == name && !o.Tried })
 		if i >= 0 { // it was not sent yet
-			if err := h.add(record{Sent: post}); err != nil {
+			if err := h.add(record{Sent: name}); err != nil {
 				return err
 			}
 		}
 	}
-	if err := h.add(r); err != nil {
-		return err
-	}
-	h.deliver(ctx, p.Key())
-	return nil
+	return h.askIn(ctx, r)
 }

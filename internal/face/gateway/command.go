@@ -205,27 +205,36 @@ func (h *Host) log(ctx context.Context, u Update) (text string, err error) {
 		return noSession, nil
 	}
 	err = h.with(ctx, t.ID, u.From.ID, func(c *port.Client) error {
-		got, err := c.Read(ctx, port.ReadRequest{What: "history", Limit: mostLog})
-		if err != nil || got.History == nil {
+		events, err := c.Attach(ctx, port.From{History: mostLog})
+		if err != nil {
 			return err
 		}
-		var b strings.Builder
-		for _, body := range got.History.History {
-			switch e := body.(type) {
-			case event.UserMessage:
-				if !e.Synthetic {
-					b.WriteString("**" + escape(short(e.Message.PlainText(), 300)) + "**\n\n")
-				}
-			case event.ToolEnd:
-				b.WriteString("▸ " + escape(short(e.Title, 150)) + "  \n")
-			case event.PartDone:
-				b.WriteString(partText(e) + "\n\n")
-			}
+		defer events.Close()
+		first, err := events.Next(ctx)
+		if opened, ok := first.Body.(event.Opened); ok {
+			text = cmp.Or(history(opened.History), "Nothing was said yet.")
 		}
-		text = cmp.Or(b.String(), "Nothing was said yet.")
-		return nil
+		return err
 	})
 	return text, err
+}
+
+// history is a conversation in Markdown.
+func history(bodies []event.Body) string {
+	var b strings.Builder
+	for _, body := range bodies {
+		switch e := body.(type) {
+		case event.UserMessage:
+			if !e.Synthetic {
+				b.WriteString("**" + escape(short(e.Message.PlainText(), 300)) + "**\n\n")
+			}
+		case event.ToolEnd:
+			b.WriteString("▸ " + escape(short(e.Title, 150)) + "  \n")
+		case event.PartDone:
+			b.WriteString(partText(e) + "\n\n")
+		}
+	}
+	return strings.TrimSpace(b.String())
 }
 
 // sendFile sends a file of the session's folder. Approvers only: it is what Read would ask for.
@@ -251,7 +260,7 @@ func (h *Host) sendFile(ctx context.Context, u Update, path string) error {
 
 // loop is the command of the session.
 func (h *Host) loop(ctx context.Context, u Update, args string) (text string, err error) {
-	t, err := h.talkOf(ctx, u.Place)
+	t, err := h.talkOf(u)
 	if err != nil {
 		return "", err
 	}

@@ -10,8 +10,8 @@
 //   - A message that the service handed over is on disk before the service hears so. It becomes one prompt and gets one
 //     answer, also when host, session or network fail at any moment.
 //   - Where the outcome of sending is unknown, the host asks the transport before it sends again.
-//   - Default deny: only listed or paired ids are heard, whatever the kind of the update. Ids are those that the service
-//     never changes. A question about a permission takes an answer from approvers only.
+//   - Default deny: only listed or paired ids are heard, whatever the kind of the update. Ids are those that the
+//     service never changes. A question about a permission takes an answer from approvers only.
 //   - Every prompt, answer and command carries the id of its author. Prompts of two people are never joined.
 //   - A chat that rests costs no process, no goroutine and no connection.
 package gateway

@@ -326,7 +326,7 @@ func (h *Host) handle(ctx context.Context, u Update) error {
 	if strings.TrimSpace(u.Text) == "" && len(u.Files) == 0 {
 		return nil
 	}
-	t, err := h.talkOf(ctx, u.Place)
+	t, err := h.talkOf(u)
 	if err != nil {
 		return err
 	}

@@ -23,6 +23,7 @@ import (
 type chat struct {
 	Place   Place   `json:"place"`
 	Session string  `json:"session,omitempty"` // that prompts go to
+	Person  string  `json:"person,omitempty"`  // of a private chat
 	Project string  `json:"project,omitempty"` // the name of its folder
 	High    string  `json:"high,omitempty"`    // the id of the newest message known
 	Day     string  `json:"day,omitempty"`     // of Spent
@@ -63,7 +64,13 @@ type asked struct {
 	Given    []event.Answer    `json:"given,omitempty"`
 	Picked   []string          `json:"picked,omitempty"` // of several choices
 	Tokens   map[string]string `json:"tokens"`           // token of a button: choice
-	Posts    map[string]string `json:"posts,omitempty"`  // out entry: id of its message
+	Posts    map[string]post   `json:"posts,omitempty"`  // by the entry of the outbox
+}
+
+// post is a message with a question.
+type post struct {
+	Place   Place  `json:"place"`
+	Message string `json:"message,omitempty"` // its id, once it was sent
 }
 
 // out is a message on its way.
@@ -175,8 +182,9 @@ func (s *state) delivery(r record) {
 		c.High = r.Mine
 	}
 	for _, a := range s.Asked {
-		if _, ok := a.Posts[r.Sent]; ok {
-			a.Posts[r.Sent] = r.Mine
+		if p, ok := a.Posts[r.Sent]; ok {
+			p.Message = r.Mine
+			a.Posts[r.Sent] = p
 		}
 	}
 }

@@ -50,7 +50,8 @@ func (h *Host) folder(c chat) string {
 }
 
 // talkOf returns the session of a place, which is made if there is none.
-func (h *Host) talkOf(ctx context.Context, p Place) (talk, error) {
+func (h *Host) talkOf(u Update) (talk, error) {
+	p := u.Place
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := h.chatOf(p)
@@ -58,7 +59,9 @@ func (h *Host) talkOf(ctx context.Context, p Place) (talk, error) {
 		return *t, nil
 	}
 	t := talk{ID: uuid.NewString(), Chat: p.Key(), CWD: h.folder(c), At: time.Now()}
-	c.Session = t.ID
+	if c.Session = t.ID; !p.Group {
+		c.Person = u.From.ID
+	}
 	return t, h.add(record{Chat: &c, Talk: &t})
 }
 
@@ -91,6 +94,7 @@ func (h *Host) dial(ctx context.Context, id, person string) (*port.Client, error
 	}
 	now := *t
 	place := h.placeOf(now)
+	owner := h.personOf(place)
 	h.mu.Unlock()
 	if c, err := port.Dial(ctx, h.o.Place.Socket(now.Job), h.door(person).Face); now.Job != "" && err == nil {
 		return c, nil
@@ -98,7 +102,7 @@ func (h *Host) dial(ctx context.Context, id, person string) (*port.Client, error
 	if err := h.room(ctx, id); err != nil {
 		return nil, err
 	}
-	job, err := h.job(ctx, now, place)
+	job, err := h.job(ctx, now, place, owner)
 	if err != nil {
 		return nil, err
 	}
@@ -118,8 +122,8 @@ func (h *Host) placeOf(t talk) Place {
 	return Place{Chat: t.Chat}
 }
 
-// job returns the job of a session, which is found by the session's id if the host was killed before it knew.
-func (h *Host) job(ctx context.Context, t talk, p Place) (string, error) {
+// job returns the job of a session, whose chat is that of its owner if it is private. It is found by the session's id if the host was killed before it knew.
+func (h *Host) job(ctx context.Context, t talk, p Place, owner string) (string, error) {
 	jobs, _ := h.o.Place.List() // those that can be read
 	flag := "--session-id=" + t.ID
 	if i := slices.IndexFunc(jobs, func(j supervisor.Job) bool {
@@ -127,7 +131,7 @@ func (h *Host) job(ctx context.Context, t talk, p Place) (string, error) {
 	}); i >= 0 {
 		return jobs[i].ID, nil
 	}
-	args := h.args(t, p)
+	args := h.args(t, p, owner)
 	if err := os.MkdirAll(h.files(t.Chat), 0o700); err != nil {
 		return "", err
 	}
@@ -145,10 +149,10 @@ func (h *Host) job(ctx context.Context, t talk, p Place) (string, error) {
 }
 
 // args are the flags of a session: those of the host, and what keeps remote people narrow.
-func (h *Host) args(t talk, p Place) []string {
+func (h *Host) args(t talk, p Place, owner string) []string {
 	mode := cmp.Or(h.o.Access.Chats[p.Chat].Mode, h.o.Mode)
-	if mode == "default" && p.Group && len(h.approvers(p)) == 0 {
-		mode = "dontAsk" // nobody could answer
+	if len(h.approvers(p)) == 0 && !h.approver(p, owner) && mode != "plan" {
+		mode = "dontAsk" // no one could answer
 	}
 	out := append(slices.Clone(h.o.Args), "--permission-mode="+mode, "--add-dir="+h.files(t.Chat))
 	if h.o.Sandbox != "" {
@@ -237,7 +241,8 @@ func (h *Host) prompt(ctx context.Context, u Update, t talk, text string) error 
 	if err != nil {
 		return err
 	}
-	if err := h.with(ctx, t.ID, u.From.ID, func(c *port.Client) error { return h.sendPrompt(ctx, c, t.ID, p) }); err != nil {
+	err = h.with(ctx, t.ID, u.From.ID, func(c *port.Client) error { return h.sendPrompt(ctx, c, t.ID, p) })
+	if err != nil {
 		return err
 	}
 	h.mu.Lock()
@@ -340,7 +345,7 @@ func (h *Host) edited(ctx context.Context, u Update) error {
 		h.receipt(ctx, u, "")
 		return nil
 	}
-	now, err := h.talkOf(ctx, u.Place)
+	now, err := h.talkOf(u)
 	if err != nil {
 		return err
 	}

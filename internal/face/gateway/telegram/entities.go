@@ -3,11 +3,13 @@ package telegram
 import (
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/yuin/goldmark"
 	"github.com/yuin/goldmark/ast"
 	"github.com/yuin/goldmark/extension"
 	east "github.com/yuin/goldmark/extension/ast"
+	"github.com/yuin/goldmark/parser"
 	"github.com/yuin/goldmark/text"
 
 	"github.com/lathe-dev/lathe/internal/face/gateway"
@@ -22,7 +24,9 @@ type Entity struct {
 	Language string `json:"language,omitempty"`
 }
 
-var parser = goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
+var parsed = sync.OnceValue(func() parser.Parser {
+	return goldmark.New(goldmark.WithExtensions(extension.Table, extension.Strikethrough, extension.TaskList)).Parser()
+})
 
 // writer turns a tree of Markdown into a text with entities.
 type writer struct {
@@ -35,7 +39,7 @@ type writer struct {
 // Entities is Markdown as a text with entities.
 func Entities(markdown string) (string, []Entity) {
 	w := &writer{src: []byte(markdown)}
-	w.children(parser.Parse(text.NewReader(w.src)), "\n\n", "")
+	w.children(parsed().Parse(text.NewReader(w.src)), "\n\n", "")
 	out := strings.TrimRight(w.text.String(), "\n ")
 	most := gateway.Units(out)
 	list := w.list[:0]

@@ -21,8 +21,10 @@ const (
 	plainUnits = 4096
 	pieceUnits = 3800
 	perMinute  = 20 // messages to a group
-	mostProbes = 60 // of messages after the last known one
-	draftTail  = 6000
+
+	mostEntities = 100 // of a message; the rest of it is plain
+	mostProbes   = 60  // of messages after the last known one
+	draftTail    = 6000
 )
 
 // params are those that all ways to send a message have.
@@ -81,8 +83,9 @@ var (
 		"sendMessage", "editMessageText", "sendMessageDraft", "editEphemeralMessageText",
 		func(p map[string]any, text string) bool {
 			plain, list := Entities(text)
+			list = list[:min(len(list), mostEntities)]
 			p["text"], p["entities"], p["link_preview_options"] = plain, list, map[string]any{"is_disabled": true}
-			return gateway.Units(plain) <= plainUnits && len(list) <= 100
+			return gateway.Units(plain) <= plainUnits
 		},
 	}
 	bare = written{

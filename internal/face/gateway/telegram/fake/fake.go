@@ -269,6 +269,27 @@ func (s *Server) Sent(chat int64) (out []Message) {
 	return out
 }
 
+// Forge brings an update to the webhook with another secret, and returns the status of the answer.
+func (s *Server) Forge(secret string, from int64, text string) int {
+	s.mu.Lock()
+	hook := s.hook
+	s.mu.Unlock()
+	b, _ := json.Marshal(map[string]any{"update_id": 5, "message": Message{
+		ID: 5, Chat: Private(from), From: User{ID: from}, Text: text,
+	}})
+	req, err := http.NewRequest(http.MethodPost, hook, strings.NewReader(string(b)))
+	if err != nil {
+		return 0
+	}
+	req.Header.Set("X-Telegram-Bot-Api-Secret-Token", secret)
+	res, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return 0
+	}
+	_ = res.Body.Close()
+	return res.StatusCode
+}
+
 // Message returns one message.
 func (s *Server) Message(id int64) Message {
 	s.mu.Lock()
@@ -332,6 +353,9 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, nil, &failure{401, "Unauthorized", 0})
 		return
 	}
+	s.mu.Lock()
+	s.calls[method]++
+	s.mu.Unlock()
 	if slices.Contains(s.Lacks, method) {
 		s.reply(w, nil, &failure{404, "Not Found: method not found", 0})
 		return
@@ -341,9 +365,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, nil, bad(err.Error()))
 		return
 	}
-	s.mu.Lock()
-	s.calls[method]++
-	s.mu.Unlock()
 	if method == "getUpdates" {
 		result, fail := s.poll(r, p)
 		s.reply(w, result, fail)
