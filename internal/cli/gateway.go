@@ -93,6 +93,13 @@ func (p *program) gates(cfg *config.Config) (out []gate, err error) {
 		}
 		out = append(out, g)
 	}
+	if set.Teams.AppID != "" {
+		g, err := p.teamsGate(cfg)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, g)
+	}
 	if len(out) == 0 {
 		return nil, usage("set gateway.telegram.token or gateway.teams.appId; see docs/gateways.md",
 			"the settings configure no gateway")

@@ -93,8 +93,10 @@ type follower struct {
 	prompts []string // of the turn
 	said    string   // the newest text of the turn
 	live    string   // of the message that streams
-	message string   // its id
+	streams string   // its id
+	message string   // that of said
 	lines   []string // what the turn does
+	quiet   bool     // it did something since its newest text
 	todos   []event.TodoItem
 	todoID  string
 	dirty   bool
@@ -251,7 +253,7 @@ func (f *follower) begun(ctx context.Context) error {
 }
 
 func (f *follower) reset() {
-	f.prompts, f.said, f.live, f.message, f.lines = nil, "", "", "", nil
+	f.prompts, f.said, f.live, f.message, f.lines, f.quiet = nil, "", "", "", nil, false
 }
 
 // mostLines is how many lines of what the turn does a draft has.
@@ -266,6 +268,7 @@ func (f *follower) body(ctx context.Context, e event.Event) error {
 		}
 	case event.Delta:
 		f.delta(b.ForPeople())
+		f.streams = b.MessageID
 	case event.Retry:
 		f.live = ""
 	case event.PartDone:
@@ -275,11 +278,11 @@ func (f *follower) body(ctx context.Context, e event.Event) error {
 			} else {
 				f.said = text.Text
 			}
-			f.message, f.live, f.dirty = b.MessageID, "", true
+			f.message, f.live, f.dirty, f.quiet = b.MessageID, "", true, false
 		}
 	case event.ToolStart:
 		f.lines = append(f.lines, b.Title)
-		f.lines, f.dirty = f.lines[max(0, len(f.lines)-mostLines):], true
+		f.lines, f.dirty, f.quiet = f.lines[max(0, len(f.lines)-mostLines):], true, true
 	case event.Returned:
 		return f.returned(ctx, b)
 	case event.TurnEnd:
@@ -295,6 +298,19 @@ func (f *follower) delta(b event.Delta) {
 	}
 }
 
+// reply is the reply that streams, as far as it is there.
+func (f *follower) reply() string {
+	switch {
+	case f.quiet && f.live == "":
+		return ""
+	case f.live == "":
+		return f.said
+	case f.streams == f.message && f.said != "":
+		return f.said + "\n\n" + f.live
+	}
+	return f.live
+}
+
 // show sends the draft. That it cannot be shown is no failure: the answer comes.
 func (f *follower) show(ctx context.Context) {
 	f.dirty, f.shown = false, time.Now()
@@ -302,18 +318,12 @@ func (f *follower) show(ctx context.Context) {
 	for _, l := range f.lines {
 		b.WriteString("▸ " + escape(short(l, 200)) + "  \n")
 	}
-	text := f.live
-	if text == "" {
-		text = f.said
-	}
+	text := f.reply()
 	b.WriteString("\n" + text)
 	ctx, cancel := context.WithTimeout(ctx, draftWait)
 	defer cancel()
-	f.sendDraft(ctx, strings.TrimSpace(b.String()))
-}
-
-func (f *follower) sendDraft(ctx context.Context, text string) {
-	id, err := f.h.t.Draft(ctx, Message{Place: f.place, Text: text, Quiet: true}, f.draft)
+	m := Message{Place: f.place, Text: strings.TrimSpace(b.String()), Live: text, Quiet: true}
+	id, err := f.h.t.Draft(ctx, m, f.draft)
 	if err != nil {
 		f.h.o.Log.Debug("a draft was not shown", "error", err)
 		return

@@ -135,6 +135,7 @@ type Message struct {
 	Quiet   bool       `json:"quiet,omitempty"`
 	File    *Document  `json:"file,omitempty"`
 	Draft   string     `json:"draft,omitempty"` // the draft that it completes
+	Live    string     `json:"-"`               // of a draft: the reply that streams, as far as it is there
 }
 
 // Button is an answer to press.

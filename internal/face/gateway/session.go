@@ -122,7 +122,8 @@ func (h *Host) placeOf(t talk) Place {
 	return Place{Chat: t.Chat}
 }
 
-// job returns the job of a session, whose chat is that of its owner if it is private. It is found by the session's id if the host was killed before it knew.
+// job returns the job of a session, which is found by its id if the host was killed before it knew. Owner is the
+// person of a private chat.
 func (h *Host) job(ctx context.Context, t talk, p Place, owner string) (string, error) {
 	jobs, _ := h.o.Place.List() // those that can be read
 	flag := "--session-id=" + t.ID
