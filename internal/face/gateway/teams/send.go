@@ -142,10 +142,10 @@ func (t *Transport) Send(ctx context.Context, m gateway.Message) (string, error)
 	return got.ID, nil
 }
 
-// streamOver reports that a stream takes no more: it ended, was stopped by the user, or took too long.
+// streamOver reports that a stream takes no more: it ended, was stopped by the user, took too long, or has another text.
 func streamOver(err error) bool {
 	f, ok := errors.AsType[*failure](err)
-	return ok && f.Status == http.StatusForbidden || errors.Is(err, errStream)
+	return ok && (f.Status == http.StatusForbidden || f.Status == http.StatusBadRequest) || errors.Is(err, errStream)
 }
 
 var errStream = errors.New("the text does not go on with what was streamed")
@@ -219,8 +219,11 @@ func (t *Transport) Find(ctx context.Context, m gateway.Message, _ string) (stri
 	}
 	id, _, _ := strings.Cut(draft, ":")
 	got, err := t.finish(ctx, m, draft)
-	if streamOver(err) {
+	switch f, _ := errors.AsType[*failure](err); {
+	case f != nil && f.Status == http.StatusForbidden && strings.Contains(strings.ToLower(f.Text), "completed"):
 		return id, nil
+	case streamOver(err):
+		return "", gateway.ErrGone
 	}
 	return got, final(err)
 }
@@ -247,9 +250,11 @@ func (t *Transport) Draft(ctx context.Context, m gateway.Message, id string) (st
 	unix, _ := strconv.ParseInt(since, 10, 64) // 0: it has not begun
 	began := time.Unix(unix, 0)
 	t.mu.Lock()
-	s := t.streams[name]
+	s, known := t.streams[name]
 	t.mu.Unlock()
 	switch {
+	case name != "" && !known: // it began before the host did, with a text that is not known
+		return "m:" + name, nil
 	case name != "" && (time.Since(began) > streamFor || !strings.HasPrefix(m.Live, s.text)):
 		t.mu.Lock()
 		delete(t.streams, name)

@@ -290,8 +290,8 @@ func (s *Server) activities(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	if a.ChannelData.Type != "" {
-		if status, code := s.stream(conversation, a); code != "" {
-			refuse(status, code, "stream")
+		if status, code, text := s.stream(conversation, a); code != "" {
+			refuse(status, code, text)
 			return
 		}
 	}
@@ -322,32 +322,35 @@ func streamed(a outgoing) string {
 }
 
 // stream holds a part of a stream against the rules. The caller holds the lock.
-func (s *Server) stream(conversation string, a outgoing) (status int, code string) {
+func (s *Server) stream(conversation string, a outgoing) (status int, code, text string) {
 	most := s.StreamFor
 	if most == 0 {
 		most = 2 * time.Minute
 	}
+	const refused = "ContentStreamNotAllowed"
 	st := s.streams[a.ChannelData.ID]
 	switch {
 	case strings.HasPrefix(conversation, "19:"):
-		return 403, "ContentStreamNotAllowed"
+		return 403, refused, "streaming is for one-on-one chats"
 	case a.ChannelData.ID == "" && a.ChannelData.Seq == 1:
-		return 0, ""
-	case st == nil || st.over || time.Since(st.began) > most:
-		return 403, "ContentStreamNotAllowed"
+		return 0, "", ""
+	case st != nil && st.over:
+		return 403, refused, "Content stream is not allowed on an already completed streamed message"
+	case st == nil || time.Since(st.began) > most:
+		return 403, refused, "Content stream finished due to exceeded streaming time."
 	case !strings.HasPrefix(a.Text, st.text):
-		return 400, "BadArgument"
+		return 400, "BadArgument", "the text has to begin with what was streamed"
 	case a.ChannelData.Type == "final":
 		st.over = true
-		return 0, ""
+		return 0, "", ""
 	case a.ChannelData.Seq != st.seq+1:
-		return 202, "ContentStreamSequenceOrderPreConditionFailed"
+		return 202, "ContentStreamSequenceOrderPreConditionFailed", "the sequence is wrong"
 	}
 	st.seq++
 	if text := streamed(a); text != "" {
 		st.text = text
 	}
-	return 0, ""
+	return 0, "", ""
 }
 
 // fill puts an activity into a message.
