@@ -183,8 +183,13 @@ func (s *state) delivery(r record) {
 	}
 	for _, a := range s.Asked {
 		if p, ok := a.Posts[r.Sent]; ok {
+			name := r.Sent
+			if n := len(r.Pieces); n > 0 { // the last one has the buttons
+				delete(a.Posts, name)
+				name = r.Pieces[n-1].ID
+			}
 			p.Message = r.Mine
-			a.Posts[r.Sent] = p
+			a.Posts[name] = p
 		}
 	}
 }

@@ -56,6 +56,9 @@ func (h *Host) talkOf(u Update) (talk, error) {
 	defer h.mu.Unlock()
 	c := h.chatOf(p)
 	if t := h.j.Talks[c.Session]; t != nil {
+		if h.placeOf(*t) != p { // it has another route
+			return *t, h.add(record{Chat: &c})
+		}
 		return *t, nil
 	}
 	t := talk{ID: uuid.NewString(), Chat: p.Key(), CWD: h.folder(c), At: time.Now()}
@@ -324,33 +327,32 @@ func (h *Host) affordable(p Place) error {
 	return nil
 }
 
-// edited changes a prompt that waits, or tells the session of the change.
+// edited changes a prompt that waits, or tells the running turn of the change.
 func (h *Host) edited(ctx context.Context, u Update) error {
 	before := u
 	before.Kind = KindMessage
 	id := promptID(h.t.Name(), before)
 	h.mu.Lock()
-	session := h.chatOf(u.Place).Session
-	t := h.j.Talks[session]
-	known := t != nil && h.j.seen["in:"+u.Key]
+	var t *talk
+	for _, one := range h.j.Talks {
+		if slices.ContainsFunc(one.Owed, func(o owed) bool { return o.Prompt == id }) {
+			t = one
+		}
+	}
 	h.mu.Unlock()
-	if !known || strings.TrimSpace(u.Text) == "" {
-		return nil
+	if t == nil || strings.TrimSpace(u.Text) == "" {
+		return nil // it was not for the bot, or has its answer
 	}
 	m := llm.UserText(u.Text)
-	err := h.with(ctx, session, u.From.ID, func(c *port.Client) error {
+	err := h.with(ctx, t.ID, u.From.ID, func(c *port.Client) error {
 		_, err := c.Queue(ctx, port.QueueChange{Do: "edit", ID: id, Message: &m})
 		return err
 	})
-	if err == nil {
-		h.receipt(ctx, u, "")
-		return nil
-	}
-	now, err := h.talkOf(u)
 	if err != nil {
-		return err
+		return h.prompt(ctx, u, *t, "I changed my message to: "+u.Text)
 	}
-	return h.prompt(ctx, u, now, "I changed my message to: "+u.Text)
+	h.receipt(ctx, u, "")
+	return nil
 }
 
 // cancel ends the running turn of a place, for its author and for approvers.
