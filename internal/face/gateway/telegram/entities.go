@@ -65,10 +65,10 @@ func (w *writer) mark(e Entity, f func()) {
 	w.list[i].Length = w.at - e.Offset
 }
 
-// children writes the children of a node, with a text between them, and one before each but inline ones.
+// children writes the children of a node, with a text between them.
 func (w *writer) children(n ast.Node, between, indent string) {
 	for c := n.FirstChild(); c != nil; c = c.NextSibling() {
-		if c != n.FirstChild() {
+		if c != n.FirstChild() && between != "" {
 			w.put(between + indent)
 		}
 		w.node(c, indent)
