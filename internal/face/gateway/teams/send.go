@@ -96,9 +96,10 @@ func card(m gateway.Message) object {
 	}
 	for _, row := range m.Buttons {
 		for _, b := range row {
+			data := object{"token": b.Token}
 			a := object{
-				"type": "Action.Execute", "title": b.Text, "verb": "answer", "data": object{"token": b.Token},
-				"fallback": object{"type": "Action.Submit", "title": b.Text, "data": object{"token": b.Token}},
+				"type": "Action.Execute", "title": b.Text, "verb": "answer", "data": data,
+				"fallback": object{"type": "Action.Submit", "title": b.Text, "data": data},
 			}
 			switch b.Style {
 			case "success":
