@@ -66,9 +66,9 @@ func playground(t *testing.T, modules, bot string) string {
 	return page
 }
 
-// A person converses and approves in Microsoft's Agents Playground, which shows the cards as Teams does. LATHE_PLAYGROUND
-// is the folder node_modules that npm install @microsoft/m365agentsplayground@0.2.28 made; LATHE_PICTURES a folder for
-// pictures.
+// A person converses and approves in Microsoft's Agents Playground, which shows the cards as Teams does.
+// LATHE_PLAYGROUND is the folder node_modules that npm install @microsoft/m365agentsplayground@0.2.28 made;
+// LATHE_PICTURES a folder for pictures.
 func TestTeamsInThePlayground(t *testing.T) {
 	modules := os.Getenv("LATHE_PLAYGROUND")
 	if modules == "" {

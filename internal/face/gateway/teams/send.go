@@ -143,7 +143,8 @@ func (t *Transport) Send(ctx context.Context, m gateway.Message) (string, error)
 	return got.ID, nil
 }
 
-// streamOver reports that a stream takes no more: it ended, was stopped by the user, took too long, or has another text.
+// streamOver reports that a stream does not take the text: it ended, was stopped by the user, took too long, or had
+// another text.
 func streamOver(err error) bool {
 	f, ok := errors.AsType[*failure](err)
 	return ok && (f.Status == http.StatusForbidden || f.Status == http.StatusBadRequest) || errors.Is(err, errStream)
