@@ -2,6 +2,7 @@ package telegram
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -51,6 +52,7 @@ type answer struct {
 	Result      json.RawMessage `json:"result"`
 	Code        int             `json:"error_code"`
 	Description string          `json:"description"`
+	Message     string          `json:"message"` // of servers that others wrote, for methods that they lack
 	Parameters  struct {
 		RetryAfter int `json:"retry_after"`
 	} `json:"parameters"`
@@ -115,7 +117,10 @@ func (t *Transport) post(ctx context.Context, method, kind string, body io.Reade
 		return fmt.Errorf("Telegram: %s: %w: it answered %s", method, gateway.ErrUnknown, res.Status)
 	}
 	if !a.OK {
-		f := &failure{method, a.Code, a.Description, time.Duration(a.Parameters.RetryAfter) * time.Second}
+		if a.Code == 0 && strings.Contains(a.Message, "not supported") {
+			a.Code, a.Description = http.StatusNotFound, a.Message
+		}
+		f := &failure{method, cmp.Or(a.Code, res.StatusCode), a.Description, time.Duration(a.Parameters.RetryAfter) * time.Second}
 		if f.Code >= http.StatusInternalServerError {
 			return errors.Join(f, gateway.ErrUnknown)
 		}

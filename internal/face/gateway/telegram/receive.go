@@ -84,6 +84,7 @@ func (t *Transport) poll(ctx context.Context, take func(gateway.Update) error) e
 	offset := int64(0)
 	for ctx.Err() == nil {
 		var got []update
+		began := time.Now()
 		err := t.persist(ctx, func() error {
 			ctx, cancel := context.WithTimeout(ctx, pollFor+15*time.Second)
 			defer cancel()
@@ -96,6 +97,9 @@ func (t *Transport) poll(ctx context.Context, take func(gateway.Update) error) e
 		}
 		if err != nil {
 			return err
+		}
+		if len(got) == 0 && time.Since(began) < firstPause { // the server does not wait
+			sleep(ctx, firstPause)
 		}
 		for _, u := range got {
 			if err := t.hand(u, take); err != nil {
