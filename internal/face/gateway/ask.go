@@ -407,6 +407,9 @@ func (h *Host) toggle(ctx context.Context, u Update, a *asked, choice string) er
 	return h.askIn(ctx, record{Ask: a, Put: put})
 }
 
+// inTime is the outcome of a question that the host refused.
+const inTime = "Nobody answered in time, so it was refused."
+
 // outcome says how a question was answered, and by whom.
 func outcome(h *Host, a event.Answer) string {
 	text := map[string]string{
@@ -415,6 +418,8 @@ func outcome(h *Host, a event.Answer) string {
 		event.ChoiceNever: "Never allowed", event.ChoiceEdits: "Allowed, with all edits from now on",
 	}[a.Choice]
 	switch {
+	case a.From == h.t.Name():
+		return inTime
 	case a.Canceled:
 		return "No longer open."
 	case text == "":

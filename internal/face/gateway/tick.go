@@ -84,7 +84,7 @@ func (h *Host) expire(ctx context.Context, a *asked) {
 	if err != nil {
 		h.o.Log.Info("a late question was not refused", "question", a.ID, "error", err)
 	}
-	_ = h.closeQuestion(ctx, a.ID, "Nobody answered in time, so it was refused.")
+	_ = h.closeQuestion(ctx, a.ID, inTime)
 }
 
 // confine ends a process that takes too much memory.
