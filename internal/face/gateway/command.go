@@ -52,8 +52,8 @@ func (h *Host) command(ctx context.Context, u Update, name, args string) error {
 		text, err = h.log(ctx, u)
 	case "file":
 		return h.sendFile(ctx, u, args)
-	case "loop":
-		text, err = h.loop(ctx, u, args)
+	case "loop", "diff":
+		return h.slash(ctx, u, name, args)
 	}
 	if err == nil && text != "" {
 		h.post(ctx, "command:"+u.Key, Message{Place: u.Place, Text: text, Reply: u.Message})
@@ -258,21 +258,41 @@ func (h *Host) sendFile(ctx context.Context, u Update, path string) error {
 	})
 }
 
-// loop is the command of the session.
-func (h *Host) loop(ctx context.Context, u Update, args string) (text string, err error) {
+// slash runs a command of the session.
+func (h *Host) slash(ctx context.Context, u Update, name, args string) error {
 	t, err := h.talkOf(u)
 	if err != nil {
-		return "", err
+		return err
 	}
-	err = h.with(ctx, t.ID, u.From.ID, func(c *port.Client) error {
-		got, err := c.Command(ctx, port.Command{Name: "loop", Args: args})
-		text = got.Text
+	var got event.Output
+	err = h.with(ctx, t.ID, u.From.ID, func(c *port.Client) (err error) {
+		got, err = c.Command(ctx, port.Command{Name: name, Args: args})
 		return err
 	})
-	if err == nil {
-		h.mu.Lock()
-		h.attend(ctx, t.ID)
-		h.mu.Unlock()
+	if err != nil {
+		return err
 	}
-	return text, err
+	h.post(ctx, "command:"+u.Key, shown(got, u))
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	h.attend(ctx, t.ID) // it may have begun a turn
+	return nil
+}
+
+// shown is the output of a command as a message. A long diff is a file.
+func shown(o event.Output, u Update) Message {
+	m := Message{Place: u.Place, Reply: u.Message, Text: o.Text}
+	if o.Page != nil {
+		m.Text = o.Page.Text
+	}
+	switch d, ok := o.View.(event.Diff); {
+	case ok && len(d.Unified) > mostPreview:
+		m.Text = fmt.Sprintf("+%d −%d lines", d.Added, d.Removed)
+		m.File = &Document{Name: "changes.diff", MIME: "text/plain", Data: []byte(d.Unified)}
+	case ok && d.Unified != "":
+		m.Text = fenced(d.Unified, "diff")
+	case m.Text == "":
+		m.Text = "Nothing to show."
+	}
+	return m
 }

@@ -283,12 +283,32 @@ func (f *follower) body(ctx context.Context, e event.Event) error {
 	case event.ToolStart:
 		f.lines = append(f.lines, b.Title)
 		f.lines, f.dirty, f.quiet = f.lines[max(0, len(f.lines)-mostLines):], true, true
+	case event.ToolEnd:
+		f.image(ctx, b)
 	case event.Returned:
 		return f.returned(ctx, b)
 	case event.TurnEnd:
 		return f.turnEnd(ctx, e, b)
 	}
 	return nil
+}
+
+// mostImage is the size of the largest picture that is sent by itself, in bytes.
+const mostImage = 5 << 20
+
+// image sends a picture that a tool made. Read shows pictures to the model.
+func (f *follower) image(ctx context.Context, b event.ToolEnd) {
+	v, ok := b.View.(event.Image)
+	if !ok || b.Call.Name == "Read" || len(v.Data) > mostImage {
+		return
+	}
+	name := v.Name
+	if name == "" {
+		name = "picture.png"
+	}
+	f.h.post(ctx, "image:"+f.id+":"+b.Call.ID, Message{
+		Place: f.place, Text: escape(b.Title), Quiet: true, File: &Document{Name: name, MIME: v.MIME, Data: v.Data},
+	})
 }
 
 func (f *follower) delta(b event.Delta) {

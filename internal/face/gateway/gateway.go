@@ -164,6 +164,7 @@ var Commands = []Command{
 	{"todo", "show the task list"},
 	{"bg", "work on a prompt in a session of its own"},
 	{"log", "show the last messages"},
+	{"diff", "show what the session changed"},
 	{"file", "send a file of the folder: its path"},
 	{"loop", "repeat a prompt: interval and prompt, or stop"},
 	{"help", "list the commands"},

@@ -138,6 +138,9 @@ func (t *Transport) Send(ctx context.Context, m gateway.Message) (string, error)
 		return "", final(err)
 	}
 	if id, ok := strings.CutPrefix(m.Draft, "m:"); ok {
+		t.mu.Lock()
+		delete(t.streams, m.Draft)
+		t.mu.Unlock()
 		_ = t.do(ctx, m.Place, http.MethodDelete, "/"+url.PathEscape(id), nil, nil) // it only showed what was going on
 	}
 	return got.ID, nil
