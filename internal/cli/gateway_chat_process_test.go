@@ -92,8 +92,10 @@ func TestAGroupIsHeardOnlyIfItIsListed(t *testing.T) {
 	p.fake.Say(fake.Group(other), ann, "@lathe_bot hello")
 	p.fake.Say(fake.Group(listed), eve, "@lathe_bot hello")
 	p.fake.Say(fake.Group(listed), ann, "not for the bot")
-	p.fake.Push("guest_message", map[string]any{"message_id": 5, "chat": fake.Group(listed), "from": fake.User{ID: ann},
-		"text": "@lathe_bot hello", "guest_query_id": "x"})
+	p.fake.Push("guest_message", map[string]any{
+		"message_id": 5, "chat": fake.Group(listed), "from": fake.User{ID: ann},
+		"text": "@lathe_bot hello", "guest_query_id": "x",
+	})
 	first := p.fake.Say(fake.Group(listed), ann, "@lathe_bot ask me first")
 	q := p.question(listed)
 	if q.Reader != ann { // nobody else sees it

@@ -60,9 +60,14 @@ func TestTheJournalSurvivesACutLine(t *testing.T) {
 	}
 	p := Place{Chat: "7"}
 	for _, r := range []record{
-		{In: &Update{Key: "u1", Place: p}}, {In: &Update{Key: "u1", Place: p}}, {In: &Update{Key: "u2", Place: p}},
-		{Done: "u1"}, {Put: []out{{ID: "a", Message: Message{Place: p}}, {ID: "b", Message: Message{Place: p}}}},
-		{Put: []out{{ID: "a"}}}, {Try: "a", After: "5"}, {Sent: "b", Mine: "6"},
+		{In: &Update{Key: "u1", Place: p}},
+		{In: &Update{Key: "u1", Place: p}},
+		{In: &Update{Key: "u2", Place: p}},
+		{Done: "u1"},
+		{Put: []out{{ID: "a", Message: Message{Place: p}}, {ID: "b", Message: Message{Place: p}}}},
+		{Put: []out{{ID: "a"}}},
+		{Try: "a", After: "5"},
+		{Sent: "b", Mine: "6"},
 	} {
 		if err := j.add(r); err != nil {
 			t.Fatal(err)
@@ -203,8 +208,10 @@ func TestAFloodIsBounded(t *testing.T) {
 	p := Place{Chat: "9"}
 	for i := range 500 {
 		kind := []string{KindMessage, KindEdit, KindPress, KindStop, "unknown"}[i%5]
-		s.updates <- Update{Key: "s" + string(rune('a'+i%26)) + time.Now().String(), Kind: kind, Place: p, From: Person{ID: "9"},
-			Text: "let me in", Token: "guess"}
+		s.updates <- Update{
+			Key: "s" + string(rune('a'+i%26)) + time.Now().String(), Kind: kind, Place: p, From: Person{ID: "9"},
+			Text: "let me in", Token: "guess",
+		}
 	}
 	m := <-s.sent
 	if !strings.Contains(m.Text, "not on the list") || !strings.Contains(m.Text, "9") {

@@ -120,7 +120,8 @@ func (t *Transport) post(ctx context.Context, method, kind string, body io.Reade
 		if a.Code == 0 && strings.Contains(a.Message, "not supported") {
 			a.Code, a.Description = http.StatusNotFound, a.Message
 		}
-		f := &failure{method, cmp.Or(a.Code, res.StatusCode), a.Description, time.Duration(a.Parameters.RetryAfter) * time.Second}
+		f := &failure{Method: method, Code: cmp.Or(a.Code, res.StatusCode), Text: a.Description}
+		f.After = time.Duration(a.Parameters.RetryAfter) * time.Second
 		if f.Code >= http.StatusInternalServerError {
 			return errors.Join(f, gateway.ErrUnknown)
 		}
