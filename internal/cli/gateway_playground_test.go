@@ -90,7 +90,12 @@ func TestTeamsInThePlayground(t *testing.T) {
 	ctx, end := context.WithCancel(t.Context())
 	done := make(chan error, 1)
 	go func() { done <- h.Run(ctx) }()
-	defer func() { end(); <-done }()
+	defer func() {
+		end()
+		if err := <-done; err != nil {
+			t.Error(err)
+		}
+	}()
 	page := playground(t, modules, addr)
 
 	browser, stop := chromedp.NewExecAllocator(ctx, append(chromedp.DefaultExecAllocatorOptions[:],

@@ -273,5 +273,7 @@ func TestPiecesAreSentInOrder(t *testing.T) {
 		t.Errorf("%v", got)
 	}
 	end()
-	<-done
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
 }

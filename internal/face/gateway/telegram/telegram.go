@@ -146,8 +146,8 @@ func (t *Transport) persist(ctx context.Context, f func() error) error {
 		if err == nil || ctx.Err() != nil {
 			return err
 		}
-		if refused := final(err); refused != err {
-			return refused
+		if _, ok := errors.AsType[*gateway.Refusal](final(err)); ok {
+			return final(err)
 		}
 		t.o.Log.Info("Telegram is tried again", "error", err)
 		wait := pause

@@ -55,13 +55,14 @@ func (m Message) Body() string {
 	return m.Text + m.Caption
 }
 
-// Chat, User, File and Button are as in the Bot API.
 type (
+	// Chat is as in the Bot API.
 	Chat struct {
 		ID    int64  `json:"id"`
 		Type  string `json:"type"`
 		Forum bool   `json:"is_forum,omitempty"`
 	}
+	// User is as in the Bot API.
 	User struct {
 		ID       int64  `json:"id"`
 		Bot      bool   `json:"is_bot"`
@@ -69,12 +70,14 @@ type (
 		First    string `json:"first_name"`
 		Topics   bool   `json:"has_topics_enabled,omitempty"`
 	}
+	// File is as in the Bot API.
 	File struct {
 		ID   string `json:"file_id"`
 		Name string `json:"file_name,omitempty"`
 		MIME string `json:"mime_type,omitempty"`
 		Size int64  `json:"file_size,omitempty"`
 	}
+	// Button is as in the Bot API.
 	Button struct {
 		Text  string `json:"text"`
 		Data  string `json:"callback_data"`
