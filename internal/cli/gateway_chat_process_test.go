@@ -269,3 +269,76 @@ func TestATurnStreamsAndIsStopped(t *testing.T) {
 	p.await(ann, "*Stopped.*")
 	p.until("the changed message is sent", func() bool { return strings.Contains(lastPrompt(p.srv), "and then that") })
 }
+
+func TestTheModelAsksByButtonsAndWords(t *testing.T) {
+	p := newGatePlace(t, "--allow", "7,8")
+	option := func(label string) map[string]any { return map[string]any{"label": label, "description": "as it says"} }
+	ask := llmtest.Tool("AskUserQuestion", map[string]any{"questions": []any{
+		map[string]any{
+			"question": "Which colour?", "header": "Colour", "multiSelect": false,
+			"options": []any{option("Red"), option("Blue")},
+		},
+		map[string]any{
+			"question": "Which parts?", "header": "Parts", "multiSelect": true,
+			"options": []any{option("Door"), option("Roof")},
+		},
+	}})
+	run := llmtest.Tool("Bash", map[string]any{"command": "touch made.txt"})
+	when := func(contains, result string, parts ...llmtest.Part) llmtest.Reply {
+		return llmtest.Reply{When: &llmtest.When{Contains: contains, Result: result}, Parts: parts}
+	}
+	script := llmtest.Replies(when("", "Blue", llmtest.Text("It will be blue.")),
+		when("", "use the other file", llmtest.Text("The other one, then.")), when("paint", "", ask), when("make", "", run))
+	p.serve(script)
+	p.start()
+	me := fake.Private(ann)
+	press := func(label string) {
+		t.Helper()
+		var m fake.Message
+		data := ""
+		p.until("a button "+label, func() bool {
+			for _, sent := range p.fake.Sent(ann) {
+				for _, row := range sent.Buttons {
+					if row[0].Text == label {
+						m, data = sent, row[0].Data
+					}
+				}
+			}
+			return data != ""
+		})
+		p.fake.Press(m, ann, data)
+	}
+	p.fake.Say(me, ann, "paint it")
+	press("Blue")
+	press("Door")
+	press("✓ Door")
+	press("Roof")
+	p.until("the roof is picked", func() bool { return strings.Contains(buttons(p.fake.Sent(ann)), "✓ Roof") })
+	press("Done")
+	p.await(ann, "It will be blue.")
+	if got := lastPrompt(p.srv); strings.Contains(got, `Door\"`) && !strings.Contains(got, "Roof") {
+		t.Errorf("%s", got)
+	}
+	p.fake.Say(me, ann, "make it")
+	var q fake.Message
+	p.until("a question", func() bool {
+		for _, m := range p.fake.Sent(ann) {
+			if strings.Contains(m.Body(), "touch made.txt") && len(m.Buttons) > 0 {
+				q = m
+			}
+		}
+		return q.ID != 0
+	})
+	p.fake.Say(me, ann, "use the other file", func(m *fake.Message) { m.Reply = &q })
+	p.await(ann, "The other one, then.")
+}
+
+func buttons(all []fake.Message) string {
+	var b strings.Builder
+	for _, m := range all {
+		for _, row := range m.Buttons {
+			b.WriteString(row[0].Text + "\n")
+		}
+	}
+	return b.String()
+}

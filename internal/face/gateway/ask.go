@@ -173,6 +173,11 @@ func (h *Host) atMachine(a *asked) string {
 func (a *asked) buttons(q event.Question) (rows [][]Button) {
 	add := func(text, choice, style string) {
 		t := token()
+		for known, c := range a.Tokens {
+			if c == choice { // it stays, so that a press before the edit counts
+				t = known
+			}
+		}
 		a.Tokens[t] = choice
 		rows = append(rows, []Button{{Text: text, Token: t, Style: style}})
 	}
@@ -360,11 +365,16 @@ func (h *Host) give(ctx context.Context, u Update, a *asked, answer event.Answer
 		answer = event.Answer{Choices: a.Picked}
 	}
 	if len(a.Question.Parts) > 0 {
+		text := questionText(a, q)
 		a.Given, a.Picked = append(a.Given, answer), nil
 		if a.Part++; a.Part < len(a.Question.Parts) {
 			h.mu.Lock()
 			defer h.mu.Unlock()
 			h.receipt(ctx, u, "Noted.")
+			if err := h.askIn(ctx, record{Put: a.closing(text, "Answered.")}); err != nil {
+				return err
+			}
+			a.Posts = map[string]post{}
 			return h.showQuestion(ctx, a, place)
 		}
 		answer = event.Answer{Parts: a.Given}
@@ -395,7 +405,6 @@ func (h *Host) toggle(ctx context.Context, u Update, a *asked, choice string) er
 	}
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	a.Tokens = map[string]string{}
 	m := Message{Text: questionText(a, a.part()), Buttons: a.buttons(a.part())}
 	var put []out
 	for _, shown := range a.Posts {
@@ -431,6 +440,20 @@ func outcome(h *Host, a event.Answer) string {
 	return text + "."
 }
 
+// closing are edits of the messages of a question: they lose their buttons, and say what came of it.
+func (a *asked) closing(text, outcome string) (put []out) {
+	if i := strings.LastIndex(text, "\nA reply to this message"); i >= 0 {
+		text = text[:i]
+	}
+	for name, shown := range a.Posts {
+		if shown.Message != "" {
+			m := Message{Place: shown.Place, Text: text + "\n\n**" + outcome + "**"}
+			put = append(put, out{ID: "closed:" + name, Edits: shown.Message, Message: m})
+		}
+	}
+	return put
+}
+
 // closeQuestion takes a question out of the chat: its messages lose their buttons and say what came of it.
 func (h *Host) closeQuestion(ctx context.Context, id, outcome string) error {
 	h.mu.Lock()
@@ -439,15 +462,9 @@ func (h *Host) closeQuestion(ctx context.Context, id, outcome string) error {
 	if a == nil {
 		return nil
 	}
-	r := record{Closed: id}
-	text := questionText(a, a.part())
-	if i := strings.LastIndex(text, "\nA reply to this message"); i >= 0 {
-		text = text[:i]
-	}
+	r := record{Closed: id, Put: a.closing(questionText(a, a.part()), outcome)}
 	for name, shown := range a.Posts {
 		if shown.Message != "" {
-			m := Message{Place: shown.Place, Text: text + "\n\n**" + outcome + "**"}
-			r.Put = append(r.Put, out{ID: "closed:" + name, Edits: shown.Message, Message: m})
 			continue
 		}
 		i := slices.IndexFunc(h.j.Outbox, func(o out) bool { return o.ID == name && !o.Tried })

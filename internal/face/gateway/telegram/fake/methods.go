@@ -1,6 +1,7 @@
 package fake
 
 import (
+	"fmt"
 	"strings"
 	"time"
 	"unicode/utf16"
@@ -258,7 +259,7 @@ func (s *Server) edit(p params) (any, *failure) {
 		return nil, fail
 	}
 	changed.Buttons = p.buttons()
-	if changed.Body() == m.Body() && len(changed.Buttons) == len(m.Buttons) {
+	if changed.Body() == m.Body() && fmt.Sprint(changed.Buttons) == fmt.Sprint(m.Buttons) {
 		return nil, bad("message is not modified: specified new message content and reply markup are exactly the same")
 	}
 	if fail := s.rate(m.Chat); fail != nil {
