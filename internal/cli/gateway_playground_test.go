@@ -44,6 +44,7 @@ func playground(t *testing.T, modules, bot string) string {
 	_, port, _ := net.SplitHostPort(addr)
 	cmd := exec.Command("node", filepath.Join(modules, "@microsoft", "m365agentsplayground", "cli.js"), "start", "--dt", "-e",
 		"http://"+bot+"/api/messages", "-p", port, "-c", "msteams")
+	cmd.Dir = stub // its log goes there
 	cmd.Env = append(os.Environ(), "PATH="+stub+":"+os.Getenv("PATH"), "HOME="+stub)
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
 	if err := cmd.Start(); err != nil {
