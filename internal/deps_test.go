@@ -369,8 +369,16 @@ var table = func() map[string]row {
 	t["ui/dash"] = row{with(face.may, "base/atomicfile", "face/supervisor", "ui/tui", "ui/tui/theme", "ui/tui/line",
 		"ui/tui/view", "ui/tui/keys"), "the screen of all sessions lists the supervisor's jobs, speaks the port to one, and " +
 		"draws with the terminal's parts; how sessions are opened and started is given by cli"}
-	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
-	t["face/gateway"], t["fleet"] = remote, remote
+	t["fleet"] = row{[]string{"event", "llm"}, "a front end for machines, kept as small as its stream of events"}
+	t["face/gateway"] = row{
+		[]string{"base/atomicfile", "event", "face/port", "face/supervisor", "llm", "machine/term", "permission"},
+		"a host of chats is a face: it speaks the port with sessions that the supervisor starts, and knows transports by " +
+			"an interface; settings and programs come from cli",
+	}
+	t["face/gateway/telegram"] = row{[]string{"face/gateway"}, "a transport carries messages, and knows no session"}
+	t["face/gateway/teams"] = t["face/gateway/telegram"]
+	t["face/gateway/telegram/fake"] = row{nil, "the counterpart of a transport is a server of its own, so it imports none"}
+	t["face/gateway/teams/fake"] = t["face/gateway/telegram/fake"]
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}
 	t["base/regular"] = row{nil, "reading a file that may be a pipe is a system call"}
 	for _, name := range []string{ // they read files at the start

@@ -20,7 +20,7 @@ var waitsThatEnd = map[string][]string{
 		"agent/best.Runner.Run", "cli.demo.work", "face/port/porttest.manyAtOnce", "cli.worker.run", "face/port.served.attach",
 		"face/supervisor.Supervisor.shutdown", "extend/customtool.Set.describeAll", "agent/eval.Gate.vote",
 		"agent/eval.Models.Compare",
-		"machine/git.Git.Info", "agent/hook.Hooks.fire", "face/notify.Sender.Send",
+		"machine/git.Git.Info", "agent/hook.Hooks.fire", "face/notify.Sender.Send", "face/gateway.Host.Run",
 		"extend/lsp.Seat.change", "extend/lsp.run.pullAll", "extend/mcp.Set.SetServers", "extend/mcp.awaitAll",
 		"extend/mcp.View.connectOwn",
 		"extend/plugin/process.Joined.sections",

@@ -32,6 +32,9 @@ Commands:
   rm           end it and take it off the list
   daemon       their supervisor: status, stop
   schedule     prompts for later, and sessions by cron: list, add, edit, rm
+  telegram     converse by a bot of Telegram
+  teams        converse by a bot of Microsoft Teams
+  gateway      both, as the settings say: run, check, pair, pairs, unpair
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back
   redo         bring them again

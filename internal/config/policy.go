@@ -29,6 +29,7 @@ var projectRules = []struct {
 	{never, "network.**"},
 	{never, "webSearch.**"},
 	{never, "notifications.**"},
+	{never, "gateway.**"},
 	// This one decides whose messages begin turns.
 	{never, "crossSessionInbound"},
 	{never, "modelsUrl"},

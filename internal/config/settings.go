@@ -101,6 +101,7 @@ type Settings struct {
 	CrossSessionInbound string `json:"crossSessionInbound"`
 
 	Notifications Notifications `json:"notifications"`
+	Gateway       Gateway       `json:"gateway"`
 
 	WebSearch WebSearch `json:"webSearch"`
 	ModelsURL string    `json:"modelsUrl"`
@@ -318,6 +319,59 @@ type Pushover struct {
 	URL     string `json:"url"`
 	Token   string `json:"token"`
 	UserKey string `json:"userKey"`
+}
+
+// Gateway configures the chats through which people reach sessions.
+type Gateway struct {
+	Mode            string            `json:"mode"`            // the permission mode of sessions
+	Sandbox         string            `json:"sandbox"`         // of their commands
+	Projects        map[string]string `json:"projects"`        // folders by name
+	BudgetUSD       float64           `json:"budgetUsd"`       // of a chat, a day; 0: no limit
+	MaxSessions     int               `json:"maxSessions"`     // processes at one time; 0: no limit
+	MaxMemoryMB     int               `json:"maxMemoryMB"`     // of one process; 0: no limit
+	QuestionMinutes int               `json:"questionMinutes"` // how long a question waits
+	IdleMinutes     int               `json:"idleMinutes"`     // as Background.IdleMinutes
+	Transcribe      []string          `json:"transcribe"`      // a command; {file} is the voice message
+	Telegram        GatewayTelegram   `json:"telegram"`
+	Teams           GatewayTeams      `json:"teams"`
+}
+
+// GatewayTelegram is a bot of Telegram.
+type GatewayTelegram struct {
+	Token     string                 `json:"token"`
+	APIBase   string                 `json:"apiBase"`
+	Users     []string               `json:"users"` // ids
+	Approvers []string               `json:"approvers"`
+	Chats     map[string]GatewayChat `json:"chats"` // by id
+	Webhook   GatewayWebhook         `json:"webhook"`
+}
+
+// GatewayWebhook is where Telegram brings updates, in the place of long polling.
+type GatewayWebhook struct {
+	Listen string `json:"listen"`
+	URL    string `json:"url"`
+	Secret string `json:"secret"`
+}
+
+// GatewayChat is what differs in one chat.
+type GatewayChat struct {
+	CWD       string   `json:"cwd"`
+	Mode      string   `json:"mode"`
+	BudgetUSD float64  `json:"budgetUsd"`
+	Users     []string `json:"users"`
+	Approvers []string `json:"approvers"`
+}
+
+// GatewayTeams is a bot of Microsoft Teams.
+type GatewayTeams struct {
+	AppID     string                 `json:"appId"`
+	Password  string                 `json:"password"`
+	Tenant    string                 `json:"tenant"`
+	Cloud     string                 `json:"cloud"` // public, usgov or china
+	Listen    string                 `json:"listen"`
+	Users     []string               `json:"users"` // object ids of Entra
+	Approvers []string               `json:"approvers"`
+	Chats     map[string]GatewayChat `json:"chats"` // by conversation id
 }
 
 // Bash configures the Bash tool.

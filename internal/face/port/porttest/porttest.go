@@ -7,6 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
+	"slices"
 	"sync"
 	"testing"
 	"time"
@@ -29,8 +31,28 @@ type Place struct {
 	Restart func(t *testing.T)
 }
 
+// suite are the tests by their names.
+var suite = map[string]func(*testing.T, Place){
+	"Prompt":           prompts,
+	"SamePromptOnce":   samePrompt,
+	"Queue":            queue,
+	"NamedTurn":        namedTurn,
+	"QuestionsReach":   questions,
+	"FirstAnswer":      firstAnswer,
+	"AnswersByPolicy":  policies,
+	"CursorGetsMissed": cursors,
+	"TurnWithoutFace":  withoutFace,
+	"SameOrder":        sameOrder,
+	"Restart":          restart,
+	"Read":             read,
+}
+
+// Names are the names of the tests, for ways to a session that cannot express all of them.
+func Names() []string { return slices.Sorted(maps.Keys(suite)) }
+
 // Run runs the suite; open makes a fresh place.
 func Run(t *testing.T, open func(t *testing.T) Place) {
+<<<<<<< HEAD
 	for name, test := range map[string]func(*testing.T, Place){
 		"Prompt":           prompts,
 		"SamePromptOnce":   samePrompt,
@@ -46,6 +68,9 @@ func Run(t *testing.T, open func(t *testing.T) Place) {
 		"Read":             read,
 		"ManyAtOnce":       manyAtOnce,
 	} {
+=======
+	for name, test := range suite {
+>>>>>>> chat
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
