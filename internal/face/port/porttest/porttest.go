@@ -45,6 +45,7 @@ var suite = map[string]func(*testing.T, Place){
 	"SameOrder":        sameOrder,
 	"Restart":          restart,
 	"Read":             read,
+	"ManyAtOnce":       manyAtOnce,
 }
 
 // Names are the names of the tests, for ways to a session that cannot express all of them.
@@ -52,25 +53,7 @@ func Names() []string { return slices.Sorted(maps.Keys(suite)) }
 
 // Run runs the suite; open makes a fresh place.
 func Run(t *testing.T, open func(t *testing.T) Place) {
-<<<<<<< HEAD
-	for name, test := range map[string]func(*testing.T, Place){
-		"Prompt":           prompts,
-		"SamePromptOnce":   samePrompt,
-		"Queue":            queue,
-		"NamedTurn":        namedTurn,
-		"QuestionsReach":   questions,
-		"FirstAnswer":      firstAnswer,
-		"AnswersByPolicy":  policies,
-		"CursorGetsMissed": cursors,
-		"TurnWithoutFace":  withoutFace,
-		"SameOrder":        sameOrder,
-		"Restart":          restart,
-		"Read":             read,
-		"ManyAtOnce":       manyAtOnce,
-	} {
-=======
 	for name, test := range suite {
->>>>>>> chat
 		t.Run(name, func(t *testing.T) { test(t, open(t)) })
 	}
 }
