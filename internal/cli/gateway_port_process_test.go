@@ -16,6 +16,7 @@ import (
 var notInChats = map[string]string{
 	"Queue":            "a chat changes a message that waits by editing it (TestATurnStreamsAndIsStopped); it has no list",
 	"NamedTurn":        "a person names no turn; the host does, for messages of the author of the running turn",
+	"ManyAtOnce":       "a chat sends no requests beside messages",
 	"CursorGetsMissed": "people have no cursor; the host's is tested by kills (TestKillsOfAGatewayLoseNothing)",
 	"SameOrder":        "a chat shows answers and questions, not events",
 	"Read":             "a chat reads by /log, /todo, /status and /file (TestCommandsFilesAndProjects)",
