@@ -66,7 +66,7 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	s, err := server.New(server.Options{
 		Place: jobPlace(), Store: session.NewStore(paths.DataHome), Folder: serveFolder(), Lathe: version,
 		Log: slog.New(slog.NewTextHandler(p.err, nil)), Modes: permission.ModeNames(), History: console.History,
-		Metrics: f.metrics,
+		Metrics: f.metrics, Diff: p.servedDiff, Models: p.servedModels,
 	})
 	if err != nil {
 		return err

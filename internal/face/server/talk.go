@@ -169,6 +169,9 @@ func mayCommand(who Principal, name, args string) *Problem {
 	if !ok {
 		scope = Admin
 	}
+	if strings.Contains(args, "--stash") { // it takes changes of the user's own
+		scope = Admin
+	}
 	if name == "mode" {
 		if p := mayMode(who, strings.TrimSpace(args)); p != nil {
 			return p
