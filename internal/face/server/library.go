@@ -226,25 +226,25 @@ func (s *Server) export(w http.ResponseWriter, r *http.Request) {
 	}
 }
 
-// Usage is what a session used.
-type Usage struct {
+// Used is what a session used.
+type Used struct {
 	Turns     int       `json:"turns"`
 	Usage     llm.Usage `json:"usage" jsonschema:"tokens, as of the last turn that ended"`
 	CostUSD   float64   `json:"costUSD"`
 	AgentsUSD float64   `json:"agentsUSD" jsonschema:"of its subagents"`
 }
 
-func usage(s *Server, _ *call, q named) (Usage, error) {
+func usage(s *Server, _ *call, q named) (Used, error) {
 	x, err := s.session(q.ID)
 	if err != nil {
-		return Usage{}, err
+		return Used{}, err
 	}
 	info, err := s.info(x.ID)
 	if err != nil {
-		return Usage{}, err
+		return Used{}, err
 	}
 	below, _ := s.Store.CostOfChildren(x.ID) // lathe session verify reports those that cannot be read
-	return Usage{info.Turns, info.Usage, info.CostUSD, below}, nil
+	return Used{info.Turns, info.Usage, info.CostUSD, below}, nil
 }
 
 // FileDiff is a change of one file.
