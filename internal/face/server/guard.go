@@ -64,8 +64,8 @@ func (s *Server) guard(e Entry) http.Handler {
 		secure(w.Header())
 		s.count.requests.Add(1)
 		who, known, p := s.enter(e, r)
-		if p == nil {
-			p = s.rates.allow(w.Header(), r, who, known)
+		if slow := s.rates.allow(w.Header(), r, who, known); slow != nil {
+			p = slow
 		}
 		if p != nil {
 			s.count.refused.Add(1)

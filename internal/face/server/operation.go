@@ -27,6 +27,7 @@ type operation struct {
 	in, out          reflect.Type // in has fields with the tags path and query, and those of the JSON body
 	body             int64        // the most bytes of a body; 0: mostBody
 	made             int          // the status of success; 0: 200, or 204 without output
+	secret           bool         // the answer has a token or a code, which is kept nowhere
 	do               func(s *Server, c *call) (any, error)
 
 	raw  func(*Server, http.ResponseWriter, *http.Request) // serves it in the place of do

@@ -11,11 +11,11 @@ func typeOf[T any]() reflect.Type { return reflect.TypeFor[T]() }
 func operations() []operation {
 	return []operation{
 		op("me", "GET /v1/me", "", "Say who sends the request, and what it may do", me),
-		made(op("pair", "POST "+pairPath, "", "Take a pairing code: the only operation without a token", pair)),
+		secret(op("pair", "POST "+pairPath, "", "Take a pairing code: the only operation without a token", pair)),
 		op("logout", "POST /v1/logout", "", "Revoke the own token", logout),
-		made(op("beginPairing", "POST /v1/pairings", Admin, "Make a code that works once, within five minutes", beginPairing)),
+		secret(op("beginPairing", "POST /v1/pairings", Admin, "Make a code that works once, within five minutes", beginPairing)),
 		op("listDevices", "GET /v1/devices", Admin, "List the devices", listDevices),
-		made(op("addDevice", "POST /v1/devices", Admin, "Make a device, and show its token once", addDevice)),
+		secret(op("addDevice", "POST /v1/devices", Admin, "Make a device, and show its token once", addDevice)),
 		op("revokeDevice", "DELETE /v1/devices/{id}", Admin, "Revoke a device; its streams end", revokeDevice),
 
 		op("listSessions", "GET /v1/sessions", Read, "List sessions, the newest first", listSessions),
@@ -72,6 +72,12 @@ func operations() []operation {
 func made(o operation) operation {
 	o.made = http.StatusCreated
 	return o
+}
+
+// secret is an operation that makes something which only its answer shows.
+func secret(o operation) operation {
+	o.secret = true
+	return made(o)
 }
 
 // large lets an operation take images.

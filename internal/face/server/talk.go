@@ -160,7 +160,6 @@ var commandScopes = map[string]Scope{
 	"compact": Prompt, "retry": Prompt, "rewind": Prompt, "tree": Prompt, "undo": Prompt, "redo": Prompt, "plan": Prompt,
 	"rename": Prompt, "save": Prompt, "model": Prompt, "models": Prompt, "smallmodel": Prompt, "effort": Prompt,
 	"tasks": Prompt, "remind": Prompt, "loop": Prompt, "schedule": Prompt, "agent": Prompt, "background": Prompt,
-	"mode": Approve,
 }
 
 // mayCommand says whether a principal may run a command. One that is not in the table may do anything.
@@ -173,9 +172,7 @@ func mayCommand(who Principal, name, args string) *Problem {
 		scope = Admin
 	}
 	if name == "mode" {
-		if p := mayMode(who, strings.TrimSpace(args)); p != nil {
-			return p
-		}
+		return mayMode(who, cmp.Or(strings.TrimSpace(args), "default"))
 	}
 	if !who.May(scope) {
 		return lacks(scope)
