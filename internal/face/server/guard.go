@@ -129,6 +129,9 @@ func (s *Server) open(r *http.Request) bool {
 	if r.Method == http.MethodPost && r.URL.Path == pairPath {
 		return true
 	}
+	if r.Method == http.MethodGet && r.URL.Path == authorityPath {
+		return true
+	}
 	return !apiPath(r.URL.Path) && s.Pages != nil && s.Open != nil && s.Open(r.URL.Path) &&
 		(r.Method == http.MethodGet || r.Method == http.MethodHead)
 }

@@ -52,6 +52,8 @@ type Options struct {
 	Modes   []string // the permission modes
 	Metrics bool     // serve /metrics
 
+	Authority []byte // the certificate that signed the server's own, as PEM, for devices to trust; nil: there is none
+
 	// Pages serves every path beside the API, to principals only; nil: there are none. [From] has the principal.
 	Pages http.Handler
 	// Open says which of the pages need no principal: the one for pairing, and what it is made of.
