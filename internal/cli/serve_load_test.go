@@ -235,13 +235,14 @@ func TestKillsOfTheServerLoseNothing(t *testing.T) {
 	killed := make(chan struct{})
 	go func() {
 		defer close(killed)
-		for range kills {
+		for done := 0; done < kills && ctx.Err() == nil; {
 			time.Sleep(time.Duration(rnd.IntN(400)) * time.Millisecond)
 			if rnd.IntN(2) == 0 {
 				p.kill9()
 				p.start()
-			} else if j, err := p.Read(s.Job); err == nil && j.PID > 0 {
-				_ = syscall.Kill(j.PID, syscall.SIGKILL)
+				done++
+			} else if j, err := p.Read(s.Job); err == nil && j.PID > 0 && syscall.Kill(j.PID, syscall.SIGKILL) == nil {
+				done++
 			}
 		}
 	}()
