@@ -133,8 +133,8 @@ func readTwice(ctx context.Context, c *client.Client, session string, ready func
 	}
 }
 
-// Readers that never read hold nobody up: neither the turn, nor the other readers, nor a request.
-func TestReadersThatNeverReadHoldNobodyUp(t *testing.T) {
+// Readers that never read delay neither the turn, nor the other readers, nor a request.
+func TestReadersThatNeverReadDelayNoOther(t *testing.T) {
 	readers, lazy := numberOf("LATHE_TEST_READERS", 200), 20
 	p := newServePlace(t)
 	token, s := p.must("serve", "token"), p.session(t)
