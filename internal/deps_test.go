@@ -345,15 +345,16 @@ var table = func() map[string]row {
 	t["ui/console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, " +
 		"switching, commands, completion; so it knows app and no front end"}
 
+	t["base/syntax"] = row{nil, "the colours of code follow from its words alone; every face shows them in its own way"}
 	face := row{
-		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy"},
+		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy", "base/syntax"},
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
 	}
 	t["ui/repl"], t["face/server"] = face, face
 	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
 		"; its hint how to keep a key names the variables of the known hosts"}
 	below := []string{
-		"ui/tui/theme", "ui/tui/line", "ui/tui/syntax", "ui/tui/markdown", "ui/tui/view", "ui/tui/keys",
+		"ui/tui/theme", "ui/tui/line", "ui/tui/markdown", "ui/tui/view", "ui/tui/keys",
 		"ui/tui/editor", "ui/tui/dialog",
 	}
 	for i, part := range below {

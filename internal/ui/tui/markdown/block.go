@@ -5,8 +5,8 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 )
 
 // kind is the kind of a leaf block.

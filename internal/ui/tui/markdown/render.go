@@ -5,8 +5,8 @@ import (
 
 	"github.com/yuin/goldmark/parser"
 
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 
@@ -142,7 +142,7 @@ func (r *renderer) highlight(lang *syntax.Language, state syntax.State, s string
 	}
 	var spans []line.Span
 	state = lang.Line(state, s, func(k syntax.Kind, text string) {
-		spans = append(spans, line.Span{Text: text, Style: syntax.Style(r.theme, k)})
+		spans = append(spans, line.Span{Text: text, Style: r.theme.Paint(k)})
 	})
 	return spans, state
 }

@@ -6,10 +6,10 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 )
 
 // diffLine is one line of a unified diff.
@@ -131,7 +131,7 @@ func (b *Block) paint(i int) []line.Span {
 	var spans []line.Span
 	if b.lang != nil && r.side != none && (r.side == both || b.t.Diff.Fill) {
 		b.lang.Line(b.state(i), r.text, func(k syntax.Kind, text string) {
-			spans = append(spans, line.Span{Text: text, Style: r.style.With(syntax.Style(b.t, k))})
+			spans = append(spans, line.Span{Text: text, Style: r.style.With(b.t.Paint(k))})
 		})
 	} else {
 		spans = []line.Span{{Text: r.text, Style: r.style}}
