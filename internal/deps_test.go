@@ -346,8 +346,10 @@ var table = func() map[string]row {
 		"switching, commands, completion; so it knows app and no front end"}
 
 	t["base/syntax"] = row{nil, "the colours of code follow from its words alone; every face shows them in its own way"}
+	t["base/unified"] = row{nil, "reading a diff is plain computation"}
+	t["base/gfm"] = row{nil, "where a text has its blocks and links is plain computation; every face shows them in its own way"}
 	face := row{
-		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy", "base/syntax"},
+		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy", "base/syntax", "base/gfm", "base/unified"},
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
 	}
 	t["ui/repl"], t["face/server"] = face, face
