@@ -20,7 +20,7 @@ func BareURL(v string) (at, end int) {
 		}
 		end = at + len(trimURL(v[at:end]))
 		alone := at == 0 || strings.IndexByte(" \n(*_~[{'\"", v[at-1]) >= 0 || v[at-1] >= 0x80
-		if alone && strings.ContainsAny(v[at+4:end], ".:") && end-at > 8 {
+		if alone && end-at > 8 && strings.ContainsAny(v[at+4:end], ".:") {
 			return at, end
 		}
 		from = at + 4
