@@ -94,3 +94,18 @@ func (f *fold) end() {
 	}
 	f.open = false
 }
+
+// numbered writes a file with the numbers of its lines.
+func numbered(w *writer, text, path string) {
+	lang := syntax.ForPath(path)
+	var state syntax.State
+	w.tag(`<div class="diff"><table><tbody>`)
+	for i, s := range strings.Split(strings.TrimSuffix(text, "\n"), "\n") {
+		w.tag(`<tr class="same">`)
+		number(w, i+1)
+		w.tag(`<td class="line">`)
+		state = highlight(w, lang, state, s)
+		w.tag("</td></tr>")
+	}
+	w.tag("</tbody></table></div>")
+}

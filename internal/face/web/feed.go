@@ -40,7 +40,8 @@ type feed struct {
 	status  *event.Status
 	state   event.State
 	serial  int
-	history bool // what is applied is history
+	prefix  string // of keys, where there are several feeds
+	history bool   // what is applied is history
 }
 
 func newFeed(emit func(change)) *feed {
@@ -150,7 +151,7 @@ func (f *feed) drop(key string) {
 // fresh is a key for an item that will not change.
 func (f *feed) fresh() string {
 	f.serial++
-	return "i" + strconv.Itoa(f.serial)
+	return f.prefix + "i" + strconv.Itoa(f.serial)
 }
 
 // say adds an item that will not change.
