@@ -352,7 +352,12 @@ var table = func() map[string]row {
 		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy", "base/syntax", "base/gfm", "base/unified"},
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
 	}
-	t["ui/repl"], t["face/server"] = face, face
+	t["ui/repl"] = face
+	t["face/server"] = row{
+		[]string{"base/atomicfile", "base/openschema", "event", "face/port", "face/supervisor", "llm", "store/session"},
+		"HTTP is a wire to the port of sessions, which the supervisor starts; stored ones are listed from the store, and " +
+			"settings and models are given by cli",
+	}
 	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
 		"; its hint how to keep a key names the variables of the known hosts"}
 	below := []string{
@@ -443,6 +448,14 @@ func TestImportsGoDownTheLayers(t *testing.T) {
 func TestCommandsImportOnlyTheCommandLine(t *testing.T) {
 	for _, f := range tree(t) {
 		if strings.HasPrefix(f.pkg, "internal") || f.isTest() {
+			continue
+		}
+		if f.pkg == "client" { // for programs of others, so it knows nothing of ours
+			for _, p := range f.imports(t) {
+				if strings.HasPrefix(p, modulePath) {
+					t.Errorf("%s may not import %s: it is for programs of others", f.path, p)
+				}
+			}
 			continue
 		}
 		if top := path.Dir(f.pkg); top != "cmd" && top != "tools" {

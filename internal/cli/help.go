@@ -32,6 +32,7 @@ Commands:
   rm           end it and take it off the list
   daemon       their supervisor: status, stop
   schedule     prompts for later, and sessions by cron: list, add, edit, rm
+  serve        all sessions by HTTP, for scripts, browsers and phones: token, pair, devices
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back
   redo         bring them again

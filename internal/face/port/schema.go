@@ -39,8 +39,8 @@ func typed(says string) *jsonschema.Schema {
 	}
 }
 
-// written are the schemas of types that write their JSON themselves.
-func written() map[reflect.Type]*jsonschema.Schema {
+// WrittenSchemas are the schemas of types that write their JSON themselves.
+func WrittenSchemas() map[reflect.Type]*jsonschema.Schema {
 	part := typed("a text, reasoning, media, a tool call or a tool result")
 	view := &jsonschema.Schema{
 		Type: "object", Required: []string{"shape"}, Description: "what people see of a call",
@@ -78,7 +78,7 @@ func written() map[reflect.Type]*jsonschema.Schema {
 // event:KIND the body of every event, made from the Go types.
 func Schema() (json.RawMessage, error) {
 	defs, methods := map[string]*jsonschema.Schema{}, map[string]any{}
-	opts := &jsonschema.ForOptions{TypeSchemas: written()}
+	opts := &jsonschema.ForOptions{TypeSchemas: WrittenSchemas()}
 	define := func(name string, v any) error {
 		s, err := jsonschema.ForType(reflect.TypeOf(v), opts)
 		if err != nil {

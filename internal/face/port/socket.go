@@ -67,7 +67,7 @@ func (s *Server) Accept(ctx context.Context, l net.Listener, refuse func(pid int
 			return fmt.Errorf("the socket takes no more faces: %w", err)
 		}
 		go func() {
-			err := admit(conn, refuse)
+			err := Admit(conn, refuse)
 			if errors.Is(err, ErrPeer) && s.Peer != nil {
 				only := &Server{Lathe: s.Lathe, Other: s.Peer}
 				only.Serve(ctx, jsonrpc.NewLines(conn, conn, conn.Close))
@@ -85,8 +85,8 @@ func (s *Server) Accept(ctx context.Context, l net.Listener, refuse func(pid int
 // ErrPeer is the process of another session, which may call the methods of Server.Peer and nothing else.
 var ErrPeer = fmt.Errorf("%w: it runs a session", ErrRefused)
 
-// admit checks who is at the other end of a connection.
-func admit(conn net.Conn, refuse func(pid int) error) error {
+// Admit checks who is at the other end of a connection.
+func Admit(conn net.Conn, refuse func(pid int) error) error {
 	uid, pid, err := peer(conn)
 	switch {
 	case err != nil:

@@ -154,17 +154,27 @@ func (c *Console) askedBy(e event.Event) string {
 	return "session " + e.Session
 }
 
-// history returns up to n events before a cursor of the conversation in front (the More of an Opened or of an
-// earlier call), and the cursor of the events before them, which is empty when there are none.
+// history returns up to n events before a cursor of the conversation in front.
 func (c *Console) history(before event.Cursor, n int) (*event.Opened, error) {
-	s := c.session()
-	branch := s.Log().Branch()
-	at, _, err := find(s.ID(), branch, before)
-	if err != nil {
-		return nil, err
+	return History(c.session().Log(), before, n)
+}
+
+// History returns up to n events of a session's log before a cursor (the More of an Opened or of an earlier call;
+// empty: the end), and the cursor of the events before them, which is empty when there are none.
+func History(log *session.Session, before event.Cursor, n int) (*event.Opened, error) {
+	branch := log.Branch()
+	at := branch.Len() - 1
+	if before != "" {
+		var err error
+		if at, _, err = find(log.ID(), branch, before); err != nil {
+			return nil, err
+		}
 	}
-	out := &event.Opened{Session: s.ID()}
-	out.History, out.More = page(s.ID(), branch, at+1, max(n, 1))
+	info := log.Info()
+	out := &event.Opened{
+		Session: log.ID(), Title: cmp.Or(info.Title, info.FirstPrompt), Dir: log.Dir(), Path: log.Folder(),
+	}
+	out.History, out.More = page(log.ID(), branch, at+1, max(n, 1))
 	return out, nil
 }
 

@@ -1,0 +1,214 @@
+package cli
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/internal/config"
+	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/face/server"
+	"github.com/lathe-dev/lathe/internal/permission"
+	"github.com/lathe-dev/lathe/internal/store/session"
+	"github.com/lathe-dev/lathe/internal/ui/console"
+)
+
+// serveFlags are those of lathe serve.
+type serveFlags struct {
+	listen    []string
+	hosts     []string
+	cert, key string
+	ownTLS    bool
+	metrics   bool
+}
+
+func serveCommand(p *program, o *Options) *cobra.Command {
+	var f serveFlags
+	c := &cobra.Command{
+		Use: "serve", Short: "Serve all sessions by HTTP", Args: noArgs,
+		Long: "Serve all sessions of this user by HTTP: at a Unix socket that only this user can reach, and at the " +
+			"addresses that --listen gives. Every request needs a token there (lathe serve token). An address beyond this " +
+			"machine needs TLS. See docs/server.md.",
+		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), o, f) },
+	}
+	c.Flags().StringArrayVar(&f.listen, "listen", nil, "serve at `host:port` too; port 0 takes a free one")
+	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a `name` by which this machine is reached, beside its address")
+	c.Flags().StringVar(&f.cert, "tls-cert", "", "the `file` with the certificate, PEM")
+	c.Flags().StringVar(&f.key, "tls-key", "", "the `file` with its key, PEM")
+	c.Flags().BoolVar(&f.ownTLS, "tls", false, "TLS with a certificate that lathe makes")
+	c.Flags().BoolVar(&f.metrics, "metrics", false, "serve /metrics in Prometheus' form")
+	c.AddCommand(serveTokenCommand(p), servePairCommand(p), serveDevicesCommand(p))
+	return c
+}
+
+// serveFolder is where the server keeps devices, its audit log and certificates.
+func serveFolder() string {
+	return filepath.Join(config.ResolvePaths(os.Environ(), "").StateHome, "serve")
+}
+
+func serveSocket() string { return filepath.Join(jobPlace().Sockets, "serve.sock") }
+
+func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
+	paths := config.ResolvePaths(os.Environ(), "")
+	if paths.DataHome == "" {
+		return usage("set HOME or XDG_DATA_HOME", "there is no home folder, so no place for sessions")
+	}
+	version, _ := currentVersion()
+	s, err := server.New(server.Options{
+		Place: jobPlace(), Store: session.NewStore(paths.DataHome), Folder: serveFolder(), Lathe: version,
+		Log: slog.New(slog.NewTextHandler(p.err, nil)), Modes: permission.ModeNames(), History: console.History,
+		Metrics: f.metrics,
+	})
+	if err != nil {
+		return err
+	}
+	entries, err := f.entries(ctx)
+	defer func() {
+		for _, e := range entries {
+			_ = e.Close()
+		}
+	}()
+	if err != nil {
+		return err
+	}
+	for _, e := range entries {
+		where := "unix:" + serveSocket()
+		if !e.Socket {
+			where = e.URL()
+		}
+		fmt.Fprintf(p.out, "listening on %s\n", where)
+	}
+	if err := s.Serve(ctx, entries...); err != nil && ctx.Err() == nil {
+		return err
+	}
+	return nil
+}
+
+// entries opens the ways in.
+func (f serveFlags) entries(ctx context.Context) (out []server.Entry, err error) {
+	cert, err := f.certificate()
+	if err != nil {
+		return nil, err
+	}
+	if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", serveSocket()); err == nil {
+		_ = conn.Close()
+		return nil, usage("end it first; lathe serve token prints a token for it", "lathe serve runs already")
+	}
+	l, err := port.Listen(serveSocket())
+	if err != nil {
+		return nil, err
+	}
+	out = append(out, server.Entry{Listener: l, Socket: true, Hosts: server.HostsOf(l.Addr())})
+	for _, at := range f.listen {
+		e, err := f.entry(ctx, at, cert)
+		if err != nil {
+			return out, err
+		}
+		out = append(out, e)
+	}
+	return out, nil
+}
+
+// entry opens one address. One that other machines reach needs TLS.
+func (f serveFlags) entry(ctx context.Context, at string, cert *tls.Certificate) (server.Entry, error) {
+	host, _, err := net.SplitHostPort(at)
+	if err != nil {
+		return server.Entry{}, usage("as in --listen 127.0.0.1:7000", "--listen %s: %v", at, err)
+	}
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", at)
+	if err != nil {
+		return server.Entry{}, usage("give an address of this machine and a free port", "--listen %s: %v", at, err)
+	}
+	tcp, ok := l.Addr().(*net.TCPAddr)
+	if !ok || !tcp.IP.IsLoopback() && cert == nil {
+		return server.Entry{}, errors.Join(l.Close(), usage("add --tls, or --tls-cert and --tls-key; or listen on 127.0.0.1",
+			"--listen %s: others could read along and take the token", at))
+	}
+	names := f.hosts
+	if net.ParseIP(host) == nil && host != "" {
+		names = append([]string{host}, names...)
+	}
+	if tcp.IP.IsUnspecified() {
+		names = append(names, addressesOfThisMachine()...)
+	}
+	e := server.Entry{Listener: l, Hosts: server.HostsOf(l.Addr(), names...), TLS: cert != nil}
+	if cert != nil {
+		e.Listener = tls.NewListener(l, &tls.Config{Certificates: []tls.Certificate{*cert}, MinVersion: tls.VersionTLS12})
+	}
+	return e, nil
+}
+
+// addressesOfThisMachine are those by which others may reach it, after its name.
+func addressesOfThisMachine() (out []string) {
+	if name, err := os.Hostname(); err == nil {
+		out = append(out, name)
+	}
+	all, _ := net.InterfaceAddrs()
+	for _, a := range all {
+		if n, ok := a.(*net.IPNet); ok && !n.IP.IsLinkLocalUnicast() {
+			out = append(out, n.IP.String())
+		}
+	}
+	return append(out, "localhost")
+}
+
+// certificate is the one of the flags; nil: there is none.
+func (f serveFlags) certificate() (*tls.Certificate, error) {
+	if (f.cert == "") != (f.key == "") {
+		return nil, usage("give both", "--tls-cert and --tls-key belong together")
+	}
+	if f.cert == "" {
+		return nil, nil
+	}
+	c, err := tls.LoadX509KeyPair(f.cert, f.key)
+	if err != nil {
+		return nil, usage("both are PEM files, the chain with the host's certificate first", "the certificate: %v", err)
+	}
+	return &c, nil
+}
+
+// scopes reads a list of scopes.
+func scopesOf(text string) (out []server.Scope) {
+	for s := range strings.SplitSeq(text, ",") {
+		out = append(out, server.Scope(strings.TrimSpace(s)))
+	}
+	return out
+}
+
+func serveTokenCommand(p *program) *cobra.Command {
+	var name, scopes string
+	var days int
+	c := &cobra.Command{
+		Use: "token", Short: "Print a token for scripts on this machine", Args: noArgs,
+		Long: "Make a token for the server and print it. It is kept nowhere: lathe serve devices lists it by its name and " +
+			"revokes it.",
+		RunE: func(*cobra.Command, []string) error {
+			if err := jobPlace().Refuse(os.Getppid()); err != nil {
+				return &Error{Code: exitFailed, Err: err, Hint: "run it outside of a session"}
+			}
+			d := server.Device{Name: name, Scopes: scopesOf(scopes)}
+			if days > 0 {
+				d.Expires = time.Now().UTC().AddDate(0, 0, days)
+			}
+			_, token, err := server.DevicesIn(serveFolder()).Add(d)
+			if err != nil {
+				return usage("see docs/server.md", "%v", err)
+			}
+			_, err = fmt.Fprintln(p.out, token)
+			return err
+		},
+	}
+	c.Flags().StringVarP(&name, "name", "n", "token", "the `name` of who uses it: sessions see it beside prompts and answers")
+	c.Flags().StringVar(&scopes, "scopes", "read,prompt,approve,admin", "a `list` of what it may do")
+	c.Flags().IntVar(&days, "days", 0, "it lives so many `days`; 0: until it is revoked")
+	return c
+}
