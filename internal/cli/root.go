@@ -22,7 +22,7 @@ var commandNames = []string{
 
 // reservedNames are commands to come: no prompt begins with such a word, so that a script means the same later.
 var reservedNames = []string{
-	"acp", "web", "fleet", "gateway", "telegram", "teams", "import", "update",
+	"acp", "fleet", "gateway", "telegram", "teams", "import", "update",
 }
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
@@ -76,7 +76,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o),
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
-		daemonCommand(p), portCommand(p), dashCommand(p, o), scheduleCommand(p, o), serveCommand(p, o),
+		daemonCommand(p), portCommand(p), dashCommand(p, o), scheduleCommand(p, o), serveCommand(p, o), webCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

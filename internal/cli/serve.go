@@ -17,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/face/server"
+	"github.com/lathe-dev/lathe/internal/face/web"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/ui/console"
@@ -29,6 +30,7 @@ type serveFlags struct {
 	cert, key string
 	ownTLS    bool
 	metrics   bool
+	ready     func(context.Context) // called once it listens; nil: nothing is
 }
 
 func serveCommand(p *program, o *Options) *cobra.Command {
@@ -41,13 +43,18 @@ func serveCommand(p *program, o *Options) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), o, f) },
 	}
 	c.Flags().StringArrayVar(&f.listen, "listen", nil, "serve at `host:port` too; port 0 takes a free one")
+	f.add(c)
+	c.Flags().BoolVar(&f.metrics, "metrics", false, "serve /metrics in Prometheus' form")
+	c.AddCommand(serveTokenCommand(p), servePairCommand(p), serveDevicesCommand(p))
+	return c
+}
+
+// add declares the flags of an address.
+func (f *serveFlags) add(c *cobra.Command) {
 	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a `name` by which this machine is reached, beside its address")
 	c.Flags().StringVar(&f.cert, "tls-cert", "", "the `file` with the certificate, PEM")
 	c.Flags().StringVar(&f.key, "tls-key", "", "the `file` with its key, PEM")
 	c.Flags().BoolVar(&f.ownTLS, "tls", false, "TLS with a certificate that lathe makes")
-	c.Flags().BoolVar(&f.metrics, "metrics", false, "serve /metrics in Prometheus' form")
-	c.AddCommand(serveTokenCommand(p), servePairCommand(p), serveDevicesCommand(p))
-	return c
 }
 
 // serveFolder is where the server keeps devices, its audit log and certificates.
@@ -63,10 +70,12 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 		return usage("set HOME or XDG_DATA_HOME", "there is no home folder, so no place for sessions")
 	}
 	version, _ := currentVersion()
-	s, err := server.New(server.Options{
+	var s *server.Server
+	var err error
+	s, err = server.New(server.Options{
 		Place: jobPlace(), Store: session.NewStore(paths.DataHome), Folder: serveFolder(), Lathe: version,
 		Log: slog.New(slog.NewTextHandler(p.err, nil)), Modes: permission.ModeNames(), History: console.History,
-		Metrics: f.metrics,
+		Metrics: f.metrics, Pages: webPage(func() *server.Server { return s }), Open: web.Open, Login: web.Login,
 	})
 	if err != nil {
 		return err
@@ -79,6 +88,9 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	}()
 	if err != nil {
 		return err
+	}
+	if f.ready != nil {
+		go f.ready(ctx)
 	}
 	for _, e := range entries {
 		where := "unix:" + serveSocket()

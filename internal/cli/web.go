@@ -1,0 +1,133 @@
+package cli
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"os/exec"
+	"runtime"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/lathe-dev/lathe/client"
+	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/face/server"
+	"github.com/lathe-dev/lathe/internal/face/web"
+	"github.com/lathe-dev/lathe/internal/tool"
+)
+
+// webPage is the page of a server, which is made after it.
+func webPage(s func() *server.Server) http.Handler {
+	return web.New(web.Options{
+		Session: func(ctx context.Context, id string) (port.Session, func(), error) {
+			stay, err := s().Connect(ctx, id)
+			if err != nil {
+				return nil, nil, err
+			}
+			return stay, func() { _ = stay.Close() }, nil
+		},
+		Follow: func(ctx context.Context, changed func(any)) {
+			s().Follow(ctx, func(x server.Session, removed bool) {
+				if removed {
+					changed(map[string]any{"id": x.ID, "removed": true})
+				} else {
+					changed(x)
+				}
+			})
+		},
+	})
+}
+
+// webListen is where the page is unless --listen says more: a fixed port, so that the browser stays paired.
+const webListen = "127.0.0.1:7420"
+
+func webCommand(p *program, o *Options) *cobra.Command {
+	var f serveFlags
+	var quiet bool
+	c := &cobra.Command{
+		Use: "web", Short: "Open your sessions in the browser", Args: noArgs,
+		Long: "Open the page of all sessions in the browser, and print a QR code for a phone. Without a running server " +
+			"(lathe serve) one is started, until ctrl+c; sessions go on. A phone needs an address that it reaches and a " +
+			"certificate that it trusts: see docs/web.md.",
+		RunE: func(c *cobra.Command, _ []string) error {
+			if !runsServer(c.Context()) {
+				f.listen = append([]string{webListen}, f.listen...)
+				f.ready = func(ctx context.Context) {
+					if err := p.openPage(ctx, quiet); err != nil && ctx.Err() == nil {
+						fmt.Fprintln(p.err, err)
+					}
+				}
+				return p.serve(c.Context(), o, f)
+			}
+			return p.openPage(c.Context(), quiet)
+		},
+	}
+	c.Flags().StringArrayVar(&f.listen, "listen", nil, "serve the page at `host:port` too, as for a phone")
+	c.Flags().BoolVar(&quiet, "no-open", false, "open no browser: print the link")
+	f.add(c)
+	return c
+}
+
+// runsServer reports whether a server runs for this user.
+func runsServer(ctx context.Context) bool {
+	return serverHere().Do(ctx, http.MethodGet, "/v1/me", nil, nil) == nil
+}
+
+// openPage opens the page in this machine's browser, and prints the ways to it for others.
+func (p *program) openPage(ctx context.Context, quiet bool) error {
+	for !runsServer(ctx) { // it is about to listen
+		select {
+		case <-time.After(20 * time.Millisecond):
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+	mine, err := serverHere().BeginPairing(ctx, client.NewPairing{Scopes: []string{"read", "prompt", "approve", "admin"}})
+	if err != nil {
+		return err
+	}
+	if len(mine.URLs) == 0 {
+		return usage("end it, and start it with an address: lathe serve --listen "+webListen,
+			"the server that runs has no address for a browser")
+	}
+	fmt.Fprintf(p.out, "open %s\n", mine.URLs[0])
+	if !quiet {
+		if err := openInBrowser(ctx, mine.URLs[0]); err != nil {
+			fmt.Fprintf(p.err, "no browser was opened (%v): open the link yourself\n", err)
+		}
+	}
+	return p.pairPhone(ctx)
+}
+
+// pairPhone prints a QR code for a phone, where the server has an address that a phone reaches.
+func (p *program) pairPhone(ctx context.Context) error {
+	made, err := serverHere().BeginPairing(ctx, client.NewPairing{Scopes: []string{"read", "prompt", "approve"}})
+	if err != nil {
+		return err
+	}
+	for _, at := range made.URLs {
+		if u, err := url.Parse(at); err != nil || loopback(u.Hostname()) {
+			continue
+		}
+		fmt.Fprintf(p.out, "for a phone: %s\n", at)
+		if p.outTTY {
+			return printQR(p.out, at)
+		}
+		return nil
+	}
+	_, err = fmt.Fprintln(p.out, "for a phone: end this, then lathe web --listen 0.0.0.0:7421 --tls (docs/web.md)")
+	return err
+}
+
+func loopback(host string) bool {
+	return host == "localhost" || host == "::1" || strings.HasPrefix(host, "127.")
+}
+
+// openInBrowser opens a link with the user's browser, which goes on when lathe ends.
+func openInBrowser(ctx context.Context, link string) error {
+	argv := append(tool.Opener(runtime.GOOS), link)
+	return exec.CommandContext(ctx, argv[0], argv[1:]...).Run()
+}
