@@ -54,7 +54,7 @@ func fileName(w *writer, path string, line int) {
 		w.attr(" data-line=", strconv.Itoa(line))
 	}
 	w.tag(">")
-	w.line(path)
+	w.line(relative(path, w.dir))
 	w.tag("</button>")
 }
 

@@ -10,7 +10,10 @@ import (
 type markup string
 
 // writer writes HTML. It is the one place where foreign text becomes a part of a page.
-type writer struct{ strings.Builder }
+type writer struct {
+	strings.Builder
+	dir string // of the session, below which paths are short
+}
 
 // tag writes markup.
 func (w *writer) tag(m ...markup) {

@@ -74,6 +74,13 @@ func ask(q event.Question) question {
 		out.Plan = event.CallInput(*q.Call, "plan")
 	}
 	var w writer
+	if q.Permission != nil {
+		w.dir = q.Permission.Dir
+		switch q.Preview.(type) {
+		case event.Command, event.Diff: // it says more than the text
+			out.Text = ""
+		}
+	}
 	evidence(&w, q)
 	out.Evidence = w.String()
 	return out

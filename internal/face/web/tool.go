@@ -18,6 +18,7 @@ type call struct {
 	text  string // the result where there is no view
 	live  string // the end of its output while it runs
 	took  time.Duration
+	dir   string // of the session
 }
 
 // mostLive is how much of the output of a running call is kept, in bytes.
@@ -63,6 +64,7 @@ func (f *feed) show(c *call, in string) {
 			c.text = before.text
 		}
 	}
+	c.dir = f.opened.Dir
 	it.call, it.Kind, it.HTML = c, "tool "+c.state, c.html()
 	delete(f.dirty, key)
 	f.put(it)
@@ -71,7 +73,7 @@ func (f *feed) show(c *call, in string) {
 // unfolded reports whether the call is shown whole without a click: a change, or what a command wrote.
 func (c *call) unfolded() bool {
 	switch c.view.(type) {
-	case event.Diff, event.Command, event.Image, event.Todo:
+	case event.Diff, event.Command, event.Image:
 		return true
 	}
 	return c.live != ""
@@ -79,7 +81,7 @@ func (c *call) unfolded() bool {
 
 // html is the item of the call.
 func (c *call) html() string {
-	var w writer
+	w := writer{dir: c.dir}
 	if c.unfolded() {
 		w.tag("<details open>")
 	} else {

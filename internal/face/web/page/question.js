@@ -59,7 +59,7 @@ function choices(q) {
   const done = (a) => give(q, a);
   if (q.multi) return several(q, done);
   q.options?.forEach((o, i) => {
-    const preview = o.preview && h("div", { class: "prose preview", html: o.preview });
+    const preview = o.preview ? h("div", { class: "prose preview", html: o.preview }) : "";
     box.append(h("button", {
       type: "button", class: `choice ${calm.includes(o.id) ? "no" : i === 0 ? "primary" : ""}`, title: q.permission ? o.help : undefined,
       onclick: () => done({ choice: o.id }),

@@ -72,7 +72,7 @@ class Sessions extends HTMLElement {
     h("span", { class: "dot", role: "img", "aria-label": states[s.state] || "asleep" }),
     h("span", { class: "name" }, nameOf(s)),
     h("time", { datetime: s.changed }, ago(s.changed)),
-    h("span", { class: "sub" }, waits ?? (rank(s) < 2 ? [base(s.dir), s.activity].filter(Boolean).join(" · ") : s.activity || s.firstPrompt || s.dir))));
+    h("span", { class: "sub" }, waits ?? (rank(s) < 2 ? [base(s.dir), s.activity].filter(Boolean).join(" · ") : s.activity || (s.title && s.firstPrompt) || states[s.state]))));
   }
 }
 

@@ -20,6 +20,10 @@ class Transcript extends HTMLElement {
     this.follows = true;
     this.addEventListener("scroll", () => this.scrolled(), { passive: true });
     this.addEventListener("click", (e) => this.click(e));
+    this.touched = 0;
+    for (const name of ["wheel", "touchmove", "keydown", "pointerdown"]) {
+      this.addEventListener(name, () => { this.touched = Date.now(); }, { passive: true });
+    }
     new ResizeObserver(() => { if (this.follows) this.end(); }).observe(this.log);
     new ResizeObserver(() => { if (this.follows) this.end(); }).observe(this);
     new IntersectionObserver((seen) => { if (seen[0].isIntersecting) this.load(); }, { root: this, rootMargin: "600px" }).observe(this.earlier);
@@ -53,7 +57,7 @@ class Transcript extends HTMLElement {
         this.items.delete(c.key);
         break;
       case "answered":
-        if (c.data.from) toast(`${c.data.from} answered`);
+        if (c.data.from && c.data.from !== me.peek()?.device?.name) toast(`${c.data.from} answered`);
         break;
     }
     if (this.follows) this.end();
@@ -137,7 +141,11 @@ class Transcript extends HTMLElement {
   }
 
   scrolled() {
-    this.follows = this.scrollHeight - this.scrollTop - this.clientHeight < near;
+    const up = this.scrollTop < this.top && Date.now() - this.touched < 1000; // a person did it, and no change of the layout
+    if (up) this.touched = Date.now();
+    const end = this.scrollHeight - this.scrollTop - this.clientHeight < near;
+    this.top = this.scrollTop;
+    if (end || up) this.follows = end;
     this.down.hidden = this.follows;
   }
 
