@@ -16,7 +16,7 @@ import (
 var commandNames = []string{
 	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
 	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
-	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule", "serve",
+	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule", "serve", "web",
 	"completion", "man", "help", "version", "__complete", "__completeNoDesc",
 }
 

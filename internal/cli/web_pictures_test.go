@@ -29,8 +29,8 @@ func Delay(attempt int) time.Duration {
 `
 
 // pictureScript is a conversation that has everything in it.
-func pictureScript(dir string) *llmtest.Script {
-	file := filepath.Join(dir, "retry.go")
+func pictureScript() *llmtest.Script {
+	const file = "retry.go"
 	todo := func(a, b, c string) llmtest.Part {
 		item := func(text, active, status string) map[string]any {
 			return map[string]any{"content": text, "activeForm": active, "status": status}
@@ -43,7 +43,7 @@ func pictureScript(dir string) *llmtest.Script {
 	s := llmtest.Replies(
 		llmtest.Say(llmtest.Thinking("The shift is not bounded: attempt 40 overflows to a negative duration, which is below a minute."),
 			llmtest.Text("I'll look at how the delay is computed, and at who calls it."), todo("in_progress", "pending", "pending"),
-			llmtest.Tool("Read", map[string]any{"file_path": file}), llmtest.Tool("Grep", map[string]any{"pattern": "Delay", "path": dir})),
+			llmtest.Tool("Read", map[string]any{"file_path": file}), llmtest.Tool("Grep", map[string]any{"pattern": "Delay"})),
 		llmtest.Say(llmtest.Text("The shift overflows from **attempt 37** on, so `d > time.Minute` is false and the delay is negative."),
 			todo("completed", "in_progress", "pending"),
 			llmtest.Tool("Edit", map[string]any{
@@ -69,11 +69,7 @@ func TestThePageInPictures(t *testing.T) {
 	if os.Getenv("LATHE_PICTURES") == "" {
 		t.Skip("LATHE_PICTURES names no folder")
 	}
-	p := newWebPlace(t)
-	p.serve(pictureScript(p.dir))
-	p.kill9()
-	p.must("daemon", "stop")
-	p.start()
+	p := newWebPlace(t, pictureScript())
 	if err := os.WriteFile(filepath.Join(p.dir, "retry.go"), []byte(pictured), 0o600); err != nil {
 		t.Fatal(err)
 	}
@@ -103,7 +99,7 @@ func TestThePageInPictures(t *testing.T) {
 	p.session(tab, "Bound the retry delay")
 	tab.prompt("The retry test fails with a negative delay. Find out why and fix it.")
 	tab.has(".question", "retry.go")
-	
+
 	shots("question")
 	tab.choose("Yes")
 	tab.has(".question", "printf")

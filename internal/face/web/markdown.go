@@ -30,6 +30,7 @@ type document struct {
 	size    int     // bytes of chunk
 	settled writer  // rendered, not taken yet
 	missing bool    // it refers to a link that was not defined then
+	top     int     // the level of the first heading, from which the others count; 0: there was none
 }
 
 func newDocument() *document { return &document{links: gfm.Links{}} }
@@ -206,9 +207,12 @@ func (d *document) leaf(w *writer, l *leaf, joined, more bool) {
 		w.tag("</p>")
 	case gfm.Heading:
 		headings := [...][2]markup{
-			{"<h3>", "</h3>"}, {"<h4>", "</h4>"}, {"<h5>", "</h5>"}, {"<h6>", "</h6>"}, {"<h6>", "</h6>"}, {"<h6>", "</h6>"},
+			{"<h2>", "</h2>"}, {"<h3>", "</h3>"}, {"<h4>", "</h4>"}, {"<h5>", "</h5>"}, {"<h6>", "</h6>"}, {"<h6>", "</h6>"},
 		}
-		h := headings[min(max(l.Level, 1), 6)-1] // below those of the page
+		if d.top == 0 {
+			d.top = l.Level
+		}
+		h := headings[min(max(l.Level-d.top, 0), 5)] // below those of the page
 		w.tag(h[0])
 		d.inline(w, strings.TrimRight(strings.Join(l.Lines, "\n"), " "))
 		w.tag(h[1])

@@ -10,7 +10,7 @@ import (
 )
 
 // allowed is everything that the renderer may write: text without a bare character of HTML, and these tags.
-var allowed = regexp.MustCompile(`^(?:[^<>&"']|&(?:amp|lt|gt|#34|#39);|</?(?:p|h[3-6]|blockquote|ul|ol|li|em|strong|del|ins|code|pre|table|tbody|tr|td|th|div|span|hr|br|a|button|img|details|summary|b|time|section|dl|dt|dd)(?:` + attribute + `)*>)*$`)
+var allowed = regexp.MustCompile(`^(?:[^<>&"']|&(?:amp|lt|gt|#34|#39);|</?(?:p|h[2-6]|blockquote|ul|ol|li|em|strong|del|ins|code|pre|table|tbody|tr|td|th|div|span|hr|br|a|button|img|details|summary|b|time|section|dl|dt|dd)(?:` + attribute + `)*>)*$`)
 
 const attribute = ` (?:class="[a-zA-Z0-9 -]*"|href="(?:https?|mailto):[^"<>]*"|target="_blank"|rel="noopener noreferrer"` +
 	`|tabindex="0"|role="(?:img|region)"|aria-label="[a-z ]*"|aria-(?:pressed|expanded)="false"|type="button"|hidden|open` +
@@ -101,7 +101,7 @@ func FuzzRender(f *testing.F) {
 
 func TestMarkdownIsWhatItWasInTheTerminal(t *testing.T) {
 	for in, want := range map[string]string{
-		"# A\n\ntext *b* **c** `d` ~~e~~": "<h3>A</h3><p>text <em>b</em> <strong>c</strong> <code>d</code> <del>e</del></p>",
+		"## A\n\n### B\n\ntext *b* **c** `d` ~~e~~": "<h2>A</h2><h3>B</h3><p>text <em>b</em> <strong>c</strong> <code>d</code> <del>e</del></p>",
 		"- a\n  - b\n- c":                 "<ul><li><p>a</p><ul><li><p>b</p></li></ul></li><li><p>c</p></li></ul>",
 		"3. a\n4. b":                      `<ol><li value="3"><p>a</p></li><li value="4"><p>b</p></li></ol>`,
 		"> a\n> - b\n\nc":                 "<blockquote><p>a</p><ul><li><p>b</p></li></ul></blockquote><p>c</p>",

@@ -21,13 +21,22 @@ function go() {
   }
   const id = decodeURIComponent(/^#\/(.+)$/.exec(location.hash)?.[1] ?? "");
   app.dataset.view = id ? "session" : "list";
+  landmark();
   show(id);
 }
+
+// On a phone the list is a page of its own.
+const narrow = matchMedia("(max-width: 759px)");
+function landmark() {
+  if (narrow.matches && app.dataset.view === "list") $(".side").setAttribute("role", "main");
+  else $(".side").setAttribute("role", "navigation");
+}
+narrow.addEventListener("change", landmark);
 addEventListener("hashchange", go);
 
 effect(() => {
   $(".pairing")?.remove();
-  app.hidden = !me();
+  app.hidden = me() === null;
   if (me() === null) pairing();
 });
 

@@ -1,6 +1,6 @@
 // The prompt: text with @files and slash commands, images, history, what waits, and how the session is set.
 import { effect, signal } from "./signals.js";
-import { $, h, icon, icons, toast } from "./dom.js";
+import { $, h, icon, icons, say, toast } from "./dom.js";
 import { call, command, complete, current, head, interrupt, link, may, of, queue, send, status, working } from "./server.js";
 import { run } from "./dialogs.js";
 
@@ -14,7 +14,7 @@ class Prompt extends HTMLElement {
     this.list = [];
     this.area = h("textarea", {
       id: "prompt", rows: 1, "aria-label": "Prompt", placeholder: "Ask, or / for commands, @ for files", enterkeyhint: "send",
-      role: "combobox", "aria-expanded": "false", "aria-controls": "completions", "aria-autocomplete": "list",
+      "aria-haspopup": "listbox", "aria-controls": "completions", "aria-autocomplete": "list",
       oninput: () => { this.grow(); this.suggest(); }, onkeydown: (e) => this.key(e), onpaste: (e) => this.take(e, e.clipboardData),
       onblur: () => setTimeout(() => this.close(), 150),
     });
@@ -149,7 +149,7 @@ class Prompt extends HTMLElement {
       role: "option", id: "c" + i, onpointerdown: (e) => { e.preventDefault(); this.at = i; this.choose(); },
     }, h("b", {}, (kind === "command" ? "/" : "") + (c.label ?? c.text)), c.hint ? " " + c.hint : "", h("small", {}, c.help ?? ""))));
     this.popup.hidden = !this.list.length;
-    this.area.setAttribute("aria-expanded", String(!this.popup.hidden));
+    if (this.list.length) say(`${this.list.length} completions`);
     this.mark(0);
   }
 
@@ -175,7 +175,6 @@ class Prompt extends HTMLElement {
   close() {
     this.asked = null;
     this.popup.hidden = true;
-    this.area.setAttribute("aria-expanded", "false");
     this.area.removeAttribute("aria-activedescendant");
   }
 

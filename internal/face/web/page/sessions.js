@@ -1,8 +1,8 @@
 // The list of sessions: those that wait for you on top, then those that work, then the rest by project.
 import { effect, signal } from "./signals.js";
 import { $, ago, base, h, icon, icons, toast } from "./dom.js";
-import { call, current, get, may, me, refresh, sessions, show } from "./server.js";
-import { confirm, form, settings } from "./dialogs.js";
+import { call, current, get, link, may, refresh, sessions, show } from "./server.js";
+import { form, settings } from "./dialogs.js";
 
 const words = { permission: "needs your permission", answer: "has a question", login: "needs a login" };
 const states = { blocked: "waits for you", working: "working", done: "done", failed: "failed", stopped: "stopped", asleep: "" };
@@ -25,8 +25,8 @@ class Sessions extends HTMLElement {
       oninput: () => this.search(search.value.trim()),
     });
     this.append(
-      h("header", { class: "bar" },
-        h("span", { class: "brand" }, h("img", { src: "/icon.svg", alt: "", width: 22, height: 22 }), "lathe"),
+      h("div", { class: "bar" },
+        h("h1", { class: "brand" }, h("img", { src: "/icon.svg", alt: "", width: 22, height: 22 }), "lathe"),
         h("button", { type: "button", class: "icon", "aria-label": "Settings", onclick: settings }, icon(icons.gear)),
         h("button", { type: "button", class: "icon", "aria-label": "New session", title: "New session (n)", "data-do": "new" }, icon(icons.plus))),
       h("div", { class: "finder" }, search), this.list);
@@ -57,7 +57,7 @@ class Sessions extends HTMLElement {
     const focused = this.list.contains(document.activeElement) ? document.activeElement.dataset.id : null;
     this.list.replaceChildren(...[...groups].map(([name, members]) => h("section", { class: rank(members[0]) === 0 ? "waits" : "" },
       h("h2", { title: rank(members[0]) > 1 ? members[0].dir : undefined }, name), h("ul", {}, members.map((s) => this.row(s))))));
-    if (!list.length) {
+    if (!list.length && (text || link() === "on")) {
       this.list.append(h("p", { class: "blank" }, text ? "No session has these words." : "No session yet. Begin one in any folder of this machine."));
       if (!text && may("prompt")) this.list.append(h("button", { type: "button", class: "primary", "data-do": "new" }, "New session"));
     }
