@@ -358,9 +358,12 @@ var table = func() map[string]row {
 	}
 	t["ui/repl"] = face
 	t["face/server"] = row{
-		[]string{"base/atomicfile", "base/openschema", "event", "face/port", "face/supervisor", "llm", "store/session"},
-		"HTTP is a wire to the port of sessions, which the supervisor starts; stored ones are listed from the store, and " +
-			"settings and models are given by cli",
+		[]string{
+			"base/atomicfile", "base/openschema", "config", "event", "face/port", "face/supervisor", "llm", "machine/files",
+			"store/session",
+		},
+		"HTTP is a wire to the port of sessions, which the supervisor starts; stored ones, files " +
+			"and settings are read without one; models and diffs are given by cli",
 	}
 	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
 		"; its hint how to keep a key names the variables of the known hosts"}

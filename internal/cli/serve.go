@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/face/port"
@@ -42,19 +43,19 @@ func serveCommand(p *program, o *Options) *cobra.Command {
 			"machine needs TLS. See docs/server.md.",
 		RunE: func(c *cobra.Command, _ []string) error { return p.serve(c.Context(), o, f) },
 	}
-	c.Flags().StringArrayVar(&f.listen, "listen", nil, "serve at `host:port` too; port 0 takes a free one")
-	f.add(c)
-	c.Flags().BoolVar(&f.metrics, "metrics", false, "serve /metrics in Prometheus' form")
-	c.AddCommand(serveTokenCommand(p), servePairCommand(p), serveDevicesCommand(p))
+	f.add(c.Flags())
+	c.AddCommand(serveTokenCommand(p), servePairCommand(p), serveDevicesCommand(p), serveInstallCommand(p))
 	return c
 }
 
-// add declares the flags of an address.
-func (f *serveFlags) add(c *cobra.Command) {
-	c.Flags().StringArrayVar(&f.hosts, "host", nil, "a `name` by which this machine is reached, beside its address")
-	c.Flags().StringVar(&f.cert, "tls-cert", "", "the `file` with the certificate, PEM")
-	c.Flags().StringVar(&f.key, "tls-key", "", "the `file` with its key, PEM")
-	c.Flags().BoolVar(&f.ownTLS, "tls", false, "TLS with a certificate that lathe makes")
+// add declares the flags.
+func (f *serveFlags) add(to *pflag.FlagSet) {
+	to.StringArrayVar(&f.listen, "listen", nil, "serve at `host:port` too; port 0 takes a free one")
+	to.StringArrayVar(&f.hosts, "host", nil, "a `name` by which this machine is reached, beside its address")
+	to.StringVar(&f.cert, "tls-cert", "", "the `file` with the certificate, PEM")
+	to.StringVar(&f.key, "tls-key", "", "the `file` with its key, PEM")
+	to.BoolVar(&f.ownTLS, "tls", false, "TLS with a certificate that lathe makes")
+	to.BoolVar(&f.metrics, "metrics", false, "serve /metrics in Prometheus' form")
 }
 
 // serveFolder is where the server keeps devices, its audit log and certificates.
@@ -75,12 +76,13 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	s, err = server.New(server.Options{
 		Place: jobPlace(), Store: session.NewStore(paths.DataHome), Folder: serveFolder(), Lathe: version,
 		Log: slog.New(slog.NewTextHandler(p.err, nil)), Modes: permission.ModeNames(), History: console.History,
-		Metrics: f.metrics, Pages: webPage(func() *server.Server { return s }), Open: web.Open, Login: web.Login,
+		Metrics: f.metrics, Diff: p.servedDiff, Models: p.servedModels,
+		Pages: webPage(func() *server.Server { return s }), Open: web.Open, Login: web.Login,
 	})
 	if err != nil {
 		return err
 	}
-	entries, err := f.entries(ctx)
+	entries, authority, err := f.entries(ctx)
 	defer func() {
 		for _, e := range entries {
 			_ = e.Close()
@@ -89,6 +91,7 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	if err != nil {
 		return err
 	}
+	s.Authority = authority
 	if f.ready != nil {
 		go f.ready(ctx)
 	}
@@ -106,28 +109,28 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 }
 
 // entries opens the ways in.
-func (f serveFlags) entries(ctx context.Context) (out []server.Entry, err error) {
-	cert, err := f.certificate()
+func (f serveFlags) entries(ctx context.Context) (out []server.Entry, authority []byte, err error) {
+	cert, authority, err := f.certificate()
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	if conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", serveSocket()); err == nil {
 		_ = conn.Close()
-		return nil, usage("end it first; lathe serve token prints a token for it", "lathe serve runs already")
+		return nil, nil, usage("end it first; lathe serve token prints a token for it", "lathe serve runs already")
 	}
 	l, err := port.Listen(serveSocket())
 	if err != nil {
-		return nil, err
+		return nil, nil, err
 	}
 	out = append(out, server.Entry{Listener: l, Socket: true, Hosts: server.HostsOf(l.Addr())})
 	for _, at := range f.listen {
 		e, err := f.entry(ctx, at, cert)
 		if err != nil {
-			return out, err
+			return out, nil, err
 		}
 		out = append(out, e)
 	}
-	return out, nil
+	return out, authority, nil
 }
 
 // entry opens one address. One that other machines reach needs TLS.
@@ -173,19 +176,33 @@ func addressesOfThisMachine() (out []string) {
 	return append(out, "localhost")
 }
 
-// certificate is the one of the flags; nil: there is none.
-func (f serveFlags) certificate() (*tls.Certificate, error) {
-	if (f.cert == "") != (f.key == "") {
-		return nil, usage("give both", "--tls-cert and --tls-key belong together")
+// certificate is the one of the flags, and the authority of one that lathe makes; nil: there is none.
+func (f serveFlags) certificate() (_ *tls.Certificate, authority []byte, _ error) {
+	if (f.cert == "") != (f.key == "") || f.cert != "" && f.ownTLS {
+		return nil, nil, usage("give --tls-cert and --tls-key, or --tls", "the flags for TLS do not fit together")
+	}
+	if f.ownTLS {
+		return server.OwnCertificate(serveFolder(), append(addressesOfThisMachine(), f.names()...))
 	}
 	if f.cert == "" {
-		return nil, nil
+		return nil, nil, nil
 	}
 	c, err := tls.LoadX509KeyPair(f.cert, f.key)
 	if err != nil {
-		return nil, usage("both are PEM files, the chain with the host's certificate first", "the certificate: %v", err)
+		return nil, nil, usage("both are PEM files, the chain with the host's certificate first", "the certificate: %v", err)
 	}
-	return &c, nil
+	return &c, nil, nil
+}
+
+// names are those that the flags give this machine.
+func (f serveFlags) names() []string {
+	out := f.hosts
+	for _, l := range f.listen {
+		if host, _, err := net.SplitHostPort(l); err == nil && host != "" {
+			out = append(out[:len(out):len(out)], host)
+		}
+	}
+	return out
 }
 
 // scopes reads a list of scopes.

@@ -65,9 +65,8 @@ func webCommand(p *program, o *Options) *cobra.Command {
 			return p.openPage(c.Context(), quiet)
 		},
 	}
-	c.Flags().StringArrayVar(&f.listen, "listen", nil, "serve the page at `host:port` too, as for a phone")
 	c.Flags().BoolVar(&quiet, "no-open", false, "open no browser: print the link")
-	f.add(c)
+	f.add(c.Flags())
 	return c
 }
 

@@ -64,8 +64,8 @@ func (s *Server) guard(e Entry) http.Handler {
 		secure(w.Header())
 		s.count.requests.Add(1)
 		who, known, p := s.enter(e, r)
-		if p == nil {
-			p = s.rates.allow(w.Header(), r, who, known)
+		if slow := s.rates.allow(w.Header(), r, who, known); slow != nil {
+			p = slow
 		}
 		if p != nil {
 			s.count.refused.Add(1)
@@ -127,6 +127,9 @@ func (s *Server) enter(e Entry, r *http.Request) (who Principal, known bool, _ *
 
 func (s *Server) open(r *http.Request) bool {
 	if r.Method == http.MethodPost && r.URL.Path == pairPath {
+		return true
+	}
+	if r.Method == http.MethodGet && r.URL.Path == authorityPath {
 		return true
 	}
 	return !apiPath(r.URL.Path) && s.Pages != nil && s.Open != nil && s.Open(r.URL.Path) &&

@@ -3,6 +3,7 @@ package server
 import (
 	"encoding/json"
 	"fmt"
+	"path"
 	"reflect"
 	"slices"
 	"strconv"
@@ -33,9 +34,15 @@ func newSchemas() (*schemas, error) {
 		opts:  &jsonschema.ForOptions{TypeSchemas: port.WrittenSchemas()},
 		names: map[reflect.Type]string{}, all: map[string]*jsonschema.Schema{},
 	}
+	x.opts.TypeSchemas[reflect.TypeFor[[]byte]()] = &jsonschema.Schema{Type: "string", Format: "byte"}
+	x.opts.TypeSchemas[reflect.TypeFor[event.Event]()].Description = "body is that of Event_KIND, with _ for a point; a " +
+		"kind that is not there is to be ignored"
 	for t, s := range x.opts.TypeSchemas {
-		repoint(s)
-		x.opts.TypeSchemas[t] = s
+		if repoint(s); s.Type == "object" {
+			x.names[t], x.all[t.Name()] = t.Name(), s
+			x.opts.TypeSchemas[t] = &jsonschema.Schema{Ref: "#/components/schemas/" + t.Name()}
+			plain(s)
+		}
 	}
 	for _, v := range components {
 		if _, err := x.of(reflect.TypeOf(v)); err != nil {
@@ -68,9 +75,8 @@ func repoint(s *jsonschema.Schema) {
 func (x *schemas) of(t reflect.Type) (*jsonschema.Schema, error) {
 	name, ok := x.names[t]
 	if !ok {
-		name = t.Name()
-		if name = strings.ToUpper(name[:1]) + name[1:]; x.all[name] != nil {
-			return nil, fmt.Errorf("two types of the API are called %s", name)
+		if name = upper(t.Name()); x.all[name] != nil {
+			name = upper(path.Base(t.PkgPath())) + name // another package has one of that name
 		}
 		x.names[t] = name
 		if err := x.define(name, t); err != nil {
@@ -80,21 +86,55 @@ func (x *schemas) of(t reflect.Type) (*jsonschema.Schema, error) {
 	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}, nil
 }
 
+func upper(name string) string { return strings.ToUpper(name[:1]) + name[1:] }
+
 func (x *schemas) define(name string, t reflect.Type) error {
+	if err := x.inner(t); err != nil {
+		return err
+	}
 	s, err := jsonschema.ForType(t, x.opts)
 	if err != nil {
 		return fmt.Errorf("the schema of %s: %w", name, err)
 	}
 	plain(s)
-	if s.Type == "object" && t.Kind() == reflect.Struct {
+	x.all[name] = s
+	return nil
+}
+
+// inner makes components of the types within a type.
+func (x *schemas) inner(t reflect.Type) error {
+	switch t.Kind() {
+	case reflect.Pointer, reflect.Slice, reflect.Map:
+		return x.part(t.Elem())
+	case reflect.Struct:
 		for f := range t.Fields() {
-			if f.Tag.Get("path")+f.Tag.Get("query") != "" || f.Anonymous {
-				delete(s.Properties, "-")
+			part := x.part
+			if f.Anonymous {
+				part = x.inner
+			}
+			if f.IsExported() || f.Anonymous {
+				if err := part(f.Type); err != nil {
+					return err
+				}
 			}
 		}
 	}
-	x.all[name] = s
 	return nil
+}
+
+// part makes a component of a type of ours, or of what it consists of.
+func (x *schemas) part(t reflect.Type) error {
+	if x.opts.TypeSchemas[t] != nil {
+		return nil
+	}
+	if t.Kind() != reflect.Struct || !strings.Contains(t.PkgPath(), "/lathe/") {
+		return x.inner(t)
+	}
+	ref, err := x.of(t)
+	if err == nil {
+		x.opts.TypeSchemas[t] = ref
+	}
+	return err
 }
 
 // plain takes "or null" out of a schema: lists that are sent are never null.
@@ -102,10 +142,16 @@ func plain(s *jsonschema.Schema) {
 	if s == nil {
 		return
 	}
+	if reflect.DeepEqual(*s, jsonschema.Schema{}) {
+		s.Description = "any JSON"
+	}
 	if len(s.Types) > 0 {
 		s.Types = slices.DeleteFunc(s.Types, func(t string) bool { return t == "null" })
 		if len(s.Types) == 1 {
-			s.Type, s.Types = s.Types[0], nil
+			s.Type = s.Types[0]
+		}
+		if len(s.Types) < 2 {
+			s.Types = nil
 		}
 	}
 	for _, p := range s.Properties {
@@ -157,7 +203,7 @@ func (x *schemas) operation(o operation) (map[string]any, error) {
 	if params := parameters(o.in); len(params) > 0 {
 		out["parameters"] = params
 	}
-	if o.hasBody() && o.in != typeOf[none]() {
+	if o.hasBody() && o.takesJSON() {
 		ref, err := x.of(o.in)
 		if err != nil {
 			return nil, err
@@ -189,6 +235,16 @@ func (x *schemas) operation(o operation) (map[string]any, error) {
 		out["security"] = []any{}
 	}
 	return out, err
+}
+
+// takesJSON reports whether an operation has fields in its body.
+func (o operation) takesJSON() bool {
+	for f := range o.in.Fields() {
+		if !f.Anonymous && f.Tag.Get("json") != "-" {
+			return true
+		}
+	}
+	return false
 }
 
 func content(mime string, s *jsonschema.Schema) map[string]any {

@@ -27,6 +27,7 @@ type operation struct {
 	in, out          reflect.Type // in has fields with the tags path and query, and those of the JSON body
 	body             int64        // the most bytes of a body; 0: mostBody
 	made             int          // the status of success; 0: 200, or 204 without output
+	secret           bool         // the answer has a token or a code, which is kept nowhere
 	do               func(s *Server, c *call) (any, error)
 
 	raw  func(*Server, http.ResponseWriter, *http.Request) // serves it in the place of do
@@ -54,6 +55,9 @@ func op[In, Out any](id, route string, scope Scope, says string, f func(*Server,
 // none is the input or output of an operation that has none.
 type none struct{}
 
+// authorityPath is where a device gets the certificate to trust. It is public, and needs no principal.
+const authorityPath = "/lathe-authority.crt"
+
 // routes is the API and the pages.
 func (s *Server) routes() http.Handler {
 	mux := http.NewServeMux()
@@ -70,6 +74,13 @@ func (s *Server) routes() http.Handler {
 	mux.HandleFunc("GET /openapi.json", s.needs(Read, func(w http.ResponseWriter, r *http.Request) {
 		s.reply(w, r, http.StatusOK, json.RawMessage(s.openapi))
 	}))
+	mux.HandleFunc("GET "+authorityPath, func(w http.ResponseWriter, r *http.Request) {
+		if s.Authority == nil {
+			writeProblem(w, notFound("the certificate is not lathe's own", "trust who signed it"))
+			return
+		}
+		writeBytes(w, r, http.StatusOK, "application/x-x509-ca-cert", s.Authority)
+	})
 	mux.HandleFunc("/v1/", func(w http.ResponseWriter, _ *http.Request) {
 		writeProblem(w, notFound("this path and method are no operation", "/openapi.json lists the operations"))
 	})

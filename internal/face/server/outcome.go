@@ -36,7 +36,7 @@ func (k *outcomes) path(who, key string) string {
 // once runs an operation; one with an Idempotency-Key only if it did not run before.
 func (s *Server) once(o operation, c *call) (any, int) {
 	key := c.r.Header.Get("Idempotency-Key")
-	if key == "" || !o.hasBody() && o.method != http.MethodDelete {
+	if key == "" || o.secret || !o.hasBody() && o.method != http.MethodDelete {
 		return s.run(o, c)
 	}
 	path := s.kept.path(c.who.key, key)

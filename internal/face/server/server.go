@@ -44,10 +44,15 @@ type Options struct {
 	// History reads a part of a log, up to a cursor or, without one, to its end.
 	History func(log *session.Session, before event.Cursor, n int) (*event.Opened, error)
 
-	Settings Settings                // nil: there are none to read
-	Models   func(dir string) []byte // the models as JSON; nil: they are not listed
-	Modes    []string                // the permission modes
-	Metrics  bool                    // serve /metrics
+	// Diff is what a session in a folder changed: in one turn, in all, or what others changed.
+	Diff func(ctx context.Context, dir, id, turn string, theirs bool) ([]FileDiff, error)
+	// Models lists the models that the settings of a folder allow.
+	Models func(ctx context.Context, dir string) ([]Model, error)
+
+	Modes   []string // the permission modes
+	Metrics bool     // serve /metrics
+
+	Authority []byte // the certificate that signed the server's own, as PEM, for devices to trust; nil: there is none
 
 	// Pages serves every path beside the API, to principals only; nil: there are none. [From] has the principal.
 	Pages http.Handler

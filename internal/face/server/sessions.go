@@ -342,9 +342,10 @@ func mayMode(who Principal, mode string) *Problem {
 	case "", "plan":
 		return nil
 	case "bypassPermissions":
-		if !who.May(Admin) {
-			return lacks(Admin)
+		if who.May(Admin) {
+			return nil
 		}
+		return lacks(Admin)
 	}
 	if !who.May(Approve) {
 		return lacks(Approve)

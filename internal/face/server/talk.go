@@ -160,7 +160,6 @@ var commandScopes = map[string]Scope{
 	"compact": Prompt, "retry": Prompt, "rewind": Prompt, "tree": Prompt, "undo": Prompt, "redo": Prompt, "plan": Prompt,
 	"rename": Prompt, "save": Prompt, "model": Prompt, "models": Prompt, "smallmodel": Prompt, "effort": Prompt,
 	"tasks": Prompt, "remind": Prompt, "loop": Prompt, "schedule": Prompt, "agent": Prompt, "background": Prompt,
-	"mode": Approve,
 }
 
 // mayCommand says whether a principal may run a command. One that is not in the table may do anything.
@@ -169,10 +168,11 @@ func mayCommand(who Principal, name, args string) *Problem {
 	if !ok {
 		scope = Admin
 	}
+	if strings.Contains(args, "--stash") { // it takes changes of the user's own
+		scope = Admin
+	}
 	if name == "mode" {
-		if p := mayMode(who, strings.TrimSpace(args)); p != nil {
-			return p
-		}
+		return mayMode(who, cmp.Or(strings.TrimSpace(args), "default"))
 	}
 	if !who.May(scope) {
 		return lacks(scope)
