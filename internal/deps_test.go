@@ -353,7 +353,10 @@ var table = func() map[string]row {
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
 	}
 	t["face/web"] = row{
-		[]string{"base/gfm", "base/syntax", "base/unified", "event", "face/port", "llm", "machine/term", "permission"},
+		[]string{
+			"base/atomicfile", "base/gfm", "base/syntax", "base/unified", "event", "face/port", "llm", "machine/term",
+			"permission",
+		},
 		"the page shows the events of a session as HTML; sessions and who may see them are given by cli, from the server",
 	}
 	t["ui/repl"] = face

@@ -71,13 +71,12 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 		return usage("set HOME or XDG_DATA_HOME", "there is no home folder, so no place for sessions")
 	}
 	version, _ := currentVersion()
-	var s *server.Server
-	var err error
-	s, err = server.New(server.Options{
+	log, pages := slog.New(slog.NewTextHandler(p.err, nil)), newPages()
+	s, err := server.New(server.Options{
 		Place: jobPlace(), Store: session.NewStore(paths.DataHome), Folder: serveFolder(), Lathe: version,
-		Log: slog.New(slog.NewTextHandler(p.err, nil)), Modes: permission.ModeNames(), History: console.History,
+		Log: log, Modes: permission.ModeNames(), History: console.History,
 		Metrics: f.metrics, Diff: p.servedDiff, Models: p.servedModels,
-		Pages: webPage(func() *server.Server { return s }), Open: web.Open, Login: web.Login,
+		Pages: pages.handler(), Open: web.Open, Login: web.Login,
 	})
 	if err != nil {
 		return err
@@ -91,7 +90,8 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	s.Authority = authority
+	s.Authority, pages.server = authority, s
+	go pages.notify(ctx, log)
 	if f.ready != nil {
 		go f.ready(ctx)
 	}

@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"os/exec"
+	"path/filepath"
 	"runtime"
 	"strings"
 	"time"
@@ -15,22 +18,35 @@ import (
 	"github.com/lathe-dev/lathe/client"
 	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/face/server"
+	"github.com/lathe-dev/lathe/internal/face/supervisor"
 	"github.com/lathe-dev/lathe/internal/face/web"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
 
-// webPage is the page of a server, which is made after it.
-func webPage(s func() *server.Server) http.Handler {
-	return web.New(web.Options{
-		Session: func(ctx context.Context, id string) (port.Session, func(), error) {
-			stay, err := s().Connect(ctx, id)
-			if err != nil {
-				return nil, nil, err
-			}
-			return stay, func() { _ = stay.Close() }, nil
+// pages are the page of a server, which is made after them, and its notifications.
+type pages struct {
+	server *server.Server
+	push   *web.Push
+}
+
+func newPages() *pages {
+	p := &pages{}
+	p.push = &web.Push{
+		File: filepath.Join(serveFolder(), "push.json"),
+		Device: func(ctx context.Context) (string, bool) {
+			who, _ := server.From(ctx)
+			return who.ID, who.May(server.Approve)
 		},
+		Alive: func(device string) bool { return p.server.Has(device) },
+	}
+	return p
+}
+
+func (p *pages) handler() http.Handler {
+	return web.New(web.Options{
+		Push: p.push, Session: p.session,
 		Follow: func(ctx context.Context, changed func(any)) {
-			s().Follow(ctx, func(x server.Session, removed bool) {
+			p.server.Follow(ctx, func(x server.Session, removed bool) {
 				if removed {
 					changed(map[string]any{"id": x.ID, "removed": true})
 				} else {
@@ -39,6 +55,61 @@ func webPage(s func() *server.Server) http.Handler {
 			})
 		},
 	})
+}
+
+func (p *pages) session(ctx context.Context, id string) (port.Session, func(), error) {
+	stay, err := p.server.Connect(ctx, id)
+	if err != nil {
+		return nil, nil, err
+	}
+	return stay, func() { _ = stay.Close() }, nil
+}
+
+// mostPushes is how many changes may wait until push services were told; more are not told of.
+const mostPushes = 100
+
+// notify tells browsers of questions and of what is done, until ctx ends.
+func (p *pages) notify(ctx context.Context, log *slog.Logger) {
+	changes := make(chan server.Session, mostPushes)
+	go p.server.Follow(server.AsUser(ctx), func(x server.Session, removed bool) {
+		select {
+		case changes <- x:
+		default:
+		}
+	})
+	states := map[string]string{}
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case x := <-changes:
+			before := states[x.ID]
+			states[x.ID] = x.State
+			if !p.push.Wanted() {
+				continue
+			}
+			if err := p.tell(ctx, x, before); err != nil && ctx.Err() == nil {
+				log.Warn("no notification", "err", err)
+			}
+		}
+	}
+}
+
+func (p *pages) tell(ctx context.Context, x server.Session, before string) error {
+	title := cmp.Or(x.Title, x.FirstPrompt)
+	switch {
+	case x.State == string(supervisor.Blocked):
+		s, end, err := p.session(server.AsUser(ctx), x.ID)
+		if err != nil {
+			return err
+		}
+		defer end()
+		return p.push.Blocked(ctx, title, s)
+	case before != string(supervisor.Working):
+	case x.State == string(supervisor.Done), x.State == string(supervisor.Failed):
+		return p.push.Done(ctx, x.ID, title, x.State)
+	}
+	return nil
 }
 
 // webListen is where the page is unless --listen says more: a fixed port, so that the browser stays paired.

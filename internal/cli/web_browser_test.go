@@ -125,7 +125,8 @@ func (p *page) wait(expression string, args ...any) {
 	expression = fmt.Sprintf(expression, args...)
 	ctx, cancel := context.WithTimeout(p.ctx, 30*time.Second)
 	defer cancel()
-	if err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(30*time.Millisecond))); err != nil {
+	poll := chromedp.Poll[chromedp.Void](expression, chromedp.WithPollingInterval(30*time.Millisecond))
+	if err := chromedp.Do(ctx, poll); err != nil {
 		p.save("failed")
 		p.t.Fatalf("never true: %s: %v\n%s", expression, err, p.text("body"))
 	}
@@ -140,7 +141,8 @@ func (p *page) has(selector, text string) {
 func (p *page) text(selector string) string {
 	ctx, cancel := context.WithTimeout(p.ctx, 5*time.Second)
 	defer cancel()
-	out, _ := chromedp.Run(ctx, chromedp.Evaluate[string](fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector)))
+	expression := fmt.Sprintf("document.querySelector(%q)?.innerText ?? ''", selector)
+	out, _ := chromedp.Run(ctx, chromedp.Evaluate[string](expression)) // it is for a message
 	return out
 }
 
@@ -183,7 +185,9 @@ func (p *page) theme(name string) {
 
 func (p *page) offline(on bool) {
 	p.t.Helper()
-	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{Offline: on, DownloadThroughput: -1, UploadThroughput: -1})
+	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
+		Offline: on, DownloadThroughput: -1, UploadThroughput: -1,
+	})
 }
 
 // save writes a picture, if the environment names a folder for them.

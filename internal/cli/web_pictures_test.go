@@ -28,6 +28,32 @@ func Delay(attempt int) time.Duration {
 }
 `
 
+const picturedReply = `The delay is bounded now.
+
+## What changed
+
+- **Delay** returns a minute from attempt 10 on, before the shift can overflow
+- the tests cover attempts **0 to 100**
+
+| attempt | before | now |
+|---:|---:|---:|
+| 3 | 800 ms | 800 ms |
+| 10 | 1 min | 1 min |
+| 40 | *−2h 3m* | 1 min |
+
+The whole function:
+
+~~~go
+func Delay(attempt int) time.Duration {
+	if attempt > 9 { // larger shifts overflow
+		return time.Minute
+	}
+	return 100 * time.Millisecond << attempt
+}
+~~~
+
+See [the documentation](https://pkg.go.dev/time#Duration) for the range of a duration.`
+
 // pictureScript is a conversation that has everything in it.
 func pictureScript() *llmtest.Script {
 	const file = "retry.go"
@@ -41,24 +67,22 @@ func pictureScript() *llmtest.Script {
 		}})
 	}
 	s := llmtest.Replies(
-		llmtest.Say(llmtest.Thinking("The shift is not bounded: attempt 40 overflows to a negative duration, which is below a minute."),
+		llmtest.Say(llmtest.Thinking("The shift is not bounded: attempt 40 overflows to a negative duration."),
 			llmtest.Text("I'll look at how the delay is computed, and at who calls it."), todo("in_progress", "pending", "pending"),
 			llmtest.Tool("Read", map[string]any{"file_path": file}), llmtest.Tool("Grep", map[string]any{"pattern": "Delay"})),
-		llmtest.Say(llmtest.Text("The shift overflows from **attempt 37** on, so `d > time.Minute` is false and the delay is negative."),
+		llmtest.Say(llmtest.Text("The shift overflows from **attempt 37** on, so `d > time.Minute` is false."),
 			todo("completed", "in_progress", "pending"),
 			llmtest.Tool("Edit", map[string]any{
 				"file_path":  file,
 				"old_string": "\td := 100 * time.Millisecond << attempt\n\tif d > time.Minute {\n\t\treturn time.Minute\n\t}\n\treturn d\n",
-				"new_string": "\tif attempt > 9 { // 100 ms << 10 is above a minute, and larger shifts overflow\n\t\treturn time.Minute\n\t}\n\treturn 100 * time.Millisecond << attempt\n",
+				"new_string": "\tif attempt > 9 { // larger shifts overflow\n\t\treturn time.Minute\n\t}\n" +
+					"\treturn 100 * time.Millisecond << attempt\n",
 			})),
 		llmtest.Say(todo("completed", "completed", "in_progress"), llmtest.Tool("Bash", map[string]any{
-			"command":     `printf '\033[32mok\033[0m  \texample.com/retry\t0.012s\n\033[32mok\033[0m  \texample.com/retry/queue\t0.048s\n'; rm -f old.txt`,
+			"command":     `printf 'ok  \texample.com/retry\t0.012s\nok  \texample.com/retry/queue\t0.048s\n'; rm -f old.txt`,
 			"description": "Run the tests",
 		})),
-		llmtest.Say(llmtest.Text("The delay is bounded now.\n\n## What changed\n\n- `Delay` returns a minute from attempt 10 on, before the shift can overflow\n"+
-			"- the tests cover attempts **0 to 100**\n\n| attempt | before | now |\n|---:|---:|---:|\n| 3 | 800 ms | 800 ms |\n| 10 | 1 min | 1 min |\n| 40 | *−2h 3m* | 1 min |\n\n"+
-			"The whole function:\n\n```go\nfunc Delay(attempt int) time.Duration {\n\tif attempt > 9 { // larger shifts overflow\n\t\treturn time.Minute\n\t}\n\treturn 100 * time.Millisecond << attempt\n}\n```\n\n"+
-			"See [the documentation](https://pkg.go.dev/time#Duration) for the range of a duration.")),
+		llmtest.Say(llmtest.Text(picturedReply)),
 	)
 	s.NoTools = &llmtest.Reply{Parts: []llmtest.Part{llmtest.Text("Bound the retry delay")}}
 	return s

@@ -49,7 +49,10 @@ func TestACallIsDeniedInThePageAndATurnIsInterrupted(t *testing.T) {
 		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "touch never.txt; rm -f x"})),
 		llmtest.Say(llmtest.Text("Then not.")),
 		llmtest.Reply{
-			Parts: []llmtest.Part{llmtest.Text("# Streaming\n\nThe first words, **bold ones**.\n\n" + strings.Repeat("More of it. ", 200))}, Chunk: 7,
+			Parts: []llmtest.Part{
+				llmtest.Text("# Streaming\n\nThe first words, **bold ones**.\n\n" + strings.Repeat("More of it. ", 200)),
+			},
+			Chunk:  7,
 			Faults: []llmtest.Fault{{Kind: "stall", At: "60%"}},
 		},
 	)
@@ -137,7 +140,8 @@ func TestALongTranscriptIsShownFromItsEnd(t *testing.T) {
 		if err := s.AddUser(t.Context(), llm.UserText(fmt.Sprintf("question %d", i)), false, false); err != nil {
 			t.Fatal(err)
 		}
-		reply := llm.Message{Role: llm.Assistant, Parts: []llm.Part{llm.Text{Text: fmt.Sprintf("answer **%d** with `code`", i)}}}
+		text := llm.Text{Text: fmt.Sprintf("answer **%d** with `code`", i)}
+		reply := llm.Message{Role: llm.Assistant, Parts: []llm.Part{text}}
 		if err := s.AddReply(t.Context(), reply); err != nil {
 			t.Fatal(err)
 		}
@@ -166,7 +170,8 @@ func TestNoForeignTextBecomesAnElementOfThePage(t *testing.T) {
 	const file = `<img src=x onerror=window.hit=4>.md`
 	branch := `<img/src=x/onerror=hit=5>`
 	p := newWebPlace(t, llmtest.Replies(
-		llmtest.Say(llmtest.Thinking(evil), llmtest.Text(evil+"\n\n# "+evil+"\n\n```"+evil+"\n"+evil+"\n```\n\n[x](javascript:window.hit=6)\n\n| "+evil+" |\n|---|\n| "+evil+" |\n"),
+		llmtest.Say(llmtest.Thinking(evil), llmtest.Text(strings.ReplaceAll(
+			"E\n\n# E\n\n```E\nE\n```\n\n[x](javascript:window.hit=6)\n\n| E |\n|---|\n| E |\n", "E", evil)),
 			llmtest.Tool("TodoWrite", map[string]any{"todos": []any{map[string]any{"content": evil, "activeForm": evil, "status": "in_progress"}}}),
 			llmtest.Tool("Write", map[string]any{"file_path": file, "content": evil + "\n"})),
 		llmtest.Say(llmtest.Tool("Bash", map[string]any{"command": "printf '%s\\n' '" + evil + "'; rm -f x", "description": evil})),

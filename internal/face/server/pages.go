@@ -16,6 +16,11 @@ func (s *Server) Connect(ctx context.Context, id string) (*port.Stay, error) {
 	return s.reach(ctx, who, id)
 }
 
+// AsUser is the context of the user at the machine itself, for what the server does by itself.
+func AsUser(ctx context.Context) context.Context {
+	return context.WithValue(ctx, principalKey{}, Principal{Local: true, key: "user"})
+}
+
 // Follow calls changed with each session that has a process, and then with each that changes, until ctx ends or the
 // principal of ctx is revoked.
 func (s *Server) Follow(ctx context.Context, changed func(x Session, removed bool)) {
@@ -48,3 +53,6 @@ func (s *Server) Follow(ctx context.Context, changed func(x Session, removed boo
 		}
 	}
 }
+
+// Has reports whether a device was not revoked.
+func (s *Server) Has(device string) bool { return device == "" || s.devices.has(device) }

@@ -12,8 +12,8 @@ import (
 // mostDiff is how many lines of a diff are shown before the rest is folded.
 const mostDiff = 60
 
-// diff writes a change, a table for each file: numbers, signs, and the words that changed within lines. The page can put
-// its rows side by side.
+// diff writes a change, a table for each file: numbers, signs, and the words that changed within lines. The page can
+// put its rows side by side.
 func diff(w *writer, v event.Diff, whole bool) {
 	for _, d := range v.Each() {
 		list := unified.Parse(d.Unified)

@@ -35,10 +35,11 @@ type Options struct {
 	Push *Push
 }
 
-// policy is the page's Content-Security-Policy: its own files and nothing else, no inline script or style, and HTML only
-// by the one policy of Trusted Types.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-	"manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'; " +
+// policy is the page's Content-Security-Policy: its own files and nothing else, no inline script or style, and HTML
+// only by the one policy of Trusted Types.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+	"connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; " +
+	"frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types lathe"
 
 // Page serves the page.

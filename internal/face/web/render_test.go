@@ -101,11 +101,12 @@ func FuzzRender(f *testing.F) {
 
 func TestMarkdownIsWhatItWasInTheTerminal(t *testing.T) {
 	for in, want := range map[string]string{
-		"## A\n\n### B\n\ntext *b* **c** `d` ~~e~~": "<h2>A</h2><h3>B</h3><p>text <em>b</em> <strong>c</strong> <code>d</code> <del>e</del></p>",
-		"- a\n  - b\n- c":                 "<ul><li><p>a</p><ul><li><p>b</p></li></ul></li><li><p>c</p></li></ul>",
-		"3. a\n4. b":                      `<ol><li value="3"><p>a</p></li><li value="4"><p>b</p></li></ol>`,
-		"> a\n> - b\n\nc":                 "<blockquote><p>a</p><ul><li><p>b</p></li></ul></blockquote><p>c</p>",
-		"a\\\nb":                          "<p>a<br>b</p>",
+		"## A\n\n### B\n\ntext *b* **c** `d` ~~e~~": "<h2>A</h2><h3>B</h3><p>text <em>b</em> <strong>c</strong> " +
+			"<code>d</code> <del>e</del></p>",
+		"- a\n  - b\n- c": "<ul><li><p>a</p><ul><li><p>b</p></li></ul></li><li><p>c</p></li></ul>",
+		"3. a\n4. b":      `<ol><li value="3"><p>a</p></li><li value="4"><p>b</p></li></ol>`,
+		"> a\n> - b\n\nc": "<blockquote><p>a</p><ul><li><p>b</p></li></ul></blockquote><p>c</p>",
+		"a\\\nb":          "<p>a<br>b</p>",
 		"- [x] a\n- [ ] b": `<ul><li class="task"><span class="box" role="img" aria-label="done">☑</span> <p>a</p></li>` +
 			`<li class="task"><span class="box" role="img" aria-label="open">☐</span> <p>b</p></li></ul>`,
 		"[x](https://a.example/b)": `<p><a href="https://a.example/b" target="_blank" rel="noopener noreferrer">x</a>` +
@@ -120,7 +121,8 @@ func TestMarkdownIsWhatItWasInTheTerminal(t *testing.T) {
 }
 
 func TestATextThatGrewIsTheTextAsAWhole(t *testing.T) {
-	text := strings.Repeat("# T\n\n- a\n  - b `c`\n\n> q\n\n```go\nfunc x() {}\n```\n\n| a | b |\n|---|---|\n| 1 | 2 |\n\np *q*\n\n", 3) +
+	text := strings.Repeat("# T\n\n- a\n  - b `c`\n\n> q\n\n```go\nfunc x() {}\n```\n\n"+
+		"| a | b |\n|---|---|\n| 1 | 2 |\n\np *q*\n\n", 3) +
 		"```go\n" + strings.Repeat("x := 1\n", 300) + "```\n"
 	var whole writer
 	markdown(&whole, text)

@@ -68,8 +68,8 @@ func (s *watches) join(ctx context.Context, session string, reach open) (*watch,
 	return w, func() { s.leave(session, w) }
 }
 
-// leave ends the watch a while after its last reader has gone, so that a page that is loaded again gets the reply that is
-// being written.
+// leave ends the watch a while after its last reader has gone, so that a page that is loaded again gets the reply that
+// is being written.
 func (s *watches) leave(session string, w *watch) {
 	w.mu.Lock()
 	w.readers--

@@ -7,10 +7,10 @@
 //
 // Promises:
 //
-//   - Foreign text becomes HTML only in a writer, whose markup is constants of this package. No text brings a tag or an
-//     attribute of its own; only http, https and mailto URLs become links. The page turns strings into HTML only by
-//     its Trusted Types policy, and only those that came from here.
-//   - State is on the server. A page that reconnects gets what it missed, once; one that missed too much, or is new, gets
-//     the transcript as it is now, with the reply that is being written.
+//   - Foreign text becomes HTML only in a writer, whose markup is constants of this package. No text brings a tag or
+//     an attribute of its own; only http, https and mailto URLs become links. The page turns strings into HTML only
+//     by its Trusted Types policy, and only those that came from here.
+//   - State is on the server. A page that reconnects gets what it missed, once; one that missed too much, or is new,
+//     gets the transcript as it is now, with the reply that is being written.
 //   - Any number of pages can watch a session; a slow one delays no other.
 package web
