@@ -5,14 +5,16 @@
 // called from any goroutine. What a request failed with is a [*Problem], which names the next move.
 //
 // Writes can be repeated: a prompt and a new session carry an id that the client chose, and the same id again is the
-// same prompt or session. [Client.Events] is a stream of many sessions that goes on after an interruption; each
-// event is returned once.
+// same prompt or session. Where the server cannot be reached, as while it is started again, requests are repeated for
+// half a minute if that is harmless. [Client.Events] is a stream of many sessions that goes on after an interruption;
+// each event is returned once.
 package client
 
 import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"net"
@@ -62,9 +64,30 @@ func (p *Problem) Error() string {
 }
 
 // Do sends a request for an operation that has no method of its own. In and out are as encoding/json takes them; nil:
-// there is none.
+// there is none. Only reading is repeated where the server cannot be reached.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
+	return c.do(ctx, method, path, method == http.MethodGet, in, out)
+}
+
+// Waits of requests that are harmless twice.
+const (
+	firstWait = 20 * time.Millisecond
+	lastWait  = time.Second
+	repeatFor = 30 * time.Second
+)
+
+// do sends a request, and sends one that is harmless twice again until the server answers it.
+func (c *Client) do(ctx context.Context, method, path string, harmless bool, in, out any) error {
 	res, err := c.send(ctx, method, path, in)
+	end := time.Now().Add(repeatFor)
+	for wait := firstWait; err != nil && harmless && passes(err) && time.Now().Before(end); wait = min(2*wait, lastWait) {
+		select {
+		case <-ctx.Done():
+			return err
+		case <-time.After(wait):
+		}
+		res, err = c.send(ctx, method, path, in)
+	}
 	if err != nil {
 		return err
 	}
@@ -76,6 +99,12 @@ func (c *Client) Do(ctx context.Context, method, path string, in, out any) error
 		return fmt.Errorf("the answer cannot be read: %w", err)
 	}
 	return nil
+}
+
+// passes reports an error that a later attempt may not meet.
+func passes(err error) bool {
+	p, answered := errors.AsType[*Problem](err)
+	return !answered || p.Status == http.StatusBadGateway || p.Status == http.StatusTooManyRequests
 }
 
 // mostProblem is how much of an answer that says an error is read.

@@ -2,7 +2,9 @@ package client
 
 import (
 	"context"
+	"crypto/rand"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -82,8 +84,19 @@ type NewSession struct {
 
 // CreateSession begins a session.
 func (c *Client) CreateSession(ctx context.Context, n NewSession) (s Session, err error) {
-	err = c.Do(ctx, http.MethodPost, "/v1/sessions", n, &s)
+	if n.ID == "" {
+		n.ID = newID()
+	}
+	err = c.do(ctx, http.MethodPost, "/v1/sessions", true, n, &s)
 	return s, err
+}
+
+// newID makes a UUID (RFC 9562, version 4).
+func newID() string {
+	var b [16]byte
+	_, _ = rand.Read(b[:]) // it never fails (crypto/rand)
+	b[6], b[8] = b[6]&0x0f|0x40, b[8]&0x3f|0x80
+	return fmt.Sprintf("%x-%x-%x-%x-%x", b[:4], b[4:6], b[6:8], b[8:10], b[10:])
 }
 
 // Prompt is a message to the model.
@@ -110,7 +123,10 @@ type Receipt struct {
 
 // Prompt sends a message. A session that is asleep is woken.
 func (c *Client) Prompt(ctx context.Context, session string, p Prompt) (r Receipt, err error) {
-	err = c.Do(ctx, http.MethodPost, of(session, "/prompts"), p, &r)
+	if p.ID == "" {
+		p.ID = newID()
+	}
+	err = c.do(ctx, http.MethodPost, of(session, "/prompts"), true, p, &r)
 	return r, err
 }
 

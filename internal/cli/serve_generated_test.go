@@ -50,3 +50,48 @@ func TestAGeneratedClientDrivesATurn(t *testing.T) {
 		}
 	}
 }
+
+// The client in client/ts drives a turn with a question.
+func TestTheTypeScriptClientDrivesATurn(t *testing.T) {
+	node, err := exec.LookPath("node")
+	if err != nil {
+		t.Skip("node is not installed")
+	}
+	p := newServePlace(t)
+	dir := t.TempDir()
+	for name, from := range map[string]string{
+		"drive.mjs": "testdata/typescript/drive.ts", "drive.ts": "testdata/typescript/drive.ts",
+		"lathe.js": "../../client/ts/lathe.js", "lathe.d.ts": "../../client/ts/lathe.d.ts",
+		"package.json": "../../client/ts/package.json",
+	} {
+		b, err := os.ReadFile(from)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := os.WriteFile(filepath.Join(dir, name), b, 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if modules := os.Getenv("LATHE_TSC"); modules != "" {
+		if err := os.Symlink(modules, filepath.Join(dir, "node_modules")); err != nil {
+			t.Fatal(err)
+		}
+		c := exec.Command(filepath.Join(modules, ".bin", "tsc"), "--noEmit", "--strict",
+			"--target", "es2022", "--module", "nodenext", "--types", "node", "drive.ts")
+		c.Dir = dir
+		if out, err := c.CombinedOutput(); err != nil {
+			t.Errorf("%v\n%s", err, out)
+		}
+	}
+	c := exec.Command(node, "drive.mjs", p.address, p.must("serve", "token"), p.dir)
+	c.Dir = dir
+	out, err := c.CombinedOutput()
+	if err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	for _, want := range []string{"hello", "opened", "asked", "once", "turn.end", "lathe:turn-over"} {
+		if !strings.Contains(string(out), want) {
+			t.Errorf("there was no %s: %s", want, out)
+		}
+	}
+}

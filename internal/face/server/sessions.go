@@ -234,7 +234,23 @@ func (s *Server) reach(ctx context.Context, who Principal, id string) (*port.Sta
 				"end the lathe that has it open, or leave it there with /bg")
 		}
 	}
-	return s.door(who).Stay(ctx, j.ID)
+	return s.stay(who, j.ID), nil
+}
+
+// mostWakes is how often a process that ends as it is started is started again.
+const mostWakes = 5
+
+// stay is a session that is connected when it is needed, and again while its process or the supervisor is replaced.
+func (s *Server) stay(who Principal, job string) *port.Stay {
+	failed := 0
+	return port.NewStay(nil, func(ctx context.Context) (*port.Client, error) {
+		c, err := s.door(who).Dial(ctx, job)
+		if _, said := errors.AsType[*port.Failure](err); said && failed < mostWakes {
+			failed++
+			err = errors.New(err.Error()) // no Failure, so that it is tried again
+		}
+		return c, err
+	})
 }
 
 // with calls f with a session.

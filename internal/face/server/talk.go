@@ -115,9 +115,9 @@ type Questions struct {
 }
 
 func openQuestions(s *Server, c *call, q named) (Questions, error) {
-	if j, ok := s.job(q.ID); !ok || !j.Live() { // asleep, it asks nothing
+	if j, ok := s.job(q.ID); !ok || !j.Live() && !restarts(j) { // asleep, it asks nothing
 		_, err := s.session(q.ID)
-		return Questions{Questions: []event.Event{}}, err
+		return Questions{Questions: []event.Event{}, State: &event.State{Doing: event.Idle}}, err
 	}
 	return with(s, c, q.ID, func(p port.Session) (out Questions, err error) {
 		now, err := p.Read(c, port.ReadRequest{What: "questions"})
