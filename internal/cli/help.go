@@ -33,6 +33,7 @@ Commands:
   daemon       their supervisor: status, stop
   schedule     prompts for later, and sessions by cron: list, add, edit, rm
   serve        all sessions by HTTP, for scripts, browsers and phones: token, pair, devices
+  web          all sessions in the browser, and a code for the phone
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back
   redo         bring them again

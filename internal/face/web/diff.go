@@ -18,7 +18,7 @@ func diff(w *writer, v event.Diff, whole bool) {
 	for _, d := range v.Each() {
 		list := unified.Parse(d.Unified)
 		w.tag(`<div class="diff"><div class="diffhead">`)
-		fileName(w, d.Path, 0)
+		fileName(w, d.Path)
 		if d.Created {
 			w.tag(` <span class="tagged">new</span>`)
 		}
@@ -47,15 +47,20 @@ func counts(w *writer, added, removed int) {
 }
 
 // fileName is a path that opens the file in the viewer.
-func fileName(w *writer, path string, line int) {
+func fileName(w *writer, path string) {
+	openFile(w, path, 0)
+	w.line(relative(path, w.dir))
+	w.tag("</button>")
+}
+
+// openFile begins a button that opens a file in the viewer.
+func openFile(w *writer, path string, line int) {
 	w.tag(`<button type="button" class="file" data-act="file"`)
 	w.attr(" data-path=", path)
 	if line > 0 {
 		w.attr(" data-line=", strconv.Itoa(line))
 	}
 	w.tag(">")
-	w.line(relative(path, w.dir))
-	w.tag("</button>")
 }
 
 func diffRows(w *writer, list []unified.Line, lang *syntax.Language, whole bool) {

@@ -101,7 +101,11 @@ func (in *inliner) code(n ast.Node) {
 		}
 	}
 	in.w.tag("<code>")
-	in.w.text(strings.ReplaceAll(b.String(), "\n", " "))
+	if v := strings.ReplaceAll(b.String(), "\n", " "); in.linked {
+		in.w.text(v)
+	} else {
+		places(in.w, v)
+	}
 	in.w.tag("</code>")
 }
 
@@ -148,10 +152,10 @@ func words(w *writer, v string) {
 	for {
 		at, end := gfm.BareURL(v)
 		if at < 0 {
-			w.text(v)
+			places(w, v)
 			return
 		}
-		w.text(v[:at])
+		places(w, v[:at])
 		target := v[at:end]
 		if strings.HasPrefix(target, "www.") {
 			target = "https://" + target
@@ -160,6 +164,19 @@ func words(w *writer, v string) {
 			w.text(v[at:end])
 		}
 		v = v[end:]
+	}
+}
+
+// places writes text in which places in files open them.
+func places(w *writer, v string) {
+	for text, at := range gfm.Places(v) {
+		if at.Name == "" {
+			w.text(text)
+			continue
+		}
+		openFile(w, at.Name, at.Line)
+		w.text(text)
+		w.tag("</button>")
 	}
 }
 

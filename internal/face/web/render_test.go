@@ -104,6 +104,8 @@ func TestMarkdownIsWhatItWasInTheTerminal(t *testing.T) {
 		"## A\n\n### B\n\ntext *b* **c** `d` ~~e~~": "<h2>A</h2><h3>B</h3><p>text <em>b</em> <strong>c</strong> " +
 			"<code>d</code> <del>e</del></p>",
 		"- a\n  - b\n- c": "<ul><li><p>a</p><ul><li><p>b</p></li></ul></li><li><p>c</p></li></ul>",
+		"see `main.go:12` and a.b": `<p>see <code><button type="button" class="file" data-act="file" data-path="main.go" ` +
+			`data-line="12">main.go:12</button></code> and a.b</p>`,
 		"3. a\n4. b":      `<ol><li value="3"><p>a</p></li><li value="4"><p>b</p></li></ol>`,
 		"> a\n> - b\n\nc": "<blockquote><p>a</p><ul><li><p>b</p></li></ul></blockquote><p>c</p>",
 		"a\\\nb":          "<p>a<br>b</p>",

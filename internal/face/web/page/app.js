@@ -7,7 +7,7 @@ import "./transcript.js";
 import "./question.js";
 import "./prompt.js";
 import "./panel.js";
-import { help, pairing, tree } from "./dialogs.js";
+import { help, menu, pairing, tree } from "./dialogs.js";
 
 const app = $("#app");
 
@@ -66,6 +66,7 @@ const doing = {
   list: () => { location.hash = "#/"; },
   new: create,
   files: () => current.peek() && tree(),
+  menu: () => current.peek() && menu(),
   panel: () => {
     const on = app.classList.toggle("details");
     $("[data-do=panel]").setAttribute("aria-pressed", on);

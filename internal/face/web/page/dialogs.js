@@ -1,6 +1,6 @@
 // Dialogs: lists to choose from, pages to read, files, settings, forms. All are the platform's <dialog>.
 import { $, ago, base, h, say, toast } from "./dom.js";
-import { call, command, current, get, head, me, of, pair, render, send, sessions } from "./server.js";
+import { call, command, current, get, head, me, of, pair, refresh, render, send } from "./server.js";
 
 // modal shows an element until it is closed; returns its closing.
 function modal(title, body, kind = "") {
@@ -149,11 +149,59 @@ export function settings() {
     h("label", { class: "field" }, h("span", {}, "Theme"), theme),
     h("div", { class: "field" }, h("span", {}, "Notifications"), push, h("small", { id: "push-note" })),
     h("div", { class: "field" }, h("span", {}, "This device"), h("p", {}, m?.device?.name || "this machine", " may ", (m?.scopes ?? []).join(", "))),
-    current.peek() && h("div", { class: "field" }, h("span", {}, "lathe"), h("div", { class: "buttons" },
-      h("button", { type: "button", onclick: () => run("config") }, "Settings of lathe"), h("button", { type: "button", onclick: () => run("permissions") }, "Permissions"))),
+    h("div", { class: "field" }, h("span", {}, "lathe"), h("div", { class: "buttons" }, h("button", { type: "button", onclick: values }, "Settings of lathe"),
+      current.peek() && h("button", { type: "button", onclick: () => run("permissions") }, "Permissions"))),
     h("div", { class: "buttons" }, h("button", { type: "button", onclick: help }, "Keys"),
       !m?.local && h("button", { type: "button", class: "no", onclick: () => call("POST", "/v1/logout").then(() => location.reload(), (e) => toast(e.message, "error")) }, "Forget this device"))));
   import("./push.js").then((m) => m.label(push));
+}
+
+// menu has what can be done with the session.
+export function menu() {
+  const id = current.peek();
+  const path = `/v1/sessions/${encodeURIComponent(id)}`;
+  const all = [
+    ["Rename", async () => {
+      const got = await form("Rename", [{ name: "title", label: "Title", value: $("#title").textContent, required: true }], "Rename");
+      if (got) await call("PATCH", path, got);
+    }],
+    ["Fork", async () => { location.hash = "#/" + (await call("POST", path + "/fork", {})).id; }],
+    ["Branches and earlier messages", () => run("tree")],
+    ["Export as Markdown", () => { location.href = path + "/export?format=md"; }],
+    ["Stop its process", () => call("POST", path + "/stop", {})],
+    ["Archive", async () => { await call("POST", path + "/archive", {}); location.hash = "#/"; }],
+  ];
+  const close = modal("Session", h("div", { class: "picker" }, h("ul", {}, all.map(([label, what]) => h("li", {},
+    h("button", { type: "button", class: "pick", onclick: () => {
+      close();
+      Promise.resolve(what()).then(refresh, (e) => toast(e.message, "error"));
+    } }, label))))));
+}
+
+// values are the settings of lathe, each with where it comes from.
+async function values() {
+  try {
+    const dir = head.peek().dir;
+    const s = await get("/v1/settings", { dir });
+    const rows = s.values.filter((v) => v.layer !== "default");
+    modal("Settings of lathe", h("div", { class: "fields" }, rows.map((v) => h("div", { class: "field" }, h("code", {}, v.key),
+      h("p", {}, v.secret ? "(a secret)" : JSON.stringify(v.value)), h("small", {}, v.origin))), !rows.length && h("p", { class: "blank" }, "Nothing is set: everything is as it comes."),
+    h("div", { class: "buttons" }, h("button", { type: "button", onclick: () => change(dir, s.version) }, "Change one"))), "wide");
+  } catch (e) { toast(e.message, "error"); }
+}
+
+// change writes a setting, unless another did since it was read.
+async function change(dir, version) {
+  const got = await form("Change a setting", [{ name: "key", label: "Key", required: true, help: "As in docs/configuration.md, such as model" },
+    { name: "value", label: "Value", help: "JSON, or a text; empty removes it" },
+    { name: "scope", label: "For", options: [["user", "All projects"], ["project", "This project"], ["local", "This project, for me"]] }], "Save");
+  if (!got) return;
+  let value = got.value || undefined;
+  try { value = value && JSON.parse(value); } catch { /* a text */ }
+  try {
+    await call("PUT", "/v1/settings" + (dir ? "?dir=" + encodeURIComponent(dir) : ""), { key: got.key, value, scope: got.scope, version });
+    toast("Saved");
+  } catch (e) { toast(e.message, "error"); }
 }
 
 const keys = [["n", "new session"], ["j, k", "next and previous session"], ["/", "to the prompt"], ["1 … 9", "answer the question"], ["esc", "interrupt; close"],

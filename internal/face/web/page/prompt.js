@@ -20,7 +20,7 @@ class Prompt extends HTMLElement {
     });
     this.popup = h("ul", { id: "completions", role: "listbox", "aria-label": "Completions", hidden: true });
     this.chips = h("div", { class: "chips" });
-    this.waiting = h("ul", { class: "waiting", "aria-label": "Waiting messages" });
+    this.waiting = h("ul", { class: "queued", "aria-label": "Waiting messages" });
     const pick = h("input", { type: "file", accept: kinds.join(), multiple: true, hidden: true, onchange: () => { this.add(pick.files); pick.value = ""; } });
     this.button = h("button", { type: "submit", class: "send" });
     this.bar = h("div", { class: "settings" });

@@ -24,6 +24,7 @@ class Questions extends HTMLElement {
     const card = h("section", { class: "question", "aria-labelledby": "question-title", tabindex: "-1" },
       h("header", {}, h("h2", { id: "question-title" }, titleOf(first)), this.rest));
     const body = h("div", { class: "evidence", tabindex: "0", role: "region", "aria-label": "Evidence" });
+    body.addEventListener("scroll", () => { body.seen ||= body.scrollHeight - body.scrollTop - body.clientHeight < 4; }, { passive: true });
     if (first.text) body.append(h("p", { class: "ask" }, first.text));
     if (first.evidence) body.append(h("div", { html: first.evidence }));
     card.append(body);
@@ -52,6 +53,16 @@ async function give(q, a) {
 }
 
 const calm = ["no", "stop", "never"];
+const lasting = ["session", "always", "acceptEdits"];
+
+// seen reports whether the evidence was on the screen to its end; else it goes on by a page.
+function seen(q, choice) {
+  const box = $(".evidence");
+  if (!q.permission || !lasting.includes(choice) || box.seen || box.scrollHeight - box.scrollTop - box.clientHeight < 4) return true;
+  box.scrollBy(0, box.clientHeight - 24);
+  toast("Read it to the end first: a lasting yes covers more than this call");
+  return false;
+}
 
 // choices are the ways to answer one question.
 function choices(q) {
@@ -62,7 +73,7 @@ function choices(q) {
     const preview = o.preview ? h("div", { class: "prose preview", html: o.preview }) : "";
     box.append(h("button", {
       type: "button", class: `choice ${calm.includes(o.id) ? "no" : i === 0 ? "primary" : ""}`, title: q.permission ? o.help : undefined,
-      onclick: () => done({ choice: o.id }),
+      onclick: () => seen(q, o.id) && done({ choice: o.id }),
     }, h("kbd", {}, String(i + 1)), h("span", {}, o.label, !q.permission && o.help ? h("small", {}, o.help) : "")), preview);
   });
   if (q.schema) return schemaForm(q, done);

@@ -39,8 +39,14 @@ class Sessions extends HTMLElement {
     this.found.set(null);
     if (text.length < 2) return;
     try {
-      const list = (await get("/v1/sessions", { text, limit: 50 })).sessions;
-      if (this.filter.peek() === text.toLowerCase()) this.found.set(list);
+      const [named, said] = await Promise.all([get("/v1/sessions", { text, limit: 50 }), get("/v1/search", { text, limit: 50 })]);
+      if (this.filter.peek() !== text.toLowerCase()) return;
+      const list = new Map(named.sessions.map((s) => [s.id, s]));
+      for (const f of said.found) { // by what was said in them
+        const s = list.get(f.session) ?? sessions.peek().get(f.session) ?? { id: f.session, title: f.title, dir: f.dir, changed: f.time, state: "asleep" };
+        list.set(f.session, { said: f.excerpt, ...s });
+      }
+      this.found.set([...list.values()]);
     } catch { /* what is on the page is searched all the same */ }
   }
 
@@ -72,7 +78,7 @@ class Sessions extends HTMLElement {
     h("span", { class: "dot", role: "img", "aria-label": states[s.state] || "asleep" }),
     h("span", { class: "name" }, nameOf(s)),
     h("time", { datetime: s.changed }, ago(s.changed)),
-    h("span", { class: "sub" }, waits ?? (rank(s) < 2 ? [base(s.dir), s.activity].filter(Boolean).join(" · ") : s.activity || (s.title && s.firstPrompt) || states[s.state]))));
+    h("span", { class: "sub" }, waits ?? s.said ?? (rank(s) < 2 ? [base(s.dir), s.activity].filter(Boolean).join(" · ") : s.activity || (s.title && s.firstPrompt) || states[s.state]))));
   }
 }
 
