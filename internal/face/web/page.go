@@ -6,6 +6,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"embed"
+	"encoding/base64"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
@@ -36,8 +37,9 @@ type Options struct {
 }
 
 // policy is the page's Content-Security-Policy: its own files and nothing else, no inline script or style, and HTML
-// only by the one policy of Trusted Types.
-const policy = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; " +
+// only by the one policy of Trusted Types. The two hashes are those of the style and the script that are written into the
+// page, so that it is painted without another request.
+const policy = "default-src 'none'; script-src 'self' %s; style-src 'self' %s; img-src 'self' data: blob:; " +
 	"connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; " +
 	"require-trusted-types-for 'script'; trusted-types lathe"
@@ -69,7 +71,7 @@ func Open(path string) bool { return path == "/" || assets()[path] != nil }
 const Login = "/"
 
 func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	w.Header().Set("Content-Security-Policy", policy)
+	w.Header().Set("Content-Security-Policy", assets()["/index.html"].policy)
 	w.Header().Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	p.mux.ServeHTTP(w, r)
 }
@@ -78,6 +80,7 @@ func (p *Page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 type asset struct {
 	mime, etag   string
 	plain, small []byte // small: by gzip
+	policy       string // of the page
 }
 
 var assets = sync.OnceValue(func() map[string]*asset {
@@ -90,14 +93,25 @@ var assets = sync.OnceValue(func() map[string]*asset {
 		if err != nil {
 			return err
 		}
-		if name == "page/app.css" {
-			b = append(b, palette()...)
-		}
 		out[strings.TrimPrefix(name, "page")] = newAsset(name, b)
 		return nil
 	})
+	style, script := string(out["/app.css"].plain)+palette(), string(out["/theme.js"].plain)
+	page := strings.NewReplacer(
+		`<link rel="stylesheet" href="/app.css">`, "<style>"+style+"</style>",
+		`<script src="/theme.js"></script>`, "<script>"+script+"</script>",
+	).Replace(string(out["/index.html"].plain))
+	index := newAsset("page/index.html", []byte(page))
+	index.policy = fmt.Sprintf(policy, hash(script), hash(style))
+	out["/index.html"] = index
 	return out
 })
+
+// hash is a text as a source of a Content-Security-Policy.
+func hash(text string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "'sha256-" + base64.StdEncoding.EncodeToString(sum[:]) + "'"
+}
 
 func newAsset(name string, b []byte) *asset {
 	sum := sha256.Sum256(b)

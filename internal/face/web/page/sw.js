@@ -1,10 +1,12 @@
 // The service worker: it shows notifications, answers from them, and keeps the page's files for a bad network.
-const files = ["/", "/app.css", "/theme.js", "/app.js", "/signals.js", "/dom.js", "/server.js", "/sessions.js", "/transcript.js",
+const files = ["/", "/app.js", "/signals.js", "/dom.js", "/server.js", "/sessions.js", "/transcript.js",
   "/prompt.js", "/question.js", "/panel.js", "/dialogs.js", "/push.js", "/icon.svg", "/manifest.webmanifest"];
 const store = "lathe";
 
 self.addEventListener("install", (e) => {
   self.skipWaiting();
+  // Where the browser can, the network is asked while this worker still starts.
+  e.addRoutes?.({ condition: { requestMethod: "GET" }, source: "race-network-and-fetch-handler" }).catch(() => {});
   e.waitUntil(caches.open(store).then((c) => c.addAll(files)));
 });
 self.addEventListener("activate", (e) => e.waitUntil(self.clients.claim()));
