@@ -363,10 +363,10 @@ var table = func() map[string]row {
 	t["face/server"] = row{
 		[]string{
 			"base/atomicfile", "base/openschema", "config", "event", "face/port", "face/supervisor", "llm", "machine/files",
-			"store/session",
+			"permission", "store/session",
 		},
 		"HTTP is a wire to the port of sessions, which the supervisor starts; stored ones, files " +
-			"and settings are read without one; models and diffs are given by cli",
+			"and settings are read without one; models and diffs are given by cli; names of secrets are permission's",
 	}
 	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
 		"; its hint how to keep a key names the variables of the known hosts"}

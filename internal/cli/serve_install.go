@@ -1,8 +1,8 @@
 package cli
 
 import (
-	"encoding/xml"
 	"fmt"
+	"html"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -93,9 +93,7 @@ func unitFor(system, home string, argv []string) (path, text, next string) {
 	case "darwin":
 		var args strings.Builder
 		for _, a := range argv {
-			args.WriteString("    <string>")
-			_ = xml.EscapeText(&args, []byte(a)) // a builder takes everything
-			args.WriteString("</string>\n")
+			args.WriteString("    <string>" + html.EscapeString(a) + "</string>\n")
 		}
 		path = filepath.Join(home, "Library", "LaunchAgents", "dev.lathe.serve.plist")
 		return path, `<?xml version="1.0" encoding="UTF-8"?>

@@ -276,7 +276,9 @@ func (p *servePlace) follow(ctx context.Context, c *client.Client, session strin
 }
 
 // converseHTTP sends prompts one after the other, answers what they ask, and goes on until all kills are done.
-func (p *servePlace) converseHTTP(ctx context.Context, t *testing.T, s *overHTTP, killed <-chan struct{}) (sent []string) {
+func (p *servePlace) converseHTTP(
+	ctx context.Context, t *testing.T, s *overHTTP, killed <-chan struct{},
+) (sent []string) {
 	t.Helper()
 	for n := 0; ctx.Err() == nil; n++ {
 		text := fmt.Sprintf("hello %d", n)

@@ -368,14 +368,14 @@ func TestFilesAreThoseOfTheSession(t *testing.T) {
 	token := p.token(Read)
 	outside := filepath.Join(filepath.Dir(p.dir), "outside.txt")
 	for path, text := range map[string]string{
-		outside: "secret", filepath.Join(p.dir, "in.txt"): "inside", filepath.Join(p.dir, "page.html"): "<script>",
-		filepath.Join(p.dir, "sub.go"): "package sub // Needle",
+		outside: "hidden", filepath.Join(p.dir, "in.txt"): "inside", filepath.Join(p.dir, "page.html"): "<script>",
+		filepath.Join(p.dir, "sub.go"): "package sub // Needle", filepath.Join(p.dir, ".env"): "KEY=hidden needle",
 	} {
 		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
 	}
-	for link, to := range map[string]string{"link.txt": outside, "up": "..", "abs": "/etc", "in2": "in.txt"} {
+	for link, to := range map[string]string{"link.txt": outside, "up": "..", "abs": "/etc", "in2": "in.txt", "plain.txt": ".env"} {
 		if err := os.Symlink(to, filepath.Join(p.dir, link)); err != nil {
 			t.Fatal(err)
 		}
@@ -386,12 +386,12 @@ func TestFilesAreThoseOfTheSession(t *testing.T) {
 	base := "/v1/sessions/" + p.id
 	for _, path := range []string{
 		"../outside.txt", "..%2foutside.txt", "%2e%2e/outside.txt", outside, "/etc/passwd", "link.txt", "up/outside.txt",
-		"abs/passwd", "pipe", "in.txt%00", "in.txt/..", "..", "up", "nothing", "sub/../../outside.txt", "%2fetc%2fpasswd",
+		"abs/passwd", "pipe", "in.txt%00", "in.txt/..", "..", "up", "nothing", "sub/../../outside.txt", "%2fetc%2fpasswd", ".env", "plain.txt",
 	} {
 		for _, op := range []string{"/file", "/raw"} {
 			res := p.do(http.MethodGet, base+op+"?path="+path, token, "")
 			b, _ := io.ReadAll(res.Body)
-			if res.StatusCode < 400 || res.StatusCode >= 500 || bytes.Contains(b, []byte("secret")) {
+			if res.StatusCode < 400 || res.StatusCode >= 500 || bytes.Contains(b, []byte("hidden")) {
 				t.Errorf("%s %s: %d %s", op, path, res.StatusCode, b)
 			}
 		}
@@ -420,9 +420,12 @@ func TestFilesAreThoseOfTheSession(t *testing.T) {
 		t.Errorf("a browser would run it: %v", res.Header)
 	}
 	b := p.want(http.StatusOK, http.MethodGet, base+"/search?in=content&text=needle", token, "")
-	if !bytes.Contains(b, []byte("sub.go")) {
+	if !bytes.Contains(b, []byte("sub.go")) || bytes.Contains(b, []byte("hidden")) {
 		t.Errorf("%s", b)
 	}
+	p.want(http.StatusOK, http.MethodGet, base+"/file?path=.env", p.token(Scopes...), "")
+	p.want(http.StatusForbidden, http.MethodGet, base+"/completions?kind=file&text=/etc/", token, "")
+	p.want(http.StatusForbidden, http.MethodGet, "/v1/settings?dir=/etc", token, "")
 	if b := p.want(http.StatusOK, http.MethodGet, base+"/search?text=sub", token, ""); !bytes.Contains(b, []byte("sub.go")) {
 		t.Errorf("%s", b)
 	}

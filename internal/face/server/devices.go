@@ -61,6 +61,7 @@ type Devices struct {
 
 	mu   sync.Mutex
 	read os.FileInfo // of the file as it was read; nil: there was none
+	told os.FileInfo // of the file as changed saw it
 	all  []keptDevice
 	seen map[string]time.Time // not yet on disk
 }
@@ -206,6 +207,18 @@ func (d *Devices) has(id string) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	return d.load() == nil && slices.ContainsFunc(d.all, func(k keptDevice) bool { return k.ID == id && k.valid() })
+}
+
+// changed reports whether the file of devices changed since this was asked last.
+func (d *Devices) changed() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	before := d.told
+	if d.load() != nil {
+		return true
+	}
+	d.told = d.read
+	return d.told != before
 }
 
 func (d Device) valid() bool { return d.Expires.IsZero() || time.Now().Before(d.Expires) }

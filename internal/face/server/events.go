@@ -118,8 +118,8 @@ func (x *stream) run(ctx context.Context, w http.ResponseWriter) {
 			x.cursors.note(it.cursor)
 			out.event(it, x.cursors)
 		case <-changes.wake:
-			if !x.who.Local && !x.s.devices.has(x.who.ID) {
-				return // it was revoked
+			if x.revoked() {
+				return
 			}
 			for _, j := range changes.take() {
 				x.changed(ctx, out, j, false)
@@ -131,10 +131,16 @@ func (x *stream) run(ctx context.Context, w http.ResponseWriter) {
 				x.follow(ctx, j)
 			}
 		case <-beat.C:
+			if x.revoked() {
+				return
+			}
 			out.own(kindHeartbeat, "", nil)
 		}
 	}
 }
+
+// revoked reports whether the device may not read any more.
+func (x *stream) revoked() bool { return !x.who.Local && !x.s.devices.has(x.who.ID) }
 
 // changed tells of a job, and follows it if it is wanted.
 func (x *stream) changed(ctx context.Context, out *sender, j supervisor.Job, first bool) {

@@ -10,10 +10,14 @@ import (
 	"net/http"
 	"os"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
 	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/permission"
 )
 
 // File is a file or folder of a session's folder.
@@ -118,13 +122,30 @@ type FileText struct {
 	Truncated bool   `json:"truncated,omitempty"`
 }
 
-func readFile(s *Server, _ *call, q fileQuery) (FileText, error) {
+// openFile opens a file for a principal. Only one with all scopes reads files of secrets.
+func (s *Server) openFile(root *os.Root, who Principal, name string) (*os.File, error) {
+	f, err := open(root, name, 0)
+	if err != nil || who.May(Admin) {
+		return f, err
+	}
+	real, err := filepath.EvalSymlinks(filepath.Join(root.Name(), name))
+	if err == nil {
+		real, err = filepath.Rel(files.Resolved(root.Name()), real)
+	}
+	if secret, _, _ := permission.SecretPath(filepath.ToSlash(real)); err != nil || secret != "" {
+		_ = f.Close()
+		return nil, forbidden("the file may have secrets", "read it on the machine itself, or with the scope admin")
+	}
+	return f, nil
+}
+
+func readFile(s *Server, c *call, q fileQuery) (FileText, error) {
 	root, err := s.root(q.ID)
 	if err != nil {
 		return FileText{}, err
 	}
 	defer root.Close()
-	f, err := open(root, q.Path, 0)
+	f, err := s.openFile(root, c.who, q.Path)
 	if err != nil {
 		return FileText{}, err
 	}
@@ -150,7 +171,8 @@ func (s *Server) rawFile(w http.ResponseWriter, r *http.Request) {
 	}
 	defer root.Close()
 	name := r.URL.Query().Get("path")
-	f, err := open(root, name, 0)
+	who, _ := From(r.Context())
+	f, err := s.openFile(root, who, name)
 	if err != nil {
 		writeProblem(w, problemOf(err))
 		return

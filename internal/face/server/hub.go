@@ -63,8 +63,11 @@ func (h *hub) watch(stop chan struct{}) {
 		}
 		h.mu.Lock()
 		h.look()
-		for c := range h.readers { // also those of devices that were revoked
-			c.signal()
+		revoked := h.s.devices.changed()
+		for c := range h.readers {
+			if revoked || len(c.new) > 0 {
+				c.signal()
+			}
 		}
 		h.mu.Unlock()
 	}

@@ -322,11 +322,10 @@ type modelsQuery struct {
 }
 
 func listModels(s *Server, c *call, q modelsQuery) (Models, error) {
-	dir := cmp.Or(q.Dir, s.Folder)
-	if _, err := s.settingsIn(dir); err != nil {
+	if _, err := s.settingsIn(c.who, q.Dir); err != nil {
 		return Models{}, err
 	}
-	all, err := s.Models(c, dir)
+	all, err := s.Models(c, cmp.Or(q.Dir, s.Folder))
 	if err != nil {
 		return Models{}, problem(http.StatusBadGateway, "models", "The models cannot be listed", err.Error(),
 			"check the provider and its key: lathe doctor")

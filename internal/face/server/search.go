@@ -16,6 +16,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/machine/files"
+	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
@@ -155,12 +156,12 @@ func searchFiles(s *Server, c *call, q fileSearch) (FileMatches, error) {
 	ctx, cancel := context.WithTimeout(c, searchFor)
 	defer cancel()
 	if q.In == "content" {
-		return searchContent(ctx, roots, q)
+		return searchContent(ctx, roots, q, c.who)
 	}
 	index := files.NewIndex(roots)
 	defer func() { _ = index.Close() }()
-	if strings.HasPrefix(q.Text, "/") || strings.HasPrefix(q.Text, "~") || strings.Contains(q.Text, "..") {
-		return FileMatches{}, forbidden("the path leads out of the session's folder", "give letters of a path within it")
+	if p := leadsOut(q.Text); p != nil {
+		return FileMatches{}, p
 	}
 	found, err := index.Search(ctx, q.Text, page(q.Limit))
 	out := FileMatches{Matches: []FileMatch{}}
@@ -170,13 +171,21 @@ func searchFiles(s *Server, c *call, q fileSearch) (FileMatches, error) {
 	return out, err
 }
 
+// leadsOut refuses the beginning of a path that would list other folders.
+func leadsOut(text string) *Problem {
+	if strings.HasPrefix(text, "/") || strings.HasPrefix(text, "~") || strings.Contains(text, "..") {
+		return forbidden("the path leads out of the session's folder", "give letters of a path within it")
+	}
+	return nil
+}
+
 // mostSearched is the size of the largest file that is looked through.
 const mostSearched = 1 << 20
 
 var errEnough = errors.New("enough was found")
 
 // searchContent looks through the files that no ignore file excludes.
-func searchContent(ctx context.Context, roots *files.Roots, q fileSearch) (FileMatches, error) {
+func searchContent(ctx context.Context, roots *files.Roots, q fileSearch, who Principal) (FileMatches, error) {
 	out := FileMatches{Matches: []FileMatch{}}
 	text := []byte(strings.ToLower(q.Text))
 	if len(text) == 0 {
@@ -189,6 +198,9 @@ func searchContent(ctx context.Context, roots *files.Roots, q fileSearch) (FileM
 	limit := page(q.Limit)
 	_, err = roots.Walk(ctx, start, files.WalkOptions{Ignore: true}, func(e files.Entry) error {
 		if st, err := e.Stat(); err != nil || !st.Mode().IsRegular() || st.Size() > mostSearched {
+			return nil
+		}
+		if secret, _, _ := permission.SecretPath(e.Rel); secret != "" && !who.May(Admin) {
 			return nil
 		}
 		f, err := e.Open()

@@ -30,9 +30,11 @@ type settingsQuery struct {
 }
 
 // settingsIn loads the settings of a folder.
-func (s *Server) settingsIn(dir string) (*config.Config, error) {
+func (s *Server) settingsIn(who Principal, dir string) (*config.Config, error) {
 	if dir == "" {
 		dir = s.Folder // no project is there
+	} else if !who.May(Admin) && !s.known(dir) {
+		return nil, forbidden("no session worked in "+dir+" yet", "GET /v1/projects lists folders")
 	}
 	if st, err := os.Stat(dir); err != nil || !st.IsDir() || !filepath.IsAbs(dir) {
 		return nil, notFound("there is no folder "+dir, "GET /v1/projects lists folders")
@@ -55,12 +57,12 @@ func settingsOf(c *config.Config) (out Settings) {
 	return out
 }
 
-func readSettings(s *Server, _ *call, q settingsQuery) (Settings, error) {
-	c, err := s.settingsIn(q.Dir)
+func readSettings(s *Server, c *call, q settingsQuery) (Settings, error) {
+	now, err := s.settingsIn(c.who, q.Dir)
 	if err != nil {
 		return Settings{}, err
 	}
-	return settingsOf(c), nil
+	return settingsOf(now), nil
 }
 
 func sessionSettings(s *Server, c *call, q named) (Settings, error) {
@@ -80,9 +82,9 @@ type SettingsWrite struct {
 	Version string          `json:"version" jsonschema:"as it was read: the write is refused if the settings changed since"`
 }
 
-func writeSettings(s *Server, _ *call, w SettingsWrite) (Settings, error) {
+func writeSettings(s *Server, by *call, w SettingsWrite) (Settings, error) {
 	defer s.waking.lock("settings")()
-	c, err := s.settingsIn(w.Dir)
+	c, err := s.settingsIn(by.who, w.Dir)
 	if err != nil {
 		return Settings{}, err
 	}
@@ -102,7 +104,7 @@ func writeSettings(s *Server, _ *call, w SettingsWrite) (Settings, error) {
 		return Settings{}, problem(http.StatusUnprocessableEntity, "settings", "The setting cannot be written", err.Error(),
 			"change what the detail names")
 	}
-	return readSettings(s, nil, w.settingsQuery)
+	return readSettings(s, by, w.settingsQuery)
 }
 
 // plainText is a JSON string as text, and any other value as it is: the form that a key takes.

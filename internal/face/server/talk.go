@@ -201,6 +201,9 @@ type completionQuery struct {
 }
 
 func complete(s *Server, c *call, q completionQuery) (port.Candidates, error) {
+	if p := leadsOut(q.Text); p != nil && q.Kind == string(event.QueryFile) && !c.who.May(Admin) {
+		return port.Candidates{}, p
+	}
 	return with(s, c, q.ID, func(p port.Session) (out port.Candidates, err error) {
 		out.Candidates, err = p.Complete(c, event.Query{
 			Kind: event.QueryKind(q.Kind), Text: q.Text, Name: q.Name, Limit: cmp.Or(q.Limit, 20),

@@ -123,8 +123,8 @@ func (d apiDocument) operations(t *testing.T) (code, types string) {
 				}
 			}
 			names, typed = append(names, "options"), append(typed, "options?: Options")
-			fmt.Fprintf(&js, "\n  /** %s. */\n  %s(%s) {\n    return this.%s(%q, `%s`, {%s ...options });\n  }\n", o.Summary, o.ID,
-				strings.Join(names, ", "), call, strings.ToUpper(method),
+			fmt.Fprintf(&js, "\n  /** %s. */\n  %s(%s) {\n    return this.%s(%q, `%s`, {%s ...options });\n  }\n",
+				o.Summary, o.ID, strings.Join(names, ", "), call, strings.ToUpper(method),
 				pathParameter.ReplaceAllString(path, "${encodeURIComponent($1)}"), options)
 			fmt.Fprintf(&ts, "  /** %s. */\n  %s(%s): Promise<%s>;\n", o.Summary, o.ID, strings.Join(typed, ", "), result)
 		}
