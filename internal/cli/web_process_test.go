@@ -302,3 +302,83 @@ func TestThePageIsSmallAndItsCommandFindsTheServer(t *testing.T) {
 		t.Errorf("%+v %v", got, err)
 	}
 }
+
+// dot is a picture of one pixel.
+const dot = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+
+func TestThePromptCompletesTakesImagesAndQueues(t *testing.T) {
+	p := newWebPlace(t, llmtest.Replies(
+		llmtest.Reply{
+			Parts:  []llmtest.Part{llmtest.Text(strings.Repeat("Some words. ", 50))},
+			Chunk:  9,
+			Faults: []llmtest.Fault{{Kind: "stall", At: "50%"}},
+		},
+		llmtest.Say(llmtest.Text("I see a dot.")),
+	))
+	if err := os.WriteFile(filepath.Join(p.dir, "retry.go"), []byte(pictured), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	tab := p.paired()
+	p.session(tab, "prompts")
+	typed := func(text string) { tab.run(chromedp.SendKeys(chromedp.CSS("#prompt"), text)) }
+	value := func(want string) { tab.wait(`document.querySelector("#prompt").value === %q`, want) }
+
+	typed("/mod")
+	tab.has("#completions", "/mode")
+	tab.do(`document.querySelector("#prompt").value = ""`)
+	typed("look at @retr")
+	tab.has("#completions", "retry.go")
+	typed("\t")
+	value("look at @retry.go ")
+	tab.do(`(() => {
+		const bytes = Uint8Array.from(atob("` + dot + `"), (c) => c.charCodeAt(0));
+		const data = new DataTransfer();
+		data.items.add(new File([bytes], "dot.png", { type: "image/png" }));
+		document.querySelector("#prompt").dispatchEvent(new ClipboardEvent("paste", { clipboardData: data, cancelable: true }));
+	})()`)
+	tab.has(".chips", "dot.png")
+	typed("\r")
+	tab.has(".item.user", "look at @retry.go")
+	tab.wait(`document.querySelector(".item.user img")`)
+	tab.has(".item.user .chip", "retry.go")
+
+	// While the turn runs, a message waits, and can be taken back.
+	tab.has(".item.reply", "Some words.")
+	typed("and then this\r")
+	tab.has(".queued", "and then this")
+	tab.do(`[...document.querySelectorAll(".queued button")].find((b) => b.textContent === "Take back").click()`)
+	value("and then this")
+	tab.wait(`!document.querySelector(".queued li")`)
+	tab.do(`document.querySelector("#prompt").value = ""`)
+
+	// Keys: a mode, the end of the turn.
+	tab.run(chromedp.Focus(chromedp.CSS("#prompt")), chromedp.KeyEvent("\t", chromedp.KeyModifiers(8)))
+	tab.has(".settings .mode", "Accept edits")
+	tab.run(chromedp.KeyEvent("\x1b"))
+	tab.has(".item.end", "Interrupted")
+	typed("/mode plan\r")
+	tab.has(".settings .mode", "Plan")
+	typed("/cost\r")
+	tab.has(".item.output, dialog", "$")
+}
+
+func TestAPlanIsReviewedInThePage(t *testing.T) {
+	p := newWebPlace(t, llmtest.Replies(
+		llmtest.Say(llmtest.Tool("ExitPlanMode", map[string]any{"plan": "# The plan\n\n1. first\n2. **second**\n"})),
+		llmtest.Say(llmtest.Tool("ExitPlanMode", map[string]any{"plan": "# The other plan\n\n1. only this\n"})),
+		llmtest.Say(llmtest.Text("I begin.")),
+	))
+	tab := p.paired()
+	p.session(tab, "planned")
+	tab.prompt("/mode plan")
+	tab.has(".settings .mode", "Plan")
+	tab.prompt("plan it")
+	tab.has(".question .prose strong", "second")
+	tab.run(chromedp.SendKeys(chromedp.CSS(".own input"), "shorter\r"))
+	tab.has(".question", "The other plan")
+	tab.do(`document.querySelector(".edit summary").click()`)
+	tab.do(`document.querySelector(".edit textarea").value += "2. and test\n"`)
+	tab.choose("Approve the edited plan")
+	tab.has(".item.reply", "I begin.")
+	tab.has(".settings .mode", "Ask")
+}

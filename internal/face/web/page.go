@@ -37,8 +37,8 @@ type Options struct {
 }
 
 // policy is the page's Content-Security-Policy: its own files and nothing else, no inline script or style, and HTML
-// only by the one policy of Trusted Types. The two hashes are those of the style and the script that are written into the
-// page, so that it is painted without another request.
+// only by the one policy of Trusted Types. The two hashes are those of the style and the script that are written into
+// the page, so that it is painted without another request.
 const policy = "default-src 'none'; script-src 'self' %s; style-src 'self' %s; img-src 'self' data: blob:; " +
 	"connect-src 'self'; manifest-src 'self'; worker-src 'self'; base-uri 'none'; form-action 'none'; " +
 	"frame-ancestors 'none'; " +

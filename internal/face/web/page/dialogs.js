@@ -161,6 +161,8 @@ export function menu() {
   const id = current.peek();
   const path = `/v1/sessions/${encodeURIComponent(id)}`;
   const all = [
+    ["Files", tree],
+    ["Find", () => $("[data-do=search]").click()],
     ["Rename", async () => {
       const got = await form("Rename", [{ name: "title", label: "Title", value: $("#title").textContent, required: true }], "Rename");
       if (got) await call("PATCH", path, got);

@@ -97,7 +97,7 @@ class Prompt extends HTMLElement {
   async change(c, back) {
     try {
       const q = await queue(c);
-      if (back && q.dropped) this.set([q.dropped.parts?.map((p) => p.text).filter(Boolean).join("\n\n"), this.area.value].filter(Boolean).join("\n"));
+      if (back && q.dropped) this.set([q.dropped.parts?.map((p) => p.text).filter(Boolean).join("\n\n"), this.area.value.trim()].filter(Boolean).join("\n"));
     } catch (e) { toast(e.message, "error"); }
   }
 
@@ -149,7 +149,7 @@ class Prompt extends HTMLElement {
       role: "option", id: "c" + i, onpointerdown: (e) => { e.preventDefault(); this.at = i; this.choose(); },
     }, h("b", {}, (kind === "command" ? "/" : "") + (c.label ?? c.text)), c.hint ? " " + c.hint : "", h("small", {}, c.help ?? ""))));
     this.popup.hidden = !this.list.length;
-    if (this.list.length) say(`${this.list.length} completions`);
+    if (this.list.length) say(this.list.length === 1 ? "1 completion" : `${this.list.length} completions`);
     this.mark(0);
   }
 

@@ -1,7 +1,7 @@
 // The transcript: items that the server rendered, put in their places.
 import { effect } from "./signals.js";
 import { $, h, rendered, say, toast } from "./dom.js";
-import { current, forget, get, head, me, onChange, outbox, flush, working } from "./server.js";
+import { current, forget, get, head, me, onChange, outbox, flush, state, working } from "./server.js";
 import { file } from "./dialogs.js";
 
 const near = 120; // pixels from the end within which the transcript follows what is new
@@ -28,7 +28,10 @@ class Transcript extends HTMLElement {
     new ResizeObserver(() => { if (this.follows) this.end(); }).observe(this);
     new IntersectionObserver((seen) => { if (seen[0].isIntersecting) this.load(); }, { root: this, rootMargin: "600px" }).observe(this.earlier);
     onChange((c) => this.take(c));
-    effect(() => { this.busy.hidden = !working(); });
+    effect(() => {
+      this.busy.hidden = !working();
+      this.busy.lastChild.textContent = state().doing === "blocked" ? "Waits for you" : "Working";
+    });
     effect(() => this.drawUnsent());
     effect(() => this.greet());
   }
