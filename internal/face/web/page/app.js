@@ -1,7 +1,8 @@
 // The page: its views, its address, its keys.
 import { effect } from "./signals.js";
 import { $, base, say, toast, worker } from "./dom.js";
-import { current, enter, head, interrupt, link, me, pair, questions, sessions, show, state, status, working } from "./server.js";
+import { current, enter, head, interrupt, link, me, pair, questions, sessions, show, state, status,
+  working } from "./server.js";
 import { create, nameOf, open } from "./sessions.js";
 import "./transcript.js";
 import "./question.js";
@@ -45,7 +46,8 @@ effect(() => {
   const title = status()?.title || head().title || (s && nameOf(s)) || (current() ? "Session" : "lathe");
   const waits = [...sessions().values()].filter((x) => x.state === "blocked").length;
   $("#title").textContent = title;
-  $("#place").textContent = [base(status()?.dir ?? head().dir ?? s?.dir ?? ""), status()?.branch].filter(Boolean).join(" · ");
+  $("#place").textContent = [base(status()?.dir ?? head().dir ?? s?.dir ?? ""),
+    status()?.branch].filter(Boolean).join(" · ");
   document.title = (waits ? `(${waits}) ` : "") + title;
   navigator.setAppBadge?.(waits).catch(() => {});
 });
@@ -91,7 +93,8 @@ function neighbour(step) {
   if (all.length) open(all[(all.indexOf(current.peek()) + step + all.length) % all.length]);
 }
 
-const keys = { n: create, j: () => neighbour(1), k: () => neighbour(-1), "/": () => $("#prompt").focus(), "?": help, d: doing.panel, f: doing.files };
+const keys = { n: create, j: () => neighbour(1), k: () => neighbour(-1), "/": () => $("#prompt").focus(), "?": help,
+  d: doing.panel, f: doing.files };
 document.addEventListener("keydown", (e) => {
   if ($("dialog[open]") || !me.peek()) return;
   const typing = e.target.closest?.("input, textarea, select");

@@ -42,7 +42,8 @@ export function icon(path) {
 
 export const icons = {
   plus: "M10 4v12M4 10h12", up: "M10 16V4.5M5 9l5-5 5 5", stop: "M6 6h8v8H6z", close: "M5 5l10 10M15 5 5 15",
-  clip: "m15 9-5.5 5.5a3.2 3.2 0 0 1-4.5-4.5L11 4a2.1 2.1 0 0 1 3 3l-6 6a1 1 0 0 1-1.500-1.500L12 6.500", gear: "M4 6h7M15 6h1M4 14h1M9 14h7M13 4v4M7 12v4",
+  clip: "m15 9-5.5 5.5a3.2 3.2 0 0 1-4.5-4.5L11 4a2.1 2.1 0 0 1 3 3l-6 6a1 1 0 0 1-1.500-1.500L12 6.500",
+    gear: "M4 6h7M15 6h1M4 14h1M9 14h7M13 4v4M7 12v4",
 };
 
 // say tells screen readers.
@@ -61,7 +62,8 @@ const relative = new Intl.RelativeTimeFormat("en", { numeric: "auto", style: "na
 // ago is how long a time is past.
 export function ago(time) {
   const seconds = (Date.now() - new Date(time)) / 1000;
-  for (const [unit, length] of units) if (seconds >= length) return relative.format(-Math.floor(seconds / length), unit);
+  for (const [unit, length] of units) if (seconds >= length) return relative.format(-Math.floor(seconds / length),
+    unit);
   return "now";
 }
 

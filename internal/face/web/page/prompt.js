@@ -1,7 +1,7 @@
 // The prompt: text with @files and slash commands, images, history, what waits, and how the session is set.
 import { effect, signal } from "./signals.js";
 import { $, h, icon, icons, say, toast } from "./dom.js";
-import { call, command, complete, current, head, interrupt, link, may, of, queue, send, status, working } from "./server.js";
+import { command, complete, current, interrupt, may, of, queue, send, status, working } from "./server.js";
 import { run } from "./dialogs.js";
 
 const drafts = new Map(); // by session
@@ -13,20 +13,24 @@ class Prompt extends HTMLElement {
     this.images = signal([]);
     this.list = [];
     this.area = h("textarea", {
-      id: "prompt", rows: 1, "aria-label": "Prompt", placeholder: "Ask, or / for commands, @ for files", enterkeyhint: "send",
+      id: "prompt", rows: 1, "aria-label": "Prompt", placeholder: "Ask, or / for commands, @ for files",
+        enterkeyhint: "send",
       "aria-haspopup": "listbox", "aria-controls": "completions", "aria-autocomplete": "list",
-      oninput: () => { this.grow(); this.suggest(); }, onkeydown: (e) => this.key(e), onpaste: (e) => this.take(e, e.clipboardData),
+      oninput: () => { this.grow(); this.suggest(); }, onkeydown: (e) => this.key(e),
+        onpaste: (e) => this.take(e, e.clipboardData),
       onblur: () => setTimeout(() => this.close(), 150),
     });
     this.popup = h("ul", { id: "completions", role: "listbox", "aria-label": "Completions", hidden: true });
     this.chips = h("div", { class: "chips" });
     this.waiting = h("ul", { class: "queued", "aria-label": "Waiting messages" });
-    const pick = h("input", { type: "file", accept: kinds.join(), multiple: true, hidden: true, onchange: () => { this.add(pick.files); pick.value = ""; } });
+    const pick = h("input", { type: "file", accept: kinds.join(), multiple: true, hidden: true,
+      onchange: () => { this.add(pick.files); pick.value = ""; } });
     this.button = h("button", { type: "submit", class: "send" });
     this.bar = h("div", { class: "settings" });
     this.append(this.waiting, h("form", { class: "box", onsubmit: (e) => { e.preventDefault(); this.submit(); } },
       this.popup, this.chips, this.area, h("div", { class: "row" },
-        h("button", { type: "button", class: "icon", "aria-label": "Attach images", onclick: () => pick.click() }, icon(icons.clip)), pick,
+        h("button", { type: "button", class: "icon", "aria-label": "Attach images", onclick: () => pick.click() },
+          icon(icons.clip)), pick,
         this.bar, this.button)));
     for (const name of ["dragover", "drop"]) document.addEventListener(name, (e) => {
       if (![...(e.dataTransfer?.types ?? [])].includes("Files")) return;
@@ -65,23 +69,28 @@ class Prompt extends HTMLElement {
     const stops = working() && !this.area.value.trim() && !this.images().length;
     this.button.className = stops ? "send stop" : "send";
     this.button.setAttribute("aria-label", stops ? "Interrupt" : working() ? "Queue" : "Send");
-    this.button.title = stops ? "Interrupt (esc)" : working() ? "Send before the next step; alt+enter: after the turn" : "Send (enter)";
+    this.button.title = stops ? "Interrupt (esc)" : working()
+      ? "Send before the next step; alt+enter: after the turn" : "Send (enter)";
     this.button.replaceChildren(icon(stops ? icons.stop : icons.up));
     this.button.disabled = !stops && !this.area.value.trim() && !this.images().length;
   }
 
   drawChips() {
-    this.chips.replaceChildren(...this.images().map((i) => h("span", { class: "chip" }, h("img", { src: i.url, alt: "" }), i.name,
-      h("button", { type: "button", "aria-label": "Remove " + i.name, onclick: () => this.images.update((l) => l.filter((o) => o !== i)) }, "×"))));
+    this.chips.replaceChildren(...this.images().map((i) => h("span", { class: "chip" },
+      h("img", { src: i.url, alt: "" }), i.name,
+      h("button", { type: "button", "aria-label": "Remove " + i.name,
+        onclick: () => this.images.update((l) => l.filter((o) => o !== i)) }, "×"))));
   }
 
   drawBar() {
     const s = status();
     if (!s) return void this.bar.replaceChildren();
     const used = s.context_window ? Math.round((100 * s.context_used) / s.context_window) : 0;
-    const button = (label, text, name) => h("button", { type: "button", "aria-label": `${label}: ${text}`, title: label, onclick: () => run(name) }, text);
+    const button = (label, text, name) => h("button", { type: "button", "aria-label": `${label}: ${text}`,
+      title: label, onclick: () => run(name) }, text);
     this.bar.replaceChildren(
-      h("button", { type: "button", class: "mode " + s.mode, title: "Permission mode (shift+tab)", "aria-label": "Permission mode: " + modeName(s.mode), onclick: () => modes() }, modeName(s.mode)),
+      h("button", { type: "button", class: "mode " + s.mode, title: "Permission mode (shift+tab)",
+        "aria-label": "Permission mode: " + modeName(s.mode), onclick: () => modes() }, modeName(s.mode)),
       button("Model", s.model, "model"), s.effort ? button("Effort", s.effort, "effort") : "",
       used >= 60 ? h("span", { class: "used", title: "Of the context window" }, used + " %") : "");
   }
@@ -90,14 +99,16 @@ class Prompt extends HTMLElement {
     this.waiting.replaceChildren(...(status()?.waiting ?? []).map((w, i) => h("li", {},
       h("span", {}, w.after ? "After the turn: " : "Next: ", w.text),
       h("button", { type: "button", onclick: () => this.change({ do: "send", prompt: w.id }) }, "Send now"),
-      i > 0 && h("button", { type: "button", "aria-label": "Move up", onclick: () => this.change({ do: "move", prompt: w.id, to: i - 1 }) }, "↑"),
+      i > 0 && h("button", { type: "button", "aria-label": "Move up",
+        onclick: () => this.change({ do: "move", prompt: w.id, to: i - 1 }) }, "↑"),
       h("button", { type: "button", onclick: () => this.change({ do: "drop", prompt: w.id }, true) }, "Take back"))));
   }
 
   async change(c, back) {
     try {
       const q = await queue(c);
-      if (back && q.dropped) this.set([q.dropped.parts?.map((p) => p.text).filter(Boolean).join("\n\n"), this.area.value.trim()].filter(Boolean).join("\n"));
+      if (back && q.dropped) this.set([q.dropped.parts?.map((p) => p.text).filter(Boolean).join("\n\n"),
+        this.area.value.trim()].filter(Boolean).join("\n"));
     } catch (e) { toast(e.message, "error"); }
   }
 
@@ -147,7 +158,8 @@ class Prompt extends HTMLElement {
     this.at = 0;
     this.popup.replaceChildren(...this.list.map((c, i) => h("li", {
       role: "option", id: "c" + i, onpointerdown: (e) => { e.preventDefault(); this.at = i; this.choose(); },
-    }, h("b", {}, (kind === "command" ? "/" : "") + (c.label ?? c.text)), c.hint ? " " + c.hint : "", h("small", {}, c.help ?? ""))));
+    }, h("b", {}, (kind === "command" ? "/" : "") + (c.label ?? c.text)), c.hint ? " " + c.hint : "",
+      h("small", {}, c.help ?? ""))));
     this.popup.hidden = !this.list.length;
     if (this.list.length) say(this.list.length === 1 ? "1 completion" : `${this.list.length} completions`);
     this.mark(0);
@@ -183,7 +195,8 @@ class Prompt extends HTMLElement {
     if (!this.popup.hidden) {
       const step = { ArrowDown: 1, ArrowUp: -1 }[e.key];
       if (step) { e.preventDefault(); return this.mark(step); }
-      if (e.key === "Tab" || (e.key === "Enter" && !e.shiftKey && !this.whole())) { e.preventDefault(); return this.choose(); }
+      if (e.key === "Tab" || (e.key === "Enter" && !e.shiftKey
+        && !this.whole())) { e.preventDefault(); return this.choose(); }
       if (e.key === "Escape") { e.preventDefault(); e.stopPropagation(); return this.close(); }
     }
     const touch = matchMedia("(pointer: coarse)").matches;
@@ -220,12 +233,14 @@ class Prompt extends HTMLElement {
       const bytes = new Uint8Array(await f.arrayBuffer());
       let text = "";
       for (let i = 0; i < bytes.length; i += 32768) text += String.fromCharCode(...bytes.subarray(i, i + 32768));
-      this.images.update((l) => [...l, { mime: f.type, name: f.name || "image", data: btoa(text), url: URL.createObjectURL(f) }]);
+      this.images.update((l) => [...l, { mime: f.type, name: f.name || "image", data: btoa(text),
+        url: URL.createObjectURL(f) }]);
     }
   }
 }
 
-const names = { default: "Ask", acceptEdits: "Accept edits", plan: "Plan", auto: "Auto", bypassPermissions: "Bypass", dontAsk: "Don't ask" };
+const names = { default: "Ask", acceptEdits: "Accept edits", plan: "Plan", auto: "Auto", bypassPermissions: "Bypass",
+  dontAsk: "Don't ask" };
 const modeName = (m) => names[m] ?? m;
 const modes = () => run("mode");
 

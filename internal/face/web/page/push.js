@@ -9,7 +9,8 @@ export async function label(button) {
   if (!("PushManager" in self) || !isSecureContext) {
     button.disabled = true;
     button.textContent = "Not available";
-    note(isSecureContext ? "On an iPhone, add the page to the home screen first." : "Browsers push only over HTTPS, or on the machine itself.");
+    note(isSecureContext ? "On an iPhone, add the page to the home screen first."
+      : "Browsers push only over HTTPS, or on the machine itself.");
     return;
   }
   button.textContent = (await subscription()) ? "Turn off" : "Turn on";
@@ -23,7 +24,9 @@ export async function toggle(button) {
       await call("DELETE", "/page/push", { endpoint: old.endpoint });
       await old.unsubscribe();
     } else {
-      if ((await Notification.requestPermission()) !== "granted") throw new Error("The browser allows no notifications of this page");
+      if ((await Notification.requestPermission()) !== "granted") {
+        throw new Error("The browser allows no notifications of this page");
+      }
       const { key } = await get("/page/push");
       const worker = await navigator.serviceWorker.ready;
       const s = await worker.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: key });

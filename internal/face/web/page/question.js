@@ -24,12 +24,14 @@ class Questions extends HTMLElement {
     const card = h("section", { class: "question", "aria-labelledby": "question-title", tabindex: "-1" },
       h("header", {}, h("h2", { id: "question-title" }, titleOf(first)), this.rest));
     const body = h("div", { class: "evidence", tabindex: "0", role: "region", "aria-label": "Evidence" });
-    body.addEventListener("scroll", () => { body.seen ||= body.scrollHeight - body.scrollTop - body.clientHeight < 4; }, { passive: true });
+    body.addEventListener("scroll",
+      () => { body.seen ||= body.scrollHeight - body.scrollTop - body.clientHeight < 4; }, { passive: true });
     if (first.text) body.append(h("p", { class: "ask" }, first.text));
     if (first.evidence) body.append(h("div", { html: first.evidence }));
     card.append(body);
     if (first.local) card.append(h("p", { class: "note" }, "Only a person at the machine itself can answer this."));
-    else if (!able) card.append(h("p", { class: "note" }, "This device may not answer. Another device or the terminal can."));
+    else if (!able) card.append(h("p", { class: "note" },
+      "This device may not answer. Another device or the terminal can."));
     else card.append(first.parts?.length ? parts(first) : choices(first));
     this.append(card);
     say("A question waits: " + titleOf(first));
@@ -58,7 +60,8 @@ const lasting = ["session", "always", "acceptEdits"];
 // seen reports whether the evidence was on the screen to its end; else it goes on by a page.
 function seen(q, choice) {
   const box = $(".evidence");
-  if (!q.permission || !lasting.includes(choice) || box.seen || box.scrollHeight - box.scrollTop - box.clientHeight < 4) return true;
+  if (!q.permission || !lasting.includes(choice) || box.seen
+    || box.scrollHeight - box.scrollTop - box.clientHeight < 4) return true;
   box.scrollBy(0, box.clientHeight - 24);
   toast("Read it to the end first: a lasting yes covers more than this call");
   return false;
@@ -72,25 +75,31 @@ function choices(q) {
   q.options?.forEach((o, i) => {
     const preview = o.preview ? h("div", { class: "prose preview", html: o.preview }) : "";
     box.append(h("button", {
-      type: "button", class: `choice ${calm.includes(o.id) ? "no" : i === 0 ? "primary" : ""}`, title: q.permission ? o.help : undefined,
+      type: "button", class: `choice ${calm.includes(o.id) ? "no" : i === 0 ? "primary" : ""}`,
+        title: q.permission ? o.help : undefined,
       onclick: () => seen(q, o.id) && done({ choice: o.id }),
-    }, h("kbd", {}, String(i + 1)), h("span", {}, o.label, !q.permission && o.help ? h("small", {}, o.help) : "")), preview);
+    }, h("kbd", {}, String(i + 1)), h("span", {}, o.label, !q.permission && o.help ? h("small", {}, o.help) : "")),
+      preview);
   });
   if (q.schema) return schemaForm(q, done);
   if (q.plan) box.append(editPlan(q, done));
-  if (q.open) box.append(h("a", { class: "choice", href: q.open, target: "_blank", rel: "noopener noreferrer" }, "Open ", new URL(q.open).host));
+  if (q.open) box.append(h("a", { class: "choice", href: q.open, target: "_blank", rel: "noopener noreferrer" },
+    "Open ", new URL(q.open).host));
   if (q.free) {
     const no = q.permission;
-    box.append(own(no ? "No, and say why" : q.own || "In my own words", (text) => done(no ? { choice: "no", text } : { text })));
+    box.append(own(no ? "No, and say why" : q.own || "In my own words",
+      (text) => done(no ? { choice: "no", text } : { text })));
   }
-  if (!q.permission) box.append(h("button", { type: "button", class: "choice no", onclick: () => done({ canceled: true }) }, "Dismiss"));
+  if (!q.permission) box.append(h("button", { type: "button", class: "choice no",
+    onclick: () => done({ canceled: true }) }, "Dismiss"));
   return box;
 }
 
 // own is a line for the user's own words.
 function own(label, done) {
   const field = h("input", { type: "text", placeholder: label, "aria-label": label, autocomplete: "off" });
-  return h("form", { class: "own", onsubmit: (e) => { e.preventDefault(); if (field.value.trim()) done(field.value.trim()); } },
+  return h("form",
+    { class: "own", onsubmit: (e) => { e.preventDefault(); if (field.value.trim()) done(field.value.trim()); } },
     field, h("button", { type: "submit" }, "Send"));
 }
 
@@ -109,8 +118,10 @@ function inputs(q) {
   return [
     ...(q.options ?? []).map((o) => h("label", { class: "choice" },
       h("input", { type: q.multi ? "checkbox" : "radio", name, value: o.id }),
-      h("span", {}, o.label, o.help ? h("small", {}, o.help) : "", o.preview && h("div", { class: "prose preview", html: o.preview })))),
-    q.free && h("input", { type: "text", name: name + "own", placeholder: q.own || "In my own words", "aria-label": q.own || "In my own words" }),
+      h("span", {}, o.label, o.help ? h("small", {}, o.help) : "",
+        o.preview && h("div", { class: "prose preview", html: o.preview })))),
+    q.free && h("input", { type: "text", name: name + "own", placeholder: q.own || "In my own words",
+      "aria-label": q.own || "In my own words" }),
   ];
 }
 
@@ -139,7 +150,8 @@ function parts(q) {
 function editPlan(q, done) {
   const area = h("textarea", { "aria-label": "The plan", rows: 14, value: q.plan });
   return h("details", { class: "edit" }, h("summary", {}, "Edit the plan"), area,
-    h("button", { type: "button", class: "choice primary", onclick: () => done({ choice: "default", input: { plan: area.value } }) },
+    h("button", { type: "button", class: "choice primary",
+      onclick: () => done({ choice: "default", input: { plan: area.value } }) },
       "Approve the edited plan"));
 }
 
@@ -152,13 +164,15 @@ function schemaForm(q, done) {
     for (const [name, p] of fields) {
       const field = form.elements["f-" + name];
       if (p.type === "boolean") input[name] = field.checked;
-      else if (field.value !== "") input[name] = /^(number|integer)$/.test(p.type) ? Number(field.value) : field.value;
+      else if (field.value !== "") input[name] = /^(number|integer)$/.test(p.type) ? Number(field.value)
+        : field.value;
     }
     done({ choice: q.options?.[0]?.id, input });
   } },
   fields.map(([name, p]) => h("label", { class: "field" }, h("span", {}, p.title ?? name), p.enum
     ? h("select", { name: "f-" + name }, p.enum.map((v) => h("option", { value: v }, v)))
-    : h("input", { name: "f-" + name, type: { boolean: "checkbox", number: "number", integer: "number" }[p.type] ?? "text",
+    : h("input", { name: "f-" + name, type: { boolean: "checkbox", number: "number", integer: "number" }[p.type]
+      ?? "text",
       required: q.schema.required?.includes(name) }), p.description && h("small", {}, p.description))),
   h("button", { type: "submit", class: "choice primary" }, "Send"),
   h("button", { type: "button", class: "choice no", onclick: () => done({ canceled: true }) }, "Decline"));

@@ -9,7 +9,8 @@ export const head = signal({}); // of the session: title, dir
 export const status = signal(null);
 export const state = signal({ doing: "idle" });
 export const questions = signal(new Map());
-export const outbox = signal(JSON.parse(localStorage.getItem("outbox") ?? "[]")); // prompts without an answer of the server
+// prompts without an answer of the server
+export const outbox = signal(JSON.parse(localStorage.getItem("outbox") ?? "[]"));
 
 export const may = (scope) => me()?.scopes?.includes(scope) ?? false;
 export const working = () => state().doing !== "idle";
@@ -44,7 +45,8 @@ export const get = (path, values = {}) => call("GET", path + (Object.keys(values
 export const of = (part, id = current.peek()) => `/v1/sessions/${encodeURIComponent(id)}/${part}`;
 
 export const command = (name, args = "") => call("POST", of("commands"), { name, args });
-export const complete = (kind, text, name) => get(of("completions"), { kind, text, name }).then((a) => a.candidates ?? []);
+export const complete = (kind, text, name) => get(of("completions"),
+  { kind, text, name }).then((a) => a.candidates ?? []);
 export const render = (what) => call("POST", "/page/render", what).then((a) => a.html);
 export const interrupt = () => call("POST", of("interrupt"), { turn: state.peek().turn });
 export const queue = (change) => call("POST", of("queue"), change);
@@ -164,7 +166,8 @@ export function send(prompt) {
   return flush();
 }
 
-const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2, "0")).join("");
+const random = () => [...crypto.getRandomValues(new Uint8Array(16))].map((b) => b.toString(16).padStart(2,
+  "0")).join("");
 
 export const forget = (id) => outbox.update((list) => list.filter((p) => p.id !== id));
 
@@ -182,7 +185,8 @@ async function sendAll() {
       await call("POST", of("prompts", session), body);
       forget(next.id);
     } catch (e) {
-      if (!(e instanceof Problem) || e.status >= 500 || e.status === 429) return void setTimeout(flush, 3000); // later, the same id
+      // later, the same id
+      if (!(e instanceof Problem) || e.status >= 500 || e.status === 429) return void setTimeout(flush, 3000);
       outbox.update((list) => list.map((p) => (p === next ? { ...p, failed: e.message } : p)));
     }
   }
@@ -192,12 +196,14 @@ async function sendAll() {
 function keep() {
   try {
     localStorage.setItem("outbox", JSON.stringify(outbox.peek().map(({ images, ...p }) =>
-      images?.length ? { ...p, failed: "The page was loaded again, and the images are gone: attach them again" } : p)));
+      images?.length ? { ...p, failed: "The page was loaded again, and the images are gone: attach them again" }
+        : p)));
   } catch { /* the store is full */ }
 }
 
 // A page that comes back fetches what it missed; a stream that is silent is dead.
-document.addEventListener("visibilitychange", () => { if (!document.hidden && Date.now() - heard > 5000) connect(); });
+document.addEventListener("visibilitychange", () => { if (!document.hidden
+  && Date.now() - heard > 5000) connect(); });
 addEventListener("online", connect);
 addEventListener("offline", () => { link.set("off"); });
 setInterval(() => { if (me.peek() && Date.now() - heard > 35000) connect(); }, 5000);

@@ -49,7 +49,8 @@ async function answer(n, choice) {
     method: "POST", credentials: "same-origin", headers: { "Content-Type": "application/json" },
     body: JSON.stringify({ question: n.question, session: n.session, answer: { choice } }),
   }).catch(() => null);
-  if (!sent?.ok) await self.registration.showNotification("Not answered", { body: "Open lathe and answer there: " + (n.body ?? ""), tag: n.tag, icon: "/icon-192.png", data: n });
+  if (!sent?.ok) await self.registration.showNotification("Not answered",
+    { body: "Open lathe and answer there: " + (n.body ?? ""), tag: n.tag, icon: "/icon-192.png", data: n });
 }
 
 async function focus(n) {

@@ -1,7 +1,7 @@
 // The transcript: items that the server rendered, put in their places.
 import { effect } from "./signals.js";
 import { $, h, rendered, say, toast } from "./dom.js";
-import { current, forget, get, head, me, onChange, outbox, flush, state, working } from "./server.js";
+import { current, forget, get, me, onChange, outbox, flush, state, working } from "./server.js";
 import { file } from "./dialogs.js";
 
 const near = 120; // pixels from the end within which the transcript follows what is new
@@ -10,10 +10,12 @@ class Transcript extends HTMLElement {
   connectedCallback() {
     this.items = new Map();
     this.log = h("div", { class: "log", role: "log", "aria-label": "Transcript", "aria-live": "off" });
-    this.earlier = h("button", { type: "button", class: "earlier", hidden: true, onclick: () => this.load() }, "Earlier messages");
+    this.earlier = h("button", { type: "button", class: "earlier", hidden: true, onclick: () => this.load() },
+      "Earlier messages");
     this.unsent = h("div", { class: "unsent" });
     this.busy = h("p", { class: "busy", hidden: true }, h("span", {}), "Working");
-    this.down = h("button", { type: "button", class: "down", hidden: true, "aria-label": "To the end", onclick: () => this.end() }, "↓");
+    this.down = h("button", { type: "button", class: "down", hidden: true, "aria-label": "To the end",
+      onclick: () => this.end() }, "↓");
     this.empty = h("div", { class: "hello" });
     this.tabIndex = -1;
     this.append(this.earlier, this.empty, this.log, this.busy, this.unsent, this.down);
@@ -26,7 +28,8 @@ class Transcript extends HTMLElement {
     }
     new ResizeObserver(() => { if (this.follows) this.end(); }).observe(this.log);
     new ResizeObserver(() => { if (this.follows) this.end(); }).observe(this);
-    new IntersectionObserver((seen) => { if (seen[0].isIntersecting) this.load(); }, { root: this, rootMargin: "600px" }).observe(this.earlier);
+    new IntersectionObserver((seen) => { if (seen[0].isIntersecting) this.load(); },
+      { root: this, rootMargin: "600px" }).observe(this.earlier);
     onChange((c) => this.take(c));
     effect(() => {
       this.busy.hidden = !working();
@@ -39,7 +42,8 @@ class Transcript extends HTMLElement {
   greet() {
     const open = current();
     this.empty.hidden = Boolean(open);
-    this.empty.replaceChildren(h("img", { src: "/icon.svg", alt: "", width: 56, height: 56 }), h("p", {}, me() ? "Choose a session, or begin one." : ""));
+    this.empty.replaceChildren(h("img", { src: "/icon.svg", alt: "", width: 56, height: 56 }),
+      h("p", {}, me() ? "Choose a session, or begin one." : ""));
   }
 
   // take applies a change.
@@ -139,12 +143,14 @@ class Transcript extends HTMLElement {
 
   // note puts what a command returned at the end of the transcript.
   note(html) {
-    this.log.append(h("article", { class: "item output" }, h("div", { class: "in" }, h("div", { class: "prose", html }))));
+    this.log.append(h("article", { class: "item output" },
+      h("div", { class: "in" }, h("div", { class: "prose", html }))));
     this.end();
   }
 
   scrolled() {
-    const up = this.scrollTop < this.top && Date.now() - this.touched < 1000; // a person did it, and no change of the layout
+    // a person did it, and no change of the layout
+    const up = this.scrollTop < this.top && Date.now() - this.touched < 1000;
     if (up) this.touched = Date.now();
     const end = this.scrollHeight - this.scrollTop - this.clientHeight < near;
     this.top = this.scrollTop;
@@ -170,11 +176,13 @@ class Transcript extends HTMLElement {
 
   // find marks the items with a text and goes to the last one; returns how many there are.
   find(text, step = 0) {
-    const hits = [...this.log.querySelectorAll(".item")].filter((el) => text && el.textContent.toLowerCase().includes(text.toLowerCase()) &&
+    const hits = [...this.log.querySelectorAll(".item")].filter((el) => text
+      && el.textContent.toLowerCase().includes(text.toLowerCase()) &&
       !el.querySelector(".item"));
     for (const el of this.log.querySelectorAll(".found")) el.classList.remove("found");
     if (!hits.length) return [0, 0];
-    this.at = (((step ? (this.at ?? hits.length) + step : hits.length - 1) % hits.length) + hits.length) % hits.length;
+    this.at = (((step ? (this.at ?? hits.length) + step
+      : hits.length - 1) % hits.length) + hits.length) % hits.length;
     const el = hits[this.at];
     el.classList.add("found");
     for (let d = $("details", el); d && !d.open; d = null) d.open = true;
@@ -195,7 +203,8 @@ export function act(e) {
       }, () => toast("The browser gives no clipboard here", "error"));
       break;
     case "more": case "rows": {
-      const rest = button.dataset.act === "more" ? button.nextElementSibling : button.closest("tbody").nextElementSibling;
+      const rest = button.dataset.act === "more" ? button.nextElementSibling
+        : button.closest("tbody").nextElementSibling;
       rest.hidden = false;
       (button.closest("tbody.unfold") ?? button).remove();
       break;
@@ -230,7 +239,8 @@ function pairs(rows) {
   const out = [];
   let removed = [];
   let added = [];
-  const cells = (row, at) => (row ? [row.children[at].cloneNode(true), side(row)] : [h("td", { class: "no" }), h("td", { class: "line none" })]);
+  const cells = (row, at) => (row ? [row.children[at].cloneNode(true), side(row)]
+    : [h("td", { class: "no" }), h("td", { class: "line none" })]);
   const side = (row) => {
     const cell = row.lastElementChild.cloneNode(true);
     cell.classList.add(row.className);
@@ -244,7 +254,10 @@ function pairs(rows) {
     added = [];
   };
   for (const row of rows) {
-    if (row.className === "del") { if (added.length) flushRows(); removed.push(row); } else if (row.className === "add") added.push(row);
+    if (row.className === "del") {
+      if (added.length) flushRows();
+      removed.push(row);
+    } else if (row.className === "add") added.push(row);
     else {
       flushRows();
       out.push(row.className === "same" ? h("tr", {}, cells(row, 0), cells(row, 1)) : row.cloneNode(true));
