@@ -4,6 +4,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"errors"
 	"io"
 	"net/http"
 	"net/url"
@@ -16,6 +17,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/face/supervisor"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
+	"github.com/lathe-dev/lathe/internal/store/session"
 )
 
 // get reads an operation of a session.
@@ -169,5 +171,40 @@ func TestACommandOfASessionDoesNotGetIn(t *testing.T) {
 	if !strings.Contains(out, "tried") || strings.Contains(out, "lathe_") || strings.Contains(out, "code:") ||
 		strings.Count(out, "it runs in a session") < 2 {
 		t.Errorf("a command got in:\n%s", out)
+	}
+}
+
+func TestWhatCannotBeDoneSaysWhatToDo(t *testing.T) {
+	p := newServePlace(t)
+	s := p.session(t)
+	p.turn(t, s)
+	p.must("rm", s.Job)
+	log, err := session.NewStore(filepath.Join(p.home, ".local", "share", "lathe")).Open(t.Context(), s.ID)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _ = log.Close() }()
+	c := p.socket()
+	_, prompt := c.Prompt(t.Context(), s.ID, client.Prompt{Text: "hello"})
+	_, effort := c.CreateSession(t.Context(), client.NewSession{Dir: p.dir, Effort: "endless"})
+	_, folder := c.CreateSession(t.Context(), client.NewSession{Dir: filepath.Join(p.dir, "nowhere")})
+	_, unknown := c.Session(t.Context(), "0190aaaa-0000-7000-8000-000000000000")
+	for name, x := range map[string]struct {
+		err    error
+		status int
+		says   string
+	}{
+		"in use":    {prompt, http.StatusConflict, "/bg"},
+		"no effort": {effort, http.StatusUnprocessableEntity, "endless"},
+		"no folder": {folder, http.StatusNotFound, "/v1/projects"},
+		"unknown":   {unknown, http.StatusNotFound, "/v1/sessions"},
+	} {
+		problem, ok := errors.AsType[*client.Problem](x.err)
+		if !ok || problem.Status != x.status || !strings.Contains(x.err.Error(), x.says) {
+			t.Errorf("%s: %v", name, x.err)
+		}
+	}
+	if jobs, err := p.List(); err != nil || len(jobs) != 0 {
+		t.Errorf("jobs are left: %+v %v", jobs, err)
 	}
 }

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/json"
 	"io"
+	"net/http"
 	"os/exec"
 	"path/filepath"
 	"strings"
@@ -70,7 +71,7 @@ func (p *servePlace) socket() *client.Client {
 	return client.Unix(filepath.Join(p.Sockets, "serve.sock"))
 }
 
-// event waits for an event of a kind that passes.
+// eventOf waits for an event of a kind ("": any) that passes.
 func eventOf(
 	ctx context.Context, t *testing.T, e *client.Events, kind string, pass func(json.RawMessage) bool,
 ) client.Event {
@@ -83,7 +84,7 @@ func eventOf(
 		if err != nil {
 			t.Fatalf("no %s: %v; read: %s", kind, err, kinds)
 		}
-		if kinds = append(kinds, got.Kind); got.Kind == kind && (pass == nil || pass(got.Body)) {
+		if kinds = append(kinds, got.Kind); (kind == "" || got.Kind == kind) && (pass == nil || pass(got.Body)) {
 			return got
 		}
 	}
@@ -130,5 +131,57 @@ func TestATurnThroughHTTP(t *testing.T) {
 				t.Errorf("%+v %v", got, err)
 			}
 		})
+	}
+}
+
+// One stream brings the turns of all sessions; a reader that comes back gets what each did meanwhile, once.
+func TestOneStreamBringsAllSessions(t *testing.T) {
+	p := newServePlace(t)
+	ctx := t.Context()
+	c := p.socket()
+	a, b, asleep := p.session(t), p.session(t), p.session(t)
+	events, err := c.Events(ctx, client.EventsQuery{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	prompt := func(id, text string) {
+		t.Helper()
+		if _, err := c.Prompt(ctx, id, client.Prompt{Text: text}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for _, s := range []client.Session{a, b, asleep} {
+		prompt(s.ID, "hello")
+	}
+	last := ""
+	for ended := map[string]bool{}; len(ended) < 3; { // a turn may be over before the session is followed
+		e := eventOf(ctx, t, events, "", nil)
+		if e.Kind == "turn.end" || e.Kind == "opened" && strings.Contains(string(e.Body), "turn.end") {
+			ended[e.Session] = true
+		}
+		last = e.ID
+	}
+	events.Close()
+	for _, s := range []client.Session{a, b, asleep} {
+		prompt(s.ID, "hello again")
+	}
+	for _, s := range []client.Session{a, b, asleep} {
+		if err := answerAll(ctx, &overHTTP{c, s.ID}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	p.send(t, http.MethodPost, "/v1/sessions/"+asleep.ID+"/stop", nil)
+	if events, err = c.Events(ctx, client.EventsQuery{After: last}); err != nil {
+		t.Fatal(err)
+	}
+	defer events.Close()
+	missing := map[string]bool{"resync " + asleep.ID: true, "turn.end " + a.ID: true, "turn.end " + b.ID: true}
+	for len(missing) > 0 {
+		e := eventOf(ctx, t, events, "", nil)
+		if e.Kind == "opened" {
+			t.Errorf("%s begins again", e.Session)
+		}
+		delete(missing, e.Kind+" "+e.Session)
 	}
 }

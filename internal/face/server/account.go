@@ -3,6 +3,7 @@ package server
 import (
 	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -70,8 +71,10 @@ func pair(s *Server, c *call, p Pair) (Paired, error) {
 	if err != nil {
 		return Paired{}, err
 	}
-	d.Name = p.Name
-	d, token, err := s.devices.Add(d)
+	var token string
+	if d.Name, err = s.devices.unused(strings.TrimSpace(p.Name)); err == nil {
+		d, token, err = s.devices.Add(d)
+	}
 	if err != nil {
 		return Paired{}, badRequest(err.Error(), "the code is used up; make another with: lathe serve pair")
 	}

@@ -278,6 +278,10 @@ func TestACodeWorksOnceAndNotForLong(t *testing.T) {
 		t.Errorf("%s %s", c, b)
 	}
 	take(http.StatusForbidden, code)
+	take(http.StatusCreated, begin().Code) // the name is another device's
+	if all, err := p.devices.List(); err != nil || all[len(all)-1].Name != "phone 2" {
+		t.Errorf("%+v %v", all, err)
+	}
 	old := begin().Code
 	p.pairings.open[0].Expires = time.Now().Add(-time.Second)
 	take(http.StatusForbidden, old)

@@ -17,6 +17,7 @@ import (
 	"strings"
 	"sync"
 	"time"
+	"unicode"
 
 	"github.com/gofrs/flock"
 
@@ -142,8 +143,9 @@ func (d *Devices) Add(dev Device) (Device, string, error) {
 			return dev, "", fmt.Errorf("there is no scope %q; the scopes are read, prompt, approve and admin", s)
 		}
 	}
-	if dev.Name = strings.TrimSpace(dev.Name); dev.Name == "" || len(dev.Name) > 100 {
-		return dev, "", errors.New("a device needs a name of at most 100 bytes")
+	if dev.Name = strings.TrimSpace(dev.Name); dev.Name == "" || len(dev.Name) > 100 ||
+		strings.ContainsFunc(dev.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
+		return dev, "", errors.New("a device needs a name of at most 100 bytes, without control characters")
 	}
 	if !slices.Contains([]string{"", "author", "none"}, dev.Answers) {
 		return dev, "", fmt.Errorf("answers cannot be %q; give author, none or nothing", dev.Answers)
@@ -151,6 +153,16 @@ func (d *Devices) Add(dev Device) (Device, string, error) {
 	dev.ID, dev.Made = hex.EncodeToString(random(4)), time.Now().UTC()
 	token := "lathe_" + dev.ID + "_" + base64.RawURLEncoding.EncodeToString(random(32))
 	return dev, token, d.change(func(all []keptDevice) []keptDevice { return append(all, keptDevice{dev, hashOf(token)}) })
+}
+
+// unused is a name that no device has, so that nobody takes the name of another principal.
+func (d *Devices) unused(name string) (string, error) {
+	all, err := d.List()
+	out := name
+	for n := 2; slices.ContainsFunc(all, func(o Device) bool { return strings.EqualFold(o.Name, out) }); n++ {
+		out = fmt.Sprint(name, " ", n)
+	}
+	return out, err
 }
 
 // Revoke removes a device by its id or, if that is one device only, by its name.

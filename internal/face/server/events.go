@@ -31,7 +31,7 @@ const (
 	kindHello     = "hello"           // the first: Hello
 	kindChanged   = "session.changed" // Session
 	kindRemoved   = "session.removed"
-	kindResync    = "resync"    // the reader fell behind; opened follows
+	kindResync    = "resync"    // the reader fell behind: opened follows, or the session sleeps and its history is to be read
 	kindHeartbeat = "heartbeat" // every heartbeat seconds
 )
 
@@ -107,6 +107,7 @@ func (x *stream) run(ctx context.Context, w http.ResponseWriter) {
 	for _, j := range changes.jobs {
 		x.changed(ctx, out, j, true)
 	}
+	x.missed(out)
 	beat := time.NewTicker(heartbeat)
 	defer beat.Stop()
 	for out.flush() == nil {
@@ -127,7 +128,7 @@ func (x *stream) run(ctx context.Context, w http.ResponseWriter) {
 		case job := <-x.ended:
 			x.following[job]()
 			delete(x.following, job)
-			if j, err := x.s.Place.Read(job); err == nil {
+			if j, err := x.s.Place.Read(job); err == nil && x.wants(j, false) {
 				x.follow(ctx, j)
 			}
 		case <-beat.C:
@@ -152,21 +153,41 @@ func (x *stream) changed(ctx context.Context, out *sender, j supervisor.Job, fir
 	default:
 		out.own(kindChanged, now.ID, now)
 	}
-	x.follow(ctx, j)
+	if x.wants(j, !first || x.cursors.of(j.SessionID) != "") {
+		x.follow(ctx, j)
+	}
+}
+
+// missed tells a reader that comes back of sessions that went on and have no process any more.
+func (x *stream) missed(out *sender) {
+	for _, at := range x.cursors {
+		id := sessionOf(at)
+		if j, ok := x.s.job(id); ok && j.Live() || len(x.query.Session) > 0 && !slices.Contains(x.query.Session, id) {
+			continue
+		}
+		log, err := x.s.Store.OpenReadOnly(id)
+		if err != nil {
+			continue // it is gone, as the list says
+		}
+		if log.Head() != "" && event.CursorAt(id, log.Head(), 0) != at {
+			out.own(kindResync, id, nil)
+		}
+		_ = log.Close() // it only read
+	}
 }
 
 // wants reports whether a job is to be followed now: one that the reader named while it has a process, and else one
-// that works, so that a reader of everything keeps no process from its rest.
-func (x *stream) wants(j supervisor.Job) bool {
+// that works or has news, so that a reader of everything keeps no process from its rest.
+func (x *stream) wants(j supervisor.Job, news bool) bool {
 	if len(x.query.Session) > 0 {
 		return j.Live() && (slices.Contains(x.query.Session, j.SessionID) || slices.Contains(x.query.Session, j.ID))
 	}
-	return j.Live() && (j.State == supervisor.Working || j.State == supervisor.Blocked)
+	return j.Live() && (news || restarts(j))
 }
 
 // follow begins to read the events of a job.
 func (x *stream) follow(ctx context.Context, j supervisor.Job) {
-	if _, already := x.following[j.ID]; already || !x.wants(j) {
+	if _, already := x.following[j.ID]; already {
 		return
 	}
 	life, stop := context.WithCancel(ctx)

@@ -6,8 +6,10 @@ import (
 	"net"
 	"net/http"
 	"net/url"
+	"runtime/debug"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/lathe-dev/lathe/internal/face/port"
 )
@@ -60,6 +62,8 @@ type entryKey struct{}
 // guard is the way in for every request.
 func (s *Server) guard(e Entry) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		defer s.broken(w, r)
+		_ = http.NewResponseController(w).SetWriteDeadline(time.Now().Add(longestAnswer)) // not every writer has it
 		r = r.WithContext(context.WithValue(r.Context(), entryKey{}, e))
 		secure(w.Header())
 		s.count.requests.Add(1)
@@ -78,6 +82,22 @@ func (s *Server) guard(e Entry) http.Handler {
 		}
 		s.api.ServeHTTP(w, r)
 	})
+}
+
+// longestAnswer is how long an answer may take, unless its operation says another time.
+const longestAnswer = 5 * time.Minute
+
+// broken answers a request whose operation panicked, and says so in the log.
+func (s *Server) broken(w http.ResponseWriter, r *http.Request) {
+	switch v := recover(); v {
+	case nil:
+	case http.ErrAbortHandler:
+		panic(v)
+	default:
+		s.Log.Error("a request failed", "method", r.Method, "path", r.URL.Path, "panic", v, "stack", string(debug.Stack()))
+		writeProblem(w, problem(http.StatusInternalServerError, "bug", "lathe failed", "",
+			"report it with the log of lathe serve; the session is not touched"))
+	}
 }
 
 // turnAway answers a request that is not served. The connection ends, so that its body is not read.

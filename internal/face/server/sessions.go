@@ -230,11 +230,27 @@ func (s *Server) reach(ctx context.Context, who Principal, id string) (*port.Sta
 			return nil, err
 		}
 		if j, err = s.door(who).Resume(ctx, info.ID, info.Dir); err != nil {
+			s.forget(ctx, who, "--resume="+info.ID)
 			return nil, problem(http.StatusConflict, "not-started", "The session could not be started", err.Error(),
 				"end the lathe that has it open, or leave it there with /bg")
 		}
 	}
 	return s.stay(who, j.ID), nil
+}
+
+// forget takes jobs off the list that never became a session, by a word of their command lines.
+func (s *Server) forget(ctx context.Context, who Principal, arg string) {
+	client, err := s.door(who).Supervisor(ctx)
+	if err != nil {
+		return // lathe rm takes them off the list
+	}
+	defer client.Close()
+	jobs, _ := s.Place.List()
+	for _, j := range jobs {
+		if j.SessionID == "" && !j.Live() && slices.Contains(j.Args, arg) {
+			_ = client.Remove(ctx, j.ID)
+		}
+	}
 }
 
 // mostWakes is how often a process that ends as it is started is started again.
@@ -303,6 +319,7 @@ func createSession(s *Server, c *call, n NewSession) (Session, error) {
 		Name: n.Name, Kind: "background", CWD: n.Dir, Args: args, Prompt: n.Prompt,
 	})
 	if err != nil {
+		s.forget(c, c.who, args[0])
 		return Session{}, problem(http.StatusUnprocessableEntity, "not-started", "The session could not be started",
 			err.Error(), "change what the detail names")
 	}
