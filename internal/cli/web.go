@@ -5,6 +5,7 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/url"
 	"os/exec"
@@ -125,7 +126,7 @@ func webCommand(p *program, o *Options) *cobra.Command {
 			"certificate that it trusts: see docs/web.md.",
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !runsServer(c.Context()) {
-				f.listen = append([]string{webListen}, f.listen...)
+				f.listen = append([]string{freeAddress(c.Context())}, f.listen...)
 				f.ready = func(ctx context.Context) {
 					if err := p.openPage(ctx, quiet); err != nil && ctx.Err() == nil {
 						fmt.Fprintln(p.err, err)
@@ -141,9 +142,23 @@ func webCommand(p *program, o *Options) *cobra.Command {
 	return c
 }
 
+// freeAddress is the usual address of the page, or one with a free port where another program has that.
+func freeAddress(ctx context.Context) string {
+	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", webListen)
+	if err != nil {
+		return "127.0.0.1:0"
+	}
+	_ = l.Close()
+	return webListen
+}
+
 // runsServer reports whether a server runs for this user.
 func runsServer(ctx context.Context) bool {
-	return serverHere().Do(ctx, http.MethodGet, "/v1/me", nil, nil) == nil
+	conn, err := (&net.Dialer{Timeout: time.Second}).DialContext(ctx, "unix", serveSocket())
+	if err == nil {
+		_ = conn.Close()
+	}
+	return err == nil
 }
 
 // openPage opens the page in this machine's browser, and prints the ways to it for others.

@@ -3,8 +3,10 @@
 package cli_test
 
 import (
+	"bufio"
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -301,6 +303,37 @@ func TestThePageIsSmallAndItsCommandFindsTheServer(t *testing.T) {
 	if got, err := p.socket().Sessions(t.Context(), client.SessionsQuery{}); err != nil {
 		t.Errorf("%+v %v", got, err)
 	}
+}
+
+func TestLatheWebStartsTheServerWhereNoneRuns(t *testing.T) {
+	p := newJobsPlace(t)
+	cmd := exec.Command(p.lathe, "web", "--no-open")
+	cmd.Dir, cmd.Env = p.dir, p.environ()
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := cmd.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	for lines := bufio.NewScanner(out); lines.Scan(); {
+		link, ok := strings.CutPrefix(lines.Text(), "open ")
+		if !ok {
+			continue
+		}
+		r, err := http.NewRequestWithContext(t.Context(), http.MethodGet, link, nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil || answer.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v %v", link, answer, err)
+		}
+		_ = answer.Body.Close()
+		return
+	}
+	t.Error("no link was printed")
 }
 
 // dot is a picture of one pixel.

@@ -57,6 +57,7 @@ func New(o Options) *Page {
 	p.mux.HandleFunc("GET /page/stream", p.stream)
 	p.mux.HandleFunc("GET /page/history", p.history)
 	p.mux.HandleFunc("POST /page/render", render)
+	p.mux.HandleFunc("GET /page/qr", picturedCode)
 	if o.Push != nil {
 		o.Push.routes(p.mux)
 	}

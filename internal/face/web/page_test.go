@@ -68,3 +68,11 @@ func TestStaticFilesNeedNoLoginAndOthersDo(t *testing.T) {
 		t.Errorf("%d", w.Code)
 	}
 }
+
+func TestACodeIsPicturedAndNotWritten(t *testing.T) {
+	w := httptest.NewRecorder()
+	New(Options{}).ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/page/qr?text=%3Cscript%3E", nil))
+	if got := w.Body.String(); !strings.HasPrefix(got, "<svg ") || strings.Contains(got, "script") || w.Code != http.StatusOK {
+		t.Errorf("%d %.200s", w.Code, got)
+	}
+}

@@ -121,6 +121,10 @@ func TestAPageThatComesBackGetsWhatItMissedOnce(t *testing.T) {
 	first := newReader(t, url, "")
 	s.play(event.Opened{Session: "s", Title: "T"}, event.Status{}, event.State{Doing: event.Working}, text("one "))
 	first.until("text")
+	s.play(event.State{Doing: event.Blocked}) // the id comes with the last change of a batch
+	for first.last == "" {
+		first.until("state")
+	}
 	last := first.last
 	_ = first.body.Close()
 	s.play(text("two "), event.Notice{Level: "info", Text: "meanwhile"})

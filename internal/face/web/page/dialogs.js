@@ -166,6 +166,8 @@ export function settings() {
     h("div", { class: "field" }, h("span", {}, "Notifications"), push, h("small", { id: "push-note" })),
     h("div", { class: "field" }, h("span", {}, "This device"),
       h("p", {}, m?.device?.name || "this machine", " may ", (m?.scopes ?? []).join(", "))),
+    m?.scopes?.includes("admin") && h("div", { class: "field" }, h("span", {}, "Other devices"),
+      h("button", { type: "button", onclick: phone }, "Pair a phone")),
     h("div", { class: "field" }, h("span", {}, "lathe"),
       h("div", { class: "buttons" }, h("button", { type: "button", onclick: values }, "Settings of lathe"),
       current.peek() && h("button", { type: "button", onclick: () => run("permissions") }, "Permissions"))),
@@ -203,6 +205,20 @@ export function menu() {
       close();
       Promise.resolve(what()).then(refresh, (e) => toast(e.message, "error"));
     } }, label))))));
+}
+
+// phone makes a code for a phone, or tells what it needs first.
+async function phone() {
+  try {
+    const made = await call("POST", "/v1/pairings", {});
+    const at = (made.urls ?? []).find((u) => !["localhost", "127.0.0.1", "[::1]"].includes(new URL(u).hostname));
+    modal("Pair a phone", h("div", { class: "fields" }, at
+      ? [h("img", { class: "qr", src: "/page/qr?text=" + encodeURIComponent(at), alt: "The link as a QR code" }),
+        h("p", {}, "It works once, for five minutes. The phone may read, prompt and answer."), h("code", {}, at)]
+      : [h("p", {},
+        "The server listens on this machine only. Start it with an address that the phone reaches, as in "),
+        h("code", {}, "lathe web --listen 0.0.0.0:7421 --tls")], ways(true)));
+  } catch (e) { toast(e.message, "error"); }
 }
 
 // values are the settings of lathe, each with where it comes from.
@@ -266,8 +282,9 @@ export function pairing() {
 }
 
 // ways tells how a phone gets a certificate that it trusts.
-function ways() {
-  return h("details", {}, h("summary", {}, "A phone needs a certificate that it trusts"), h("ol", {},
+function ways(open) {
+  return h("details", { open, class: "ways" }, h("summary", {}, "A phone needs a certificate that it trusts"),
+    h("ol", {},
     h("li", {}, "A tailnet: ", h("code", {}, "tailscale cert"), " makes one for the machine's name there."),
     h("li", {}, "Your own certificate files, for a name that you own."),
       h("li", {}, "Your own authority, which the phone is told to trust.")));
