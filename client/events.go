@@ -69,14 +69,12 @@ func (c *Client) Events(ctx context.Context, q EventsQuery) (*Events, error) {
 	return e, e.connect(ctx)
 }
 
-// Close ends the stream.
-func (e *Events) Close() {
-	e.end()
-	e.drop()
-}
+// Close ends the stream, also from another goroutine.
+func (e *Events) Close() { e.end() }
 
 func (e *Events) drop() {
 	if e.body != nil {
+		e.silence.Stop()
 		_ = e.body.Close()
 	}
 	e.lines, e.body = nil, nil
@@ -133,7 +131,8 @@ func (e *Events) Next(ctx context.Context) (Event, error) {
 			}
 			continue
 		}
-		stop := context.AfterFunc(ctx, func() { _ = e.body.Close() })
+		body := e.body
+		stop := context.AfterFunc(ctx, func() { _ = body.Close() })
 		got, err := e.read()
 		whole := stop()
 		if err == nil {

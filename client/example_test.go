@@ -96,7 +96,7 @@ func Example() {
 	// done; go on later after 0190:e9
 }
 
-// Those that wait for somebody come with what they wait for.
+// Sessions that wait for you say what for.
 func ExampleClient_Sessions() {
 	server := recorded()
 	defer server.Close()

@@ -135,6 +135,15 @@ func (c *Client) Interrupt(ctx context.Context, session, turn string) error {
 	return c.Do(ctx, http.MethodPost, of(session, "/interrupt"), map[string]string{"turn": turn}, nil)
 }
 
+// Questions lists the open questions of a session: events of the kind asked.
+func (c *Client) Questions(ctx context.Context, session string) ([]Event, error) {
+	var got struct {
+		Questions []Event `json:"questions"`
+	}
+	err := c.Do(ctx, http.MethodGet, of(session, "/questions"), nil, &got)
+	return got.Questions, err
+}
+
 // Answer answers a question, as the session's asked event puts it.
 type Answer struct {
 	Choice   string          `json:"choice,omitempty"` // the id of one of its options; for permission: once, session, always, no

@@ -162,8 +162,15 @@ func (f serveFlags) entry(ctx context.Context, at string, cert *tls.Certificate)
 	return e, nil
 }
 
-// addressesOfThisMachine are those by which others may reach it, after its name.
+// addressesOfThisMachine are those by which others may reach it. The first is that of the way to the network, which a
+// phone can most likely use.
 func addressesOfThisMachine() (out []string) {
+	if c, err := net.Dial("udp", "192.0.2.1:9"); err == nil { // nothing is sent: it only finds the way (RFC 5737)
+		if a, ok := c.LocalAddr().(*net.UDPAddr); ok {
+			out = append(out, a.IP.String())
+		}
+		_ = c.Close()
+	}
 	if name, err := os.Hostname(); err == nil {
 		out = append(out, name)
 	}

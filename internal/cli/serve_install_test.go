@@ -36,3 +36,18 @@ func TestOthersReachTheServerByTLSOnly(t *testing.T) {
 	}
 	_ = e.Close()
 }
+
+func TestAQRCodeFitsTheTerminal(t *testing.T) {
+	var b strings.Builder
+	if err := printQR(&b, "https://192.0.2.2:7000/pair#code=ABCDEFGHJK"); err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(b.String()), "\n")
+	for _, l := range lines {
+		_, l, _ = strings.Cut(l, "m")
+		l, _, _ = strings.Cut(l, "\x1b")
+		if n := len([]rune(l)); n > 80 || (n+1)/2 != len(lines) {
+			t.Errorf("%d columns and %d lines", n, len(lines))
+		}
+	}
+}

@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package server
 
 import (
@@ -189,10 +191,20 @@ func TestEachOperationNeedsItsScope(t *testing.T) {
 		name, args string
 		needs      Scope
 	}{
-		{"!", "id", Admin}, {"permissions", "allow Bash(*)", Admin}, {"config", "model x", Admin}, {"login", "", Admin},
-		{"undo", "--stash all", Admin}, {"mode", "bypassPermissions", Admin}, {"mode", "acceptEdits", Approve},
-		{"mcp", "approve x", Admin}, {"plugin", "install x", Admin}, {"add-dir", "/", Admin}, {"quit", "", Admin},
-		{"compact", "", Prompt}, {"unknown", "", Admin}, {"#", "remember", Admin},
+		{"!", "id", Admin},
+		{"permissions", "allow Bash(*)", Admin},
+		{"config", "model x", Admin},
+		{"login", "", Admin},
+		{"undo", "--stash all", Admin},
+		{"mode", "bypassPermissions", Admin},
+		{"mode", "acceptEdits", Approve},
+		{"mcp", "approve x", Admin},
+		{"plugin", "install x", Admin},
+		{"add-dir", "/", Admin},
+		{"quit", "", Admin},
+		{"compact", "", Prompt},
+		{"unknown", "", Admin},
+		{"#", "remember", Admin},
 	} {
 		for _, s := range Scopes {
 			allowed := mayCommand(Principal{Device: Device{Scopes: []Scope{s}}}, c.name, c.args) == nil

@@ -1,6 +1,9 @@
+//go:build linux || darwin
+
 package server
 
 import (
+	"crypto/tls"
 	"crypto/x509"
 	"net"
 	"net/http"
@@ -8,8 +11,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"crypto/tls"
 )
 
 func TestTheOwnCertificateIsForTheNamesOfTheMachine(t *testing.T) {

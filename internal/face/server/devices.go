@@ -155,7 +155,7 @@ func (d *Devices) Add(dev Device) (Device, string, error) {
 	return dev, token, d.change(func(all []keptDevice) []keptDevice { return append(all, keptDevice{dev, hashOf(token)}) })
 }
 
-// unused is a name that no device has, so that nobody takes the name of another principal.
+// unused is a name that no device has, so that a device cannot take the name of another.
 func (d *Devices) unused(name string) (string, error) {
 	all, err := d.List()
 	out := name

@@ -202,7 +202,7 @@ func (x *stream) follow(ctx context.Context, j supervisor.Job) {
 	}()
 }
 
-// restAfter is how long a session is followed that nobody named and that does nothing.
+// restAfter is how long a session that does nothing is followed, unless the reader named it.
 const restAfter = time.Minute
 
 // read sends the events of a job to the reader until its process ends or it rests.
@@ -213,7 +213,7 @@ func (x *stream) read(ctx context.Context, j supervisor.Job, from port.From) {
 		c, err := port.Dial(ctx, x.s.Place.Socket(j.ID), x.who.face())
 		if err != nil {
 			if now, bad := x.s.Place.Read(j.ID); bad != nil || !restarts(now) {
-				gone() // it is asleep; whoever wakes it is told of by the list
+				gone() // it is asleep; the list tells when it wakes
 			}
 		}
 		return c, err

@@ -8,7 +8,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/face/supervisor"
 )
 
-// hub watches the files of jobs while somebody reads events.
+// hub watches the files of jobs while there are readers of events.
 type hub struct {
 	s *Server
 

@@ -2,6 +2,7 @@ package server
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -75,15 +76,15 @@ func rename(s *Server, c *call, n Renaming) (Session, error) {
 		if err != nil {
 			return Session{}, err
 		}
-	} else if err := s.opened(n.ID, func(log *session.Session) error { return log.SetTitle(c, n.Title) }); err != nil {
+	} else if err := s.opened(c, n.ID, func(log *session.Session) error { return log.SetTitle(c, n.Title) }); err != nil {
 		return Session{}, err
 	}
 	return s.session(n.ID)
 }
 
 // opened calls f with the log of a session that has no process.
-func (s *Server) opened(id string, f func(*session.Session) error) error {
-	log, err := s.Store.Open(nil, id) //nolint:staticcheck // it takes none
+func (s *Server) opened(ctx context.Context, id string, f func(*session.Session) error) error {
+	log, err := s.Store.Open(ctx, id)
 	if err != nil {
 		return inUse(err)
 	}

@@ -25,7 +25,14 @@ type schemas struct {
 
 // components are types that others refer to, or that a stream brings.
 var components = []any{
-	event.Answer{}, event.Question{}, event.Event{}, event.State{}, event.Status{}, Session{}, Device{}, Problem{},
+	event.Answer{},
+	event.Question{},
+	event.Event{},
+	event.State{},
+	event.Status{},
+	Session{},
+	Device{},
+	Problem{},
 	Hello{},
 }
 

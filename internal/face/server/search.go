@@ -56,8 +56,11 @@ func searchSessions(s *Server, c *call, q searchQuery) (FoundPage, error) {
 	defer cancel()
 	out := FoundPage{Found: []Found{}}
 	limit := page(q.Limit)
-	for info := range s.Store.List(q.Dir) {
-		if info.ID == "" || q.Session != "" && info.ID != q.Session {
+	for info, err := range s.Store.List(q.Dir) {
+		if err != nil && info.ID == "" {
+			return out, err
+		}
+		if q.Session != "" && info.ID != q.Session {
 			continue
 		}
 		if ctx.Err() != nil || len(out.Found) >= limit {

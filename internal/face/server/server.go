@@ -15,7 +15,7 @@
 //   - A session is its own process (package supervisor). The server holds no conversation and nothing for a session
 //     that is idle: it may be killed at any moment.
 //   - A stream brings the events of many sessions, each in its order; Last-Event-ID has a cursor for each. A reader
-//     that is slow delays nobody else.
+//     that is slow delays no other.
 package server
 
 import (

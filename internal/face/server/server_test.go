@@ -1,3 +1,5 @@
+//go:build linux || darwin
+
 package server
 
 import (
@@ -90,7 +92,7 @@ func TestAnswersHaveTagsPagesAndCompression(t *testing.T) {
 	}
 }
 
-func TestAStreamWakesNobodyAndKeepsNothing(t *testing.T) {
+func TestAStreamWakesNoSessionAndKeepsNothing(t *testing.T) {
 	p := newPlace(t)
 	res := p.do(http.MethodGet, "/v1/events?session="+p.id, p.token(Read), "")
 	if _, err := bufio.NewReader(res.Body).ReadString('\n'); err != nil {

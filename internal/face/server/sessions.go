@@ -388,8 +388,8 @@ func mayMode(who Principal, mode string) *Problem {
 
 // known reports whether a session worked in a folder.
 func (s *Server) known(dir string) bool {
-	for info := range s.Store.List(dir) {
-		if info.ID != "" {
+	for info, err := range s.Store.List(dir) {
+		if err == nil && info.ID != "" {
 			return true
 		}
 	}

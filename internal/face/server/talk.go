@@ -234,7 +234,7 @@ type historyQuery struct {
 	Limit  int    `json:"-" query:"limit" doc:"events of a page; 50"`
 }
 
-// history reads the log on disk, so that it wakes nobody.
+// history reads the log on disk, so that no session is woken.
 func history(s *Server, _ *call, q historyQuery) (event.Opened, error) {
 	x, err := s.session(q.ID)
 	if err != nil {
