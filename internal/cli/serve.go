@@ -31,7 +31,8 @@ type serveFlags struct {
 	cert, key string
 	ownTLS    bool
 	metrics   bool
-	ready     func(context.Context) // called once it listens; nil: nothing is
+	// ready is called once it listens, with what makes links for a new device; nil: nothing is
+	ready func(ctx context.Context, pair pairing)
 }
 
 func serveCommand(p *program, o *Options) *cobra.Command {
@@ -93,7 +94,15 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	s.Authority, pages.server = authority, s
 	go pages.notify(ctx, log)
 	if f.ready != nil {
-		go f.ready(ctx)
+		go f.ready(ctx, func(_ context.Context, scopes ...server.Scope) (urls []string, _ error) {
+			code := s.Code(scopes...)
+			for _, e := range entries {
+				if !e.Socket {
+					urls = append(urls, e.URL()+web.Login+"#code="+code)
+				}
+			}
+			return urls, nil
+		})
 	}
 	for _, e := range entries {
 		where := "unix:" + serveSocket()

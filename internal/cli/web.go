@@ -127,14 +127,14 @@ func webCommand(p *program, o *Options) *cobra.Command {
 		RunE: func(c *cobra.Command, _ []string) error {
 			if !runsServer(c.Context()) {
 				f.listen = append([]string{freeAddress(c.Context())}, f.listen...)
-				f.ready = func(ctx context.Context) {
-					if err := p.openPage(ctx, quiet); err != nil && ctx.Err() == nil {
+				f.ready = func(ctx context.Context, pair pairing) {
+					if err := p.openPage(ctx, pair, quiet); err != nil && ctx.Err() == nil {
 						fmt.Fprintln(p.err, err)
 					}
 				}
 				return p.serve(c.Context(), o, f)
 			}
-			return p.openPage(c.Context(), quiet)
+			return p.openPage(c.Context(), pairThere, quiet)
 		},
 	}
 	c.Flags().BoolVar(&quiet, "no-open", false, "open no browser: print the link")
@@ -161,39 +161,45 @@ func runsServer(ctx context.Context) bool {
 	return err == nil
 }
 
-// openPage opens the page in this machine's browser, and prints the ways to it for others.
-func (p *program) openPage(ctx context.Context, quiet bool) error {
-	for !runsServer(ctx) { // it is about to listen
-		select {
-		case <-time.After(20 * time.Millisecond):
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
+// pairing makes links by which a new device gets scopes.
+type pairing func(ctx context.Context, scopes ...server.Scope) (urls []string, err error)
+
+// pairThere asks the server that runs.
+func pairThere(ctx context.Context, scopes ...server.Scope) ([]string, error) {
+	var n client.NewPairing
+	for _, s := range scopes {
+		n.Scopes = append(n.Scopes, string(s))
 	}
-	mine, err := serverHere().BeginPairing(ctx, client.NewPairing{Scopes: []string{"read", "prompt", "approve", "admin"}})
+	made, err := serverHere().BeginPairing(ctx, n)
+	return made.URLs, err
+}
+
+// openPage opens the page in this machine's browser, and prints the ways to it for others.
+func (p *program) openPage(ctx context.Context, pair pairing, quiet bool) error {
+	mine, err := pair(ctx, server.Scopes...)
 	if err != nil {
 		return err
 	}
-	if len(mine.URLs) == 0 {
+	if len(mine) == 0 {
 		return usage("end it, and start it with an address: lathe serve --listen "+webListen,
 			"the server that runs has no address for a browser")
 	}
-	fmt.Fprintf(p.out, "open %s\n", mine.URLs[0])
+	fmt.Fprintf(p.out, "open %s\n", mine[0])
 	if !quiet {
-		if err := openInBrowser(ctx, mine.URLs[0]); err != nil {
+		if err := openInBrowser(ctx, mine[0]); err != nil {
 			fmt.Fprintf(p.err, "no browser was opened (%v): open the link yourself\n", err)
 		}
 	}
-	return p.pairPhone(ctx)
+	return p.pairPhone(ctx, pair)
 }
 
 // pairPhone prints a QR code for a phone, where the server has an address that a phone reaches.
-func (p *program) pairPhone(ctx context.Context) error {
-	made, err := serverHere().BeginPairing(ctx, client.NewPairing{Scopes: []string{"read", "prompt", "approve"}})
+func (p *program) pairPhone(ctx context.Context, pair pairing) error {
+	made, err := pair(ctx, server.Read, server.Prompt, server.Approve)
 	if err != nil {
 		return err
 	}
-	for _, at := range made.URLs {
+	for _, at := range made {
 		if u, err := url.Parse(at); err != nil || loopback(u.Hostname()) {
 			continue
 		}

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	cdppage "github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
@@ -317,6 +318,8 @@ func TestLatheWebStartsTheServerWhereNoneRuns(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _, _ = cmd.Process.Kill(), cmd.Wait() }()
+	stuck := time.AfterFunc(time.Minute, func() { _ = cmd.Process.Kill() }) // it ends the scan
+	defer stuck.Stop()
 	for lines := bufio.NewScanner(out); lines.Scan(); {
 		link, ok := strings.CutPrefix(lines.Text(), "open ")
 		if !ok {

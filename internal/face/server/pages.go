@@ -56,3 +56,6 @@ func (s *Server) Follow(ctx context.Context, changed func(x Session, removed boo
 
 // Has reports whether a device was not revoked.
 func (s *Server) Has(device string) bool { return device == "" || s.devices.has(device) }
+
+// Code begins a pairing of a device with these scopes, for the process of the server itself.
+func (s *Server) Code(scopes ...Scope) string { return s.pairings.begin(Device{Scopes: scopes}).Code }
