@@ -418,3 +418,37 @@ func TestAPlanIsReviewedInThePage(t *testing.T) {
 	tab.has(".item.reply", "I begin.")
 	tab.has(".settings .mode", "Ask")
 }
+
+// What the buttons of a notification do, in the service worker, whose cookie is that of the browser.
+func TestAQuestionIsAnsweredFromTheServiceWorker(t *testing.T) {
+	p := newWebPlace(t, nil)
+	tab := p.paired()
+	s := p.session(tab, "pushed")
+	tab.prompt("ask me")
+	tab.has(".question", "touch made.txt")
+	id := eval[string](tab, `navigator.serviceWorker.ready.then(async () => {
+		const { questions } = await import("/server.js");
+		return [...questions().keys()][0];
+	})`)
+	worker := p.worker(tab)
+	worker.do(`answer({ session: "` + s.ID + `", question: "` + id + `" }, "once")`)
+	tab.has(".item.reply", "It is made.")
+}
+
+// worker is the service worker of a page.
+func (p *webPlace) worker(tab *page) *page {
+	p.browser.t.Helper()
+	all, err := chromedp.Targets(tab.ctx)
+	if err != nil {
+		p.browser.t.Fatal(err)
+	}
+	for _, target := range all {
+		if target.Type == "service_worker" {
+			ctx, cancel := chromedp.NewContext(tab.ctx, chromedp.WithTargetID(target.TargetID))
+			p.browser.t.Cleanup(cancel)
+			return &page{p.browser.t, ctx}
+		}
+	}
+	p.browser.t.Fatalf("there is no service worker: %+v", all)
+	return nil
+}

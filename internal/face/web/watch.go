@@ -18,7 +18,7 @@ const (
 	lately     = 200                   // events of the history with which a page begins
 	mostItems  = 1500                  // items of a feed, before the next page begins with the history afresh
 	mostBehind = 1000                  // changes that are kept for pages that come back
-	frame1     = 50 * time.Millisecond // text that grows is sent this often
+	frameTime  = 50 * time.Millisecond // text that grows is sent this often
 	lingering  = 20 * time.Second      // that a feed is kept for a page that comes back
 )
 
@@ -169,8 +169,7 @@ func (w *watch) read(ctx context.Context, events port.Events) error {
 			}
 		}
 	}()
-	tick := time.NewTicker(frame1)
-	defer tick.Stop()
+	var frame <-chan time.Time // of what grew
 	for {
 		select {
 		case <-ctx.Done():
@@ -179,19 +178,21 @@ func (w *watch) read(ctx context.Context, events port.Events) error {
 			if g.err != nil {
 				return g.err
 			}
-			w.apply(g.e)
-		case <-tick.C:
-			w.mu.Lock()
-			if len(w.feed.dirty) > 0 {
-				w.feed.flush()
-				w.rouse()
+			if w.apply(g.e) && frame == nil {
+				frame = time.After(frameTime)
 			}
+		case <-frame:
+			frame = nil
+			w.mu.Lock()
+			w.feed.flush()
+			w.rouse()
 			w.mu.Unlock()
 		}
 	}
 }
 
-func (w *watch) apply(e event.Event) {
+// apply takes an event, and reports whether something grew that is to be sent.
+func (w *watch) apply(e event.Event) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	before := w.next
@@ -202,6 +203,7 @@ func (w *watch) apply(e event.Event) {
 	if w.next != before {
 		w.rouse()
 	}
+	return len(w.feed.dirty) > 0
 }
 
 // position reads the id of the last change that a page got. False: it begins afresh.
