@@ -169,7 +169,9 @@ func TestALongTranscriptIsShownFromItsEnd(t *testing.T) {
 		t.Errorf("%d items are there at first", shown)
 	}
 	tab.do(`window.up = setInterval(() => { document.querySelector("lathe-transcript").scrollTop = 0 }, 20)`)
-	tab.wait(`document.querySelectorAll(".item").length >= %d`, n)
+	for at := 1000; at < n+1000; at += 1000 {
+		tab.wait(`document.querySelectorAll(".item").length >= %d`, min(at, n))
+	}
 	tab.has(".item.user", "question 0")
 	if all := eval[int](tab, `new Set([...document.querySelectorAll(".item.reply")].map((e) => e.textContent)).size`); all != n/2 {
 		t.Errorf("%d of %d answers are there", all, n/2)

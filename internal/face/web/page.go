@@ -288,7 +288,7 @@ func (p *Page) history(w http.ResponseWriter, r *http.Request) {
 	}
 	defer end()
 	before := q.Get("before")
-	got, err := s.Read(r.Context(), port.ReadRequest{What: "history", Before: event.Cursor(before), Limit: lately})
+	got, err := s.Read(r.Context(), port.ReadRequest{What: "history", Before: event.Cursor(before), Limit: earlier})
 	if err != nil || got.History == nil {
 		http.Error(w, "this part of the history cannot be read: load the page again", http.StatusNotFound)
 		return

@@ -16,6 +16,7 @@ import (
 
 const (
 	lately     = 200                   // events of the history with which a page begins
+	earlier    = 500                   // events of each part before
 	mostItems  = 1500                  // items of a feed, before the next page begins with the history afresh
 	mostBehind = 1000                  // changes that are kept for pages that come back
 	frameTime  = 50 * time.Millisecond // text that grows is sent this often

@@ -146,6 +146,7 @@ export function form(title, fields, label) {
     h("div", { class: "buttons" }, h("button", { type: "submit", class: "primary" }, label)));
     const close = modal(title, el);
     el.closest("dialog").addEventListener("close", () => resolve(result));
+    if (!matchMedia("(pointer: coarse)").matches) el.elements[0]?.focus();
   });
 }
 

@@ -105,7 +105,7 @@ export async function create() {
     { name: "prompt", label: "What is there to do?", area: true },
     { name: "mode", label: "Permissions", value: "default",
       options: [["default", "Ask before changes"], ["plan", "Plan first"], ["acceptEdits", "Accept edits"]] },
-    { name: "worktree", label: "Work in a git worktree of its own", check: true },
+    { name: "worktree", label: "Work in a separate git worktree", check: true },
   ], "Begin");
   if (!values) return;
   try {
