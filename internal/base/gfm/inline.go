@@ -171,7 +171,10 @@ type Struck struct{ ast.BaseInline }
 
 var kindStruck = ast.NewNodeKind("Struck")
 
-func (*Struck) Kind() ast.NodeKind              { return kindStruck }
+// Kind is the kind of the node.
+func (*Struck) Kind() ast.NodeKind { return kindStruck }
+
+// Dump prints the node for a person.
 func (n *Struck) Dump(source []byte, level int) { ast.DumpHelper(n, source, level, nil, nil) }
 
 // strikethrough reads ~text~ and ~~text~~ (GFM, section "Strikethrough").

@@ -61,7 +61,7 @@ func delimiters(s string) []Align {
 // maxColumns bounds a table's columns; the rest of a row is left in its last one.
 const maxColumns = 64
 
-// Split cuts a row into its cells, at bars that are not escaped.
+// Row cuts a row into its cells, at bars that are not escaped.
 func Row(row string) []string {
 	row = strings.TrimSpace(row)
 	row = strings.TrimPrefix(row, "|")

@@ -118,12 +118,11 @@ func (s *pushService) vapid(r *http.Request) {
 		s.t.Fatalf("no token in %q", r.Header.Get("Authorization"))
 	}
 	raw, _ := url64.DecodeString(strings.TrimRight(fields["k"], "="))
-	x, y := elliptic.Unmarshal(elliptic.P256(), raw) //nolint:staticcheck // the form of RFC 8292
+	key, err := ecdsa.ParseUncompressedPublicKey(elliptic.P256(), raw)
 	sign, _ := url64.DecodeString(parts[2])
 	sum := sha256.Sum256([]byte(parts[0] + "." + parts[1]))
-	key := &ecdsa.PublicKey{Curve: elliptic.P256(), X: x, Y: y}
 	number := func(b []byte) *big.Int { return new(big.Int).SetBytes(b) }
-	if x == nil || len(sign) != 64 || !ecdsa.Verify(key, sum[:], number(sign[:32]), number(sign[32:])) {
+	if err != nil || len(sign) != 64 || !ecdsa.Verify(key, sum[:], number(sign[:32]), number(sign[32:])) {
 		s.t.Errorf("the token is not signed by the key: %v", fields)
 	}
 	var claims struct {
@@ -131,7 +130,7 @@ func (s *pushService) vapid(r *http.Request) {
 		Exp int64  `json:"exp"`
 	}
 	claim, _ := url64.DecodeString(parts[1])
-	err := json.Unmarshal(claim, &claims)
+	err = json.Unmarshal(claim, &claims)
 	if err != nil || claims.Aud != s.URL || time.Until(time.Unix(claims.Exp, 0)) > 24*time.Hour {
 		s.t.Errorf("claims %s for %s", claim, s.URL)
 	}

@@ -63,13 +63,16 @@ func TestForeignTextNeverBecomesMarkup(t *testing.T) {
 func all(tb testing.TB, s string) {
 	tb.Helper()
 	for _, v := range []event.View{
-		event.Diff{Path: s, Unified: s, Added: 3, Created: true}, event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-" + s + "\n+" + s + "x"},
+		event.Diff{Path: s, Unified: s, Added: 3, Created: true},
+		event.Diff{Path: "a.go", Unified: "@@ -1 +1 @@\n-" + s + "\n+" + s + "x"},
 		event.Command{Command: s, Output: s, Warning: []string{s}, Background: s, OutputRef: s, ExitCode: 1},
 		event.Listing{Title: s, Items: slices.Repeat([]string{s}, 20), Total: 40},
-		event.TextView{Text: s, Path: s, Language: s, Summary: s}, event.TextView{Text: strings.Repeat(s+"\n", 40), Path: "a.go"},
+		event.TextView{Text: s, Path: s, Language: s, Summary: s},
+		event.TextView{Text: strings.Repeat(s+"\n", 40), Path: "a.go"},
 		event.TextView{Text: s, Language: "markdown"},
 		event.Todo{Items: []event.TodoItem{{Content: s, Status: s}, {ActiveForm: s, Status: "in_progress"}}},
-		event.Image{MIME: s, Data: []byte(s), Name: s}, event.Image{MIME: "image/png", Data: []byte(s), Name: s},
+		event.Image{MIME: s, Data: []byte(s), Name: s},
+		event.Image{MIME: "image/png", Data: []byte(s), Name: s},
 		event.Subagent{Agent: s, Title: s, Result: s},
 	} {
 		var w writer

@@ -54,7 +54,6 @@ func (p *played) play(bodies ...event.Body) {
 type reader struct {
 	t    *testing.T
 	body io.ReadCloser
-	json *json.Decoder
 	last string
 	left string
 }

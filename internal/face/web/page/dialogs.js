@@ -38,13 +38,13 @@ async function show(out, name) {
 
 // pick shows a list to choose from.
 function pick(p) {
-  const list = h("ul", { role: "listbox", "aria-label": p.title, tabindex: "0" });
+  const list = h("ul", { "aria-label": p.title });
   const filter = h("input", { type: "search", placeholder: "Filter", "aria-label": "Filter",
     oninput: () => narrow() });
   let close = () => {};
   const choose = (item) => { close(); run(p.command, item.id); };
   const draw = (items) => {
-    list.replaceChildren(...items.map((i) => h("li", { role: "option", "aria-selected": "false",
+    list.replaceChildren(...items.map((i) => h("li", {
       "aria-current": i.current ? "true" : undefined, "data-depth": Math.min(i.depth ?? 0, 6) },
       h("button", { type: "button", class: "pick", onclick: () => choose(i) }, h("b", {}, i.label),
         h("small", {}, i.detail, i.time && " " + ago(i.time))),
@@ -80,6 +80,7 @@ function pick(p) {
   draw(p.items ?? []);
   close = modal(p.title, h("div", { class: "picker", onkeydown: keys }, filter, list));
   if (!matchMedia("(pointer: coarse)").matches) filter.focus();
+  $("[aria-current=true]", list)?.scrollIntoView({ block: "center" });
 }
 
 // file shows a file of the session.

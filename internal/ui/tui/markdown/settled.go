@@ -1,11 +1,12 @@
 package markdown
 
 import (
-	"github.com/lathe-dev/lathe/internal/base/gfm"
 	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/base/gfm"
 )
 
 // Settled is how many blocks do not change any more, whatever comes; but for references to links that are defined
