@@ -15,7 +15,6 @@ import (
 	"github.com/chromedp/cdproto/cdp"
 	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/cdproto/log"
-	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
@@ -180,13 +179,6 @@ func (p *page) theme(name string) {
 	p.t.Helper()
 	call(p, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{
 		Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: name}},
-	})
-}
-
-func (p *page) offline(on bool) {
-	p.t.Helper()
-	call(p, network.OverrideNetworkState, network.OverrideNetworkStateParams{
-		Offline: on, DownloadThroughput: -1, UploadThroughput: -1,
 	})
 }
 
