@@ -345,9 +345,19 @@ var table = func() map[string]row {
 	t["ui/console"] = row{slices.Sorted(maps.Keys(t)), "what an interactive front end talks to: the session in front, " +
 		"switching, commands, completion; so it knows app and no front end"}
 
+	t["base/syntax"] = row{nil, "the colours of code follow from its words alone; every face shows them in its own way"}
+	t["base/unified"] = row{nil, "reading a diff is plain computation"}
+	t["base/gfm"] = row{nil, "where a text has its blocks and links is plain computation; every face shows them in its own way"}
 	face := row{
-		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy"},
+		[]string{"event", "face/port", "llm", "store/session", "machine/term", "base/fuzzy", "base/syntax", "base/gfm", "base/unified"},
 		"a front end declares the few methods it needs, so that it runs on a local session, a remote one or a fake",
+	}
+	t["face/web"] = row{
+		[]string{
+			"base/atomicfile", "base/gfm", "base/syntax", "base/unified", "event", "face/port", "llm", "machine/term",
+			"permission",
+		},
+		"the page shows the events of a session as HTML; sessions and who may see them are given by cli, from the server",
 	}
 	t["ui/repl"] = face
 	t["face/server"] = row{
@@ -361,7 +371,7 @@ var table = func() map[string]row {
 	t["ui/repl"] = row{with(face.may, "llm/hosts"), face.why +
 		"; its hint how to keep a key names the variables of the known hosts"}
 	below := []string{
-		"ui/tui/theme", "ui/tui/line", "ui/tui/syntax", "ui/tui/markdown", "ui/tui/view", "ui/tui/keys",
+		"ui/tui/theme", "ui/tui/line", "ui/tui/markdown", "ui/tui/view", "ui/tui/keys",
 		"ui/tui/editor", "ui/tui/dialog",
 	}
 	for i, part := range below {

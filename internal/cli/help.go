@@ -36,6 +36,7 @@ Commands:
   teams        converse by a bot of Microsoft Teams
   gateway      both, as the settings say: run, check, pair, pairs, unpair
   serve        all sessions by HTTP, for scripts, browsers and phones: token, pair, devices
+  web          all sessions in the browser, and a code for the phone
   port         the protocol between a session and its faces: schema
   undo         take the file changes of the last steps back
   redo         bring them again

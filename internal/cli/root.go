@@ -16,14 +16,14 @@ import (
 var commandNames = []string{
 	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
 	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
-	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule", "serve",
+	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule", "serve", "web",
 	"gateway", "telegram", "teams",
 	"completion", "man", "help", "version", "__complete", "__completeNoDesc",
 }
 
 // reservedNames are commands to come: no prompt begins with such a word, so that a script means the same later.
 var reservedNames = []string{
-	"acp", "web", "fleet", "import", "update",
+	"acp", "fleet", "import", "update",
 }
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
@@ -77,7 +77,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		bestCommand(p, o), teamCommand(p, o), hookCommand(p, o), promptCommand(p, o), permissionCommand(p, o),
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
-		daemonCommand(p), portCommand(p), dashCommand(p, o), scheduleCommand(p, o), serveCommand(p, o),
+		daemonCommand(p), portCommand(p), dashCommand(p, o), scheduleCommand(p, o), serveCommand(p, o), webCommand(p, o),
 		gatewayCommand(p, o), telegramCommand(p, o), teamsCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)

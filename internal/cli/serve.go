@@ -18,6 +18,7 @@ import (
 	"github.com/lathe-dev/lathe/internal/config"
 	"github.com/lathe-dev/lathe/internal/face/port"
 	"github.com/lathe-dev/lathe/internal/face/server"
+	"github.com/lathe-dev/lathe/internal/face/web"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/store/session"
 	"github.com/lathe-dev/lathe/internal/ui/console"
@@ -30,6 +31,8 @@ type serveFlags struct {
 	cert, key string
 	ownTLS    bool
 	metrics   bool
+	// ready is called once it listens, with what makes links for a new device; nil: nothing is
+	ready func(ctx context.Context, pair pairing)
 }
 
 func serveCommand(p *program, o *Options) *cobra.Command {
@@ -69,10 +72,12 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 		return usage("set HOME or XDG_DATA_HOME", "there is no home folder, so no place for sessions")
 	}
 	version, _ := currentVersion()
+	log, pages := slog.New(slog.NewTextHandler(p.err, nil)), newPages()
 	s, err := server.New(server.Options{
 		Place: jobPlace(), Store: session.NewStore(paths.DataHome), Folder: serveFolder(), Lathe: version,
-		Log: slog.New(slog.NewTextHandler(p.err, nil)), Modes: permission.ModeNames(), History: console.History,
+		Log: log, Modes: permission.ModeNames(), History: console.History,
 		Metrics: f.metrics, Diff: p.servedDiff, Models: p.servedModels,
+		Pages: pages.handler(), Open: web.Open, Login: web.Login,
 	})
 	if err != nil {
 		return err
@@ -86,7 +91,19 @@ func (p *program) serve(ctx context.Context, _ *Options, f serveFlags) error {
 	if err != nil {
 		return err
 	}
-	s.Authority = authority
+	s.Authority, pages.server = authority, s
+	go pages.notify(ctx, log)
+	if f.ready != nil {
+		go f.ready(ctx, func(_ context.Context, scopes ...server.Scope) (urls []string, _ error) {
+			code := s.Code(scopes...)
+			for _, e := range entries {
+				if !e.Socket {
+					urls = append(urls, e.URL()+web.Login+"#code="+code)
+				}
+			}
+			return urls, nil
+		})
+	}
 	for _, e := range entries {
 		where := "unix:" + serveSocket()
 		if !e.Socket {

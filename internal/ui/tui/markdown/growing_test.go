@@ -8,6 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
+	"github.com/lathe-dev/lathe/internal/base/gfm"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
@@ -41,7 +42,7 @@ func TestAParagraphThatGrowsIsReadAsIfItWereReadWhole(t *testing.T) {
 		for n := 0; n < len(text); {
 			n = min(n+rapid.IntRange(1, 200).Draw(t, "more"), len(text))
 			part := text[:n]
-			want := r.inline(&leaf{}, strings.Join(closeInline(strings.Split(part, "\n")), "\n"), r.theme.Text)
+			want := r.inline(&leaf{}, strings.Join(gfm.CloseInline(strings.Split(part, "\n")), "\n"), r.theme.Text)
 			got := r.growing(&leaf{}, part, r.theme.Text)
 			if d := cmp.Diff(merged(want), merged(got)); d != "" {
 				t.Fatalf("%q, kept %q:\n%s", part, r.begun.text, d)

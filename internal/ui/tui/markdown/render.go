@@ -3,10 +3,9 @@ package markdown
 import (
 	"strings"
 
-	"github.com/yuin/goldmark/parser"
-
+	"github.com/lathe-dev/lathe/internal/base/gfm"
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 
@@ -16,18 +15,34 @@ type layout struct {
 	lines []string
 }
 
+// leaf is a block with its layout.
+type (
+	leaf   = gfm.Leaf[own]
+	blocks = gfm.Blocks[own]
+)
+
+// own is what is kept with a block.
+type own struct {
+	growing bool            // more of it may come
+	missing []string        // labels of links that it refers to, if they get defined
+	cells   [][][]line.Span // of a table: rows that were read already
+	after   syntax.State    // of code: where highlighting is behind its last line
+
+	layout layout
+}
+
 // renderer lays leaves out.
 type renderer struct {
 	options Options
 	theme   *theme.Theme
-	links   map[string]parser.Reference
+	links   gfm.Links
 	begun   begun
 }
 
 var noTheme = &theme.Theme{Bare: true}
 
 func newRenderer(o Options) *renderer {
-	r := &renderer{options: o, theme: o.Theme, links: map[string]parser.Reference{}}
+	r := &renderer{options: o, theme: o.Theme, links: gfm.Links{}}
 	if r.theme == nil {
 		r.theme = noTheme
 	}
@@ -36,33 +51,33 @@ func newRenderer(o Options) *renderer {
 
 // lay lays a leaf out, unless that was done before.
 func (r *renderer) lay(l *leaf, width int) []string {
-	if l.layout.width == width {
-		return l.layout.lines
+	if l.Own.layout.width == width {
+		return l.Own.layout.lines
 	}
-	l.layout = layout{width, r.leaf(l, width)}
-	return l.layout.lines
+	l.Own.layout = layout{width, r.leaf(l, width)}
+	return l.Own.layout.lines
 }
 
 func (r *renderer) leaf(l *leaf, width int) []string {
 	var out []string
-	if l.gap {
+	if l.Gap {
 		out = append(out, r.gapLine(l, width))
 	}
 	first, rest := r.frame(l)
 	t := r.theme
-	switch l.kind {
-	case paragraph:
-		text, read := strings.Join(l.lines, "\n"), r.inline
-		if l.growing {
+	switch l.Kind {
+	case gfm.Paragraph:
+		text, read := strings.Join(l.Lines, "\n"), r.inline
+		if l.Own.growing {
 			read = r.growing
 		}
 		return line.Wrap(out, read(l, text, r.base(l)), line.Format{Width: width, First: first, Rest: rest})
-	case heading:
+	case gfm.Heading:
 		return line.Wrap(out, r.heading(l), line.Format{Width: width, First: first, Rest: rest})
-	case fence, indented:
+	case gfm.Fence, gfm.Indented:
 		return r.code(out, l, width, first, rest)
-	case html:
-		for _, s := range l.lines {
+	case gfm.HTML:
+		for _, s := range l.Lines {
 			out = line.Wrap(out, []line.Span{{Text: s, Style: t.Dim}}, line.Format{
 				Width: width, First: first, Rest: rest,
 				Breaking: line.Cells,
@@ -70,10 +85,10 @@ func (r *renderer) leaf(l *leaf, width int) []string {
 			first = rest
 		}
 		return out
-	case rule:
+	case gfm.Rule:
 		room := max(1, width-line.Width(first))
 		return append(out, line.Join(width, append(first, line.Span{Text: strings.Repeat("─", room), Style: t.Rule})...))
-	case table:
+	case gfm.Table:
 		return append(out, r.table(l, width)...)
 	}
 	return append(out, strings.TrimRight(line.Join(width, first...), " "))
@@ -81,8 +96,8 @@ func (r *renderer) leaf(l *leaf, width int) []string {
 
 // base is the style of a block's text.
 func (r *renderer) base(l *leaf) theme.Style {
-	for _, c := range l.frame {
-		if c.quote {
+	for _, c := range l.Frame {
+		if c.Quote {
 			return r.theme.Quote
 		}
 	}
@@ -91,15 +106,15 @@ func (r *renderer) base(l *leaf) theme.Style {
 
 func (r *renderer) heading(l *leaf) []line.Span {
 	style := r.theme.Heading3
-	switch l.level {
+	switch l.Level {
 	case 1:
 		style = r.theme.Heading1
 	case 2:
 		style = r.theme.Heading2
 	}
-	spans := r.inline(l, strings.TrimRight(strings.Join(l.lines, "\n"), " "), style)
-	if r.theme.Bare || l.level > 3 {
-		return append([]line.Span{{Text: strings.Repeat("#", l.level) + " ", Style: style}}, spans...)
+	spans := r.inline(l, strings.TrimRight(strings.Join(l.Lines, "\n"), " "), style)
+	if r.theme.Bare || l.Level > 3 {
+		return append([]line.Span{{Text: strings.Repeat("#", l.Level) + " ", Style: style}}, spans...)
 	}
 	return spans
 }
@@ -111,14 +126,14 @@ func (r *renderer) code(out []string, l *leaf, width int, first, rest []line.Spa
 	indent := line.Span{Text: codeIndent}
 	first, rest = append(first[:len(first):len(first)], indent), append(rest[:len(rest):len(rest)], indent)
 	var lang *syntax.Language
-	if l.kind == fence {
-		lang = syntax.Find(language(l.info))
+	if l.Kind == gfm.Fence {
+		lang = syntax.Find(language(l.Info))
 	}
 	var state syntax.State
-	if l.before != nil {
-		state = l.before.after
+	if l.Before != nil {
+		state = l.Before.Own.after
 	}
-	for _, s := range l.lines {
+	for _, s := range l.Lines {
 		var spans []line.Span
 		spans, state = r.highlight(lang, state, s)
 		if strings.TrimSpace(s) == "" {
@@ -128,10 +143,10 @@ func (r *renderer) code(out []string, l *leaf, width int, first, rest []line.Spa
 		out = line.Wrap(out, spans, line.Format{Width: width, First: first, Rest: rest, Breaking: line.Cells})
 		first = rest
 	}
-	if len(l.lines) == 0 && !l.joined {
+	if len(l.Lines) == 0 && !l.Joined {
 		out = append(out, strings.TrimRight(line.Join(width, first...), " "))
 	}
-	l.after = state
+	l.Own.after = state
 	return out
 }
 
@@ -142,7 +157,7 @@ func (r *renderer) highlight(lang *syntax.Language, state syntax.State, s string
 	}
 	var spans []line.Span
 	state = lang.Line(state, s, func(k syntax.Kind, text string) {
-		spans = append(spans, line.Span{Text: text, Style: syntax.Style(r.theme, k)})
+		spans = append(spans, line.Span{Text: text, Style: r.theme.Paint(k)})
 	})
 	return spans, state
 }
@@ -158,21 +173,21 @@ func language(info string) string {
 
 // frame is the prefix of the first line of a leaf and of the others.
 func (r *renderer) frame(l *leaf) (first, rest []line.Span) {
-	for _, c := range l.frame {
-		if c.quote {
+	for _, c := range l.Frame {
+		if c.Quote {
 			bar := line.Span{Text: "│ ", Style: r.theme.Rule}
 			first, rest = append(first, bar), append(rest, bar)
 			continue
 		}
-		mark := line.Span{Text: c.marker + " ", Style: r.theme.Mark}
-		switch c.task {
+		mark := line.Span{Text: c.Marker + " ", Style: r.theme.Mark}
+		switch c.Task {
 		case ' ':
-			mark.Text = taskMark(c.marker, "☐ ")
+			mark.Text = taskMark(c.Marker, "☐ ")
 		case 'x':
-			mark.Text = taskMark(c.marker, "☑ ")
+			mark.Text = taskMark(c.Marker, "☑ ")
 		}
 		blank := line.Span{Text: strings.Repeat(" ", line.Width([]line.Span{mark}))}
-		if c.first {
+		if c.First {
 			first = append(first, mark)
 		} else {
 			first = append(first, blank)
@@ -194,15 +209,15 @@ func taskMark(marker, box string) string {
 func (r *renderer) gapLine(l *leaf, width int) string {
 	var spans []line.Span
 	end := 0
-	for _, c := range l.frame {
-		if c.first {
+	for _, c := range l.Frame {
+		if c.First {
 			break
 		}
-		s := line.Span{Text: strings.Repeat(" ", line.Width(line.Plain(c.marker))+1)}
-		if c.quote {
+		s := line.Span{Text: strings.Repeat(" ", line.Width(line.Plain(c.Marker))+1)}
+		if c.Quote {
 			s = line.Span{Text: "│ ", Style: r.theme.Rule}
 		}
-		if spans = append(spans, s); c.quote {
+		if spans = append(spans, s); c.Quote {
 			end = len(spans)
 		}
 	}

@@ -5,6 +5,8 @@ import (
 	"sort"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/lathe-dev/lathe/internal/base/gfm"
 )
 
 // Settled is how many blocks do not change any more, whatever comes; but for references to links that are defined
@@ -26,9 +28,9 @@ func (s *Stream) SettleLines(width, most int) {
 		return
 	}
 	s.retry = 0
-	switch l := s.blocks.leaf; {
-	case l != nil && (l.kind == fence || l.kind == html) && len(l.lines) >= most:
-		s.blocks.split()
+	switch l := s.blocks.Leaf; {
+	case l != nil && (l.Kind == gfm.Fence || l.Kind == gfm.HTML) && len(l.Lines) >= most:
+		s.blocks.Split()
 		s.tailValid = false
 		s.settle()
 	case !s.settleText():
@@ -42,17 +44,17 @@ const triedLines = 3
 // settleText splits the paragraph that is being written at the start of a line, the last one possible.
 func (s *Stream) settleText() bool {
 	try := s.tryTail()
-	if len(try) == 0 || try[len(try)-1].kind != paragraph {
+	if len(try) == 0 || try[len(try)-1].Kind != gfm.Paragraph {
 		return false
 	}
 	if slices.ContainsFunc(try, func(l *leaf) bool {
-		return l.kind == paragraph && defines(strings.Join(l.lines, "\n"))
+		return l.Kind == gfm.Paragraph && defines(strings.Join(l.Lines, "\n"))
 	}) {
 		return false // it shows nothing once it is settled
 	}
 	l := try[len(try)-1]
-	text := strings.Join(l.lines, "\n")
-	l.growing = true
+	text := strings.Join(l.Lines, "\n")
+	l.Own.growing = true
 	lines := s.r.leaf(l, s.width)
 	for n := len(lines) - 1; n > max(len(lines)-1-triedLines, 0); n-- {
 		for _, at := range s.lineStarts(l, text, n) {
@@ -71,7 +73,7 @@ func (s *Stream) lineStarts(l *leaf, text string, n int) []int {
 		for i++; i < len(text) && !utf8.RuneStart(text[i]); {
 			i++
 		}
-		return len(s.r.leaf(l.part(text[:i]), s.width)) > n
+		return len(s.r.leaf(part(l, text[:i]), s.width)) > n
 	})
 	if word := strings.LastIndexAny(text[:at], " \n") + 1; word != at {
 		return []int{at, word}
@@ -89,28 +91,28 @@ func (s *Stream) splits(l *leaf, text string, at int, lines []string, n int) boo
 		strings.LastIndexByte(head, '[') > strings.LastIndexByte(head, ']') {
 		return false
 	}
-	if !slices.Equal(s.r.leaf(l.part(head), s.width), lines[:n]) {
+	if !slices.Equal(s.r.leaf(part(l, head), s.width), lines[:n]) {
 		return false
 	}
-	below := l.part(rest)
-	below.gap, below.frame, below.growing = false, later(l.frame), true
+	below := part(l, rest)
+	below.Gap, below.Frame, below.Own.growing = false, gfm.Later(l.Frame), true
 	return slices.Equal(s.r.leaf(below, s.width), lines[n:])
 }
 
 // staysText reports whether the beginning of the unfinished line is text of a paragraph when it is its own line.
 func (s *Stream) staysText(head string) bool {
-	try := s.blocks.clone()
-	try.add(head, s.broken)
-	return try.leaf != nil && try.leaf.kind == paragraph
+	try := s.blocks.Clone()
+	try.Add(head, s.broken)
+	return try.Leaf != nil && try.Leaf.Kind == gfm.Paragraph
 }
 
 // defines reports whether a text may begin with the definition of a link.
 func defines(text string) bool { return strings.HasPrefix(strings.TrimLeft(text, " \t\n"), "[") }
 
 // part is a leaf like l with other text, which is complete.
-func (l *leaf) part(text string) *leaf {
+func part(l *leaf, text string) *leaf {
 	c := *l
-	c.lines, c.growing, c.missing, c.layout = strings.Split(strings.TrimRight(text, " \n"), "\n"), false, nil, layout{}
+	c.Lines, c.Own.growing, c.Own.missing, c.Own.layout = strings.Split(strings.TrimRight(text, " \n"), "\n"), false, nil, layout{}
 	return &c
 }
 
@@ -118,7 +120,7 @@ func (l *leaf) part(text string) *leaf {
 func (s *Stream) splitOrNot(text string, at int, begins bool) bool {
 	from := s.Above(s.width, len(s.settled))
 	want, saved := s.Slice(s.width, from, s.Height(s.width)), *s
-	saved.blocks = *s.blocks.clone()
+	saved.blocks = *s.blocks.Clone()
 	if s.splitAt(text, at, begins) && slices.Equal(want, s.Slice(s.width, from, s.Height(s.width))) {
 		return true
 	}
@@ -132,12 +134,12 @@ func (s *Stream) splitOrNot(text string, at int, begins bool) bool {
 func (s *Stream) splitAt(text string, at int, begins bool) bool {
 	n, column := strings.Count(text[:at], "\n"), at-strings.LastIndexByte(text[:at], '\n')-1
 	var rest []string
-	switch l := s.blocks.leaf; {
-	case l != nil && !begins && n < len(l.lines):
-		whole := l.lines[n]
-		rest = append([]string{whole[column:]}, l.lines[n+1:]...)
-		if l.lines = l.lines[:n:n]; column > 0 {
-			l.lines = append(l.lines, whole[:column])
+	switch l := s.blocks.Leaf; {
+	case l != nil && !begins && n < len(l.Lines):
+		whole := l.Lines[n]
+		rest = append([]string{whole[column:]}, l.Lines[n+1:]...)
+		if l.Lines = l.Lines[:n:n]; column > 0 {
+			l.Lines = append(l.Lines, whole[:column])
 		}
 	case column > 0 || begins:
 		if !strings.HasSuffix(s.partial, text[at:]) {
@@ -147,12 +149,12 @@ func (s *Stream) splitAt(text string, at int, begins bool) bool {
 		if !s.staysText(s.partial[:cut]) {
 			return false
 		}
-		s.blocks.add(s.partial[:cut], s.broken)
+		s.blocks.Add(s.partial[:cut], s.broken)
 		s.partial, s.broken = s.partial[cut:], true
 	}
-	s.blocks.split()
+	s.blocks.Split()
 	for _, line := range rest {
-		s.blocks.proceed(line)
+		s.blocks.Proceed(line)
 	}
 	s.tailValid = false
 	s.settle()

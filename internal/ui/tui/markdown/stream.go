@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/base/gfm"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
@@ -62,11 +63,10 @@ func (s *Stream) End() {
 	}
 	s.take(s.escaper.End())
 	if s.partial != "" {
-		s.blocks.add(s.partial, s.broken)
+		s.blocks.Add(s.partial, s.broken)
 		s.partial, s.broken = "", false
 	}
-	s.blocks.closeTo(0)
-	s.blocks.close()
+	s.blocks.End()
 	s.ended, s.tailValid = true, false
 	s.settle()
 }
@@ -83,7 +83,7 @@ func (s *Stream) take(text string) {
 		}
 		s.partial += text[:i]
 		s.breakLong()
-		s.blocks.add(s.partial, s.broken)
+		s.blocks.Add(s.partial, s.broken)
 		s.partial, s.broken, text = "", false, text[i+1:]
 	}
 	s.settle()
@@ -91,44 +91,46 @@ func (s *Stream) take(text string) {
 
 // breakLong takes the start of a line that is too long to be looked at again and again.
 func (s *Stream) breakLong() {
-	for len(s.partial) > maxLine {
-		cut := strings.LastIndexByte(s.partial[maxLine/2:maxLine], ' ') + maxLine/2
-		if cut < maxLine/2 {
-			cut = maxLine
+	for len(s.partial) > gfm.MaxLine {
+		cut := strings.LastIndexByte(s.partial[gfm.MaxLine/2:gfm.MaxLine], ' ') + gfm.MaxLine/2
+		if cut < gfm.MaxLine/2 {
+			cut = gfm.MaxLine
 			for cut > 0 && s.partial[cut]&0xc0 == 0x80 {
 				cut--
 			}
 		}
-		s.blocks.add(s.partial[:cut], s.broken)
+		s.blocks.Add(s.partial[:cut], s.broken)
 		s.partial, s.broken = s.partial[cut:], true
 	}
 }
 
 // settle moves the leaves that are done to the settled ones.
 func (s *Stream) settle() {
-	if len(s.blocks.out) > 0 {
+	if len(s.blocks.Out) > 0 {
 		s.retry = 0
 	}
-	for _, l := range s.blocks.out {
-		if l.kind == paragraph {
-			s.redo(s.r.define(l))
-			if len(l.lines) == 0 {
-				if !slices.ContainsFunc(l.frame, func(c cell) bool { return c.first && !c.quote }) {
+	for _, l := range s.blocks.Out {
+		if l.Kind == gfm.Paragraph {
+			var added []string
+			l.Lines, added = s.r.links.Define(l.Lines)
+			s.redo(added)
+			if len(l.Lines) == 0 {
+				if !slices.ContainsFunc(l.Frame, func(c gfm.Cell) bool { return c.First && !c.Quote }) {
 					continue
 				}
-				l.kind = empty
+				l.Kind = gfm.Empty
 			}
 		}
 		s.settled = append(s.settled, l)
 	}
-	s.blocks.out = s.blocks.out[:0]
+	s.blocks.Out = s.blocks.Out[:0]
 }
 
 // redo lets go of the layout of blocks that refer to links that are known now.
 func (s *Stream) redo(labels []string) {
 	for _, label := range labels {
 		for i := range s.waiting[label] {
-			s.settled[i].layout, s.settled[i].cells = layout{}, nil
+			s.settled[i].Own.layout, s.settled[i].Own.cells = layout{}, nil
 			s.offsets = s.offsets[:min(len(s.offsets), i+1)]
 		}
 		delete(s.waiting, label)
@@ -137,7 +139,7 @@ func (s *Stream) redo(labels []string) {
 
 // wait notes which links a block refers to that are not known.
 func (s *Stream) wait(i int) {
-	for _, label := range s.settled[i].missing {
+	for _, label := range s.settled[i].Own.missing {
 		if s.waiting == nil {
 			s.waiting = map[string]map[int]struct{}{}
 		}
@@ -146,7 +148,7 @@ func (s *Stream) wait(i int) {
 		}
 		s.waiting[label][i] = struct{}{}
 	}
-	s.settled[i].missing = nil
+	s.settled[i].Own.missing = nil
 }
 
 // SetOptions changes how everything is shown.
@@ -155,10 +157,10 @@ func (s *Stream) SetOptions(o Options) {
 	s.r = newRenderer(o)
 	s.r.links = links
 	for _, l := range s.settled {
-		l.layout, l.cells = layout{}, nil
+		l.Own.layout, l.Own.cells = layout{}, nil
 	}
-	if l := s.blocks.leaf; l != nil {
-		l.layout, l.cells = layout{}, nil
+	if l := s.blocks.Leaf; l != nil {
+		l.Own.layout, l.Own.cells = layout{}, nil
 	}
 	s.offsets, s.tailValid = nil, false
 }
@@ -167,7 +169,7 @@ func (s *Stream) SetOptions(o Options) {
 // asked for; heights are kept.
 func (s *Stream) Release() {
 	for _, l := range s.settled {
-		l.layout, l.cells = layout{}, nil
+		l.Own.layout, l.Own.cells = layout{}, nil
 	}
 	s.tail, s.tailValid = nil, false
 }
@@ -192,18 +194,18 @@ func (s *Stream) measure(width int) {
 
 // layTail lays out the open block with the line that has not ended.
 func (s *Stream) layTail(width int) []string {
-	if s.ended || s.blocks.leaf == nil && s.partial == "" {
+	if s.ended || s.blocks.Leaf == nil && s.partial == "" {
 		return nil
 	}
-	if l := s.blocks.leaf; l != nil && l.kind == table {
+	if l := s.blocks.Leaf; l != nil && l.Kind == gfm.Table {
 		s.r.read(l) // once, not for every try
 	}
 	try := s.tryTail()
 	var out []string
 	for _, l := range try {
-		l.growing = l == try[len(try)-1]
-		if l.kind == heading {
-			l.lines = closeInline(l.lines)
+		l.Own.growing, l.Own.cells = l == try[len(try)-1], slices.Clip(l.Own.cells)
+		if l.Kind == gfm.Heading {
+			l.Lines = gfm.CloseInline(l.Lines)
 		}
 		out = append(out, s.r.leaf(l, width)...)
 	}
@@ -212,15 +214,14 @@ func (s *Stream) layTail(width int) []string {
 
 // tryTail returns the blocks of the unsettled part if it ended here.
 func (s *Stream) tryTail() []*leaf {
-	try := s.blocks.clone()
-	if shown := partialLine(s.partial, try); shown != "" {
-		try.add(shown, s.broken)
+	try := s.blocks.Clone()
+	if shown := gfm.PartialLine(s.partial, try); shown != "" {
+		try.Add(shown, s.broken)
 	} else if s.broken && strings.TrimSpace(s.partial) != "" {
-		try.add(s.partial, true) // it begins nothing
+		try.Add(s.partial, true) // it begins nothing
 	}
-	try.closeTo(0)
-	try.close()
-	return try.out
+	try.End()
+	return try.Out
 }
 
 // Height is the number of lines in width cells.

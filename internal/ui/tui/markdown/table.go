@@ -3,106 +3,26 @@ package markdown
 import (
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/base/gfm"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
 )
 
-// align is how the cells of a column are aligned.
-type align int
-
-const (
-	left align = iota
-	right
-	center
-)
-
-// beginsTable turns the last line of the open paragraph into the header of a table, if text is the line
-// below such a header.
-func (b *blocks) beginsTable(text string) bool {
-	columns := delimiters(text)
-	p := b.leaf
-	header := p.lines[len(p.lines)-1]
-	if columns == nil || !strings.Contains(header+text, "|") || len(split(header)) != len(columns) {
-		return false
-	}
-	frame, gap := p.frame, p.gap
-	if len(p.lines) > 1 {
-		p.lines = p.lines[:len(p.lines)-1]
-		b.close()
-		frame, gap = later(frame), len(b.open) == 0
-	}
-	b.leaf = &leaf{
-		kind: table, lines: []string{header}, columns: columns, frame: frame,
-		gap: gap || b.any && len(b.open) == 0 && p.gap,
-	}
-	b.lastTop = table
-	return true
-}
-
-// delimiters reads the line below a table's header: "|---|:--:|".
-func delimiters(s string) []align {
-	if strings.Trim(s, "|:- ") != "" || !strings.Contains(s, "-") {
-		return nil
-	}
-	var out []align
-	for _, c := range split(s) {
-		first, last := strings.HasPrefix(c, ":"), strings.HasSuffix(c, ":")
-		if c = strings.TrimSuffix(strings.TrimPrefix(c, ":"), ":"); c == "" || strings.Trim(c, "-") != "" {
-			return nil
-		}
-		switch {
-		case first && last:
-			out = append(out, center)
-		case last:
-			out = append(out, right)
-		default:
-			out = append(out, left)
-		}
-	}
-	return out
-}
-
-// maxColumns bounds a table's columns; the rest of a row is left in its last one.
-const maxColumns = 64
-
-// split cuts a row into its cells, at bars that are not escaped.
-func split(row string) []string {
-	row = strings.TrimSpace(row)
-	row = strings.TrimPrefix(row, "|")
-	var out []string
-	from := 0
-	for i := 0; i < len(row) && len(out) < maxColumns-1; i++ {
-		switch row[i] {
-		case '\\':
-			i++
-		case '|':
-			out = append(out, cellText(row[from:i]))
-			from = i + 1
-		}
-	}
-	if rest := strings.TrimSpace(row[from:]); rest != "" || len(out) == 0 {
-		out = append(out, cellText(rest))
-	}
-	return out
-}
-
-func cellText(s string) string { return strings.ReplaceAll(strings.TrimSpace(s), `\|`, "|") }
-
 // read makes the spans of the rows that are not read yet.
 func (r *renderer) read(l *leaf) {
-	for len(l.cells) < len(l.lines) {
-		i := len(l.cells)
+	for len(l.Own.cells) < len(l.Lines) {
+		i := len(l.Own.cells)
 		style := r.theme.Text
-		if i == 0 && !l.joined {
+		if i == 0 && !l.Joined {
 			style = r.theme.TableHead
 		}
-		row := make([][]line.Span, len(l.columns))
-		for j, c := range split(l.lines[i]) {
+		row := make([][]line.Span, len(l.Columns))
+		for j, c := range gfm.Row(l.Lines[i]) {
 			if j < len(row) {
 				row[j] = r.inline(l, c, style)
 			}
 		}
-		l.cells = append(l.cells, row)
+		l.Own.cells = append(l.Own.cells, row)
 	}
 }
 
@@ -196,21 +116,21 @@ func plain(spans []line.Span) string {
 func (r *renderer) table(l *leaf, width int) []string {
 	r.read(l)
 	head := l
-	if l.joined {
-		head = l.head
+	if l.Joined {
+		head = l.Head
 		r.read(head)
 	}
 	first, rest := r.frame(l)
 	room := max(1, width-max(line.Width(first), line.Width(rest)))
-	cols := widths(head.cells, len(head.columns), room)
+	cols := widths(head.Own.cells, len(head.Columns), room)
 	if cols == nil {
-		return r.stacked(l, head.cells[0], width, first, rest)
+		return r.stacked(l, head.Own.cells[0], width, first, rest)
 	}
 	var out []string
-	for i, row := range l.cells {
-		out = r.row(out, row, cols, l.columns, width, first, rest)
+	for i, row := range l.Own.cells {
+		out = r.row(out, row, cols, l.Columns, width, first, rest)
 		first = rest
-		if i == 0 && !l.joined {
+		if i == 0 && !l.Joined {
 			out = append(out, r.tableRule(cols, width, rest))
 		}
 	}
@@ -218,7 +138,7 @@ func (r *renderer) table(l *leaf, width int) []string {
 }
 
 // row lays one row out: the cells side by side, as many lines as the longest of them needs.
-func (r *renderer) row(dst []string, row [][]line.Span, cols []int, columns []align, width int, first,
+func (r *renderer) row(dst []string, row [][]line.Span, cols []int, columns []gfm.Align, width int, first,
 	rest []line.Span,
 ) []string {
 	cells, lines := make([][]string, len(cols)), 1
@@ -246,13 +166,13 @@ func (r *renderer) row(dst []string, row [][]line.Span, cols []int, columns []al
 	return dst
 }
 
-func writeCell(b *strings.Builder, text string, w int, a align, last bool) {
+func writeCell(b *strings.Builder, text string, w int, a gfm.Align, last bool) {
 	room := max(0, w-term.Width(line.Strip(text)))
 	before := 0
 	switch a {
-	case right:
+	case gfm.Right:
 		before = room
-	case center:
+	case gfm.Center:
 		before = room / 2
 	}
 	b.WriteString(strings.Repeat(" ", before))
@@ -275,16 +195,16 @@ func (r *renderer) tableRule(cols []int, width int, rest []line.Span) string {
 
 // stacked lays the rows out one below the other, each cell on its own lines behind its column's name.
 func (r *renderer) stacked(l *leaf, head [][]line.Span, width int, first, rest []line.Span) []string {
-	rows := l.cells
+	rows := l.Own.cells
 	var out []string
-	if !l.joined {
+	if !l.Joined {
 		rows = rows[1:]
 		if len(rows) == 0 {
 			rows = [][][]line.Span{make([][]line.Span, len(head))}
 		}
 	}
 	for i, row := range rows {
-		if i > 0 || l.joined {
+		if i > 0 || l.Joined {
 			out = append(out, line.Join(width, append(rest[:len(rest):len(rest)],
 				line.Span{Text: "──", Style: r.theme.Rule})...))
 		}

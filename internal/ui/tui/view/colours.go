@@ -1,7 +1,6 @@
 package view
 
 import (
-	"strconv"
 	"strings"
 	"unicode/utf8"
 
@@ -20,7 +19,7 @@ const longest = 16 << 10
 // was in the end.
 type colours struct {
 	theme *theme.Theme
-	sgr   map[string]string // the parameters in force, by kind
+	sgr   term.Graphics
 	style theme.Style
 }
 
@@ -104,30 +103,18 @@ func backspaced(s string) string {
 
 // apply takes an SGR sequence ("\x1b[1;31m") and ignores every other one.
 func (c *colours) apply(seq string) {
-	sgr, ok := term.SGR(seq)
-	if !ok || c.theme.Profile <= colorprofile.ASCII || len(seq) > 64 {
+	if c.theme.Profile <= colorprofile.ASCII {
 		return
 	}
-	params := strings.Split(strings.ReplaceAll(sgr, ":", ";"), ";")
 	if c.sgr == nil {
-		c.sgr = map[string]string{}
+		c.sgr = term.Graphics{}
 	}
-	for i := 0; i < len(params); i++ {
-		n, err := strconv.Atoi(params[i])
-		switch {
-		case params[i] == "", err == nil && n == 0:
-			clear(c.sgr)
-		case err != nil || n < 0:
-			return
-		case n == 38 || n == 48 || n == 58:
-			i += c.extended(n, params[i+1:])
-		default:
-			c.one(n)
-		}
+	if !c.sgr.Apply(seq) {
+		return
 	}
 	var on []string
 	for _, kind := range [...]string{"bold", "dim", "italic", "underline", "reverse", "strike", "fg", "bg"} {
-		if p := c.sgr[kind]; p != "" {
+		if p := c.sgr[kind]; p != "" && c.shows(p) {
 			on = append(on, p)
 		}
 	}
@@ -137,63 +124,13 @@ func (c *colours) apply(seq string) {
 	}
 }
 
-// one takes a parameter that is alone. Text that hides or blinks is not kept.
-func (c *colours) one(n int) {
-	switch p := strconv.Itoa(n); {
-	case n == 1:
-		c.sgr["bold"] = p
-	case n == 2:
-		c.sgr["dim"] = p
-	case n == 3:
-		c.sgr["italic"] = p
-	case n == 4:
-		c.sgr["underline"] = p
-	case n == 7:
-		c.sgr["reverse"] = p
-	case n == 9:
-		c.sgr["strike"] = p
-	case n == 22:
-		delete(c.sgr, "bold")
-		delete(c.sgr, "dim")
-	case n == 23:
-		delete(c.sgr, "italic")
-	case n == 24:
-		delete(c.sgr, "underline")
-	case n == 27:
-		delete(c.sgr, "reverse")
-	case n == 29:
-		delete(c.sgr, "strike")
-	case n >= 30 && n <= 37, n >= 90 && n <= 97:
-		c.sgr["fg"] = p
-	case n >= 40 && n <= 47, n >= 100 && n <= 107:
-		c.sgr["bg"] = p
-	case n == 39:
-		delete(c.sgr, "fg")
-	case n == 49:
-		delete(c.sgr, "bg")
-	}
-}
-
-// extended takes a colour of 256 or of many ("5;n", "2;r;g;b") and returns how many parameters it is.
-func (c *colours) extended(n int, params []string) int {
-	kind := map[int]string{38: "fg", 48: "bg"}[n]
-	need := 0
+// shows reports whether the terminal has the colours of a parameter.
+func (c *colours) shows(p string) bool {
 	switch {
-	case len(params) >= 2 && params[0] == "5":
-		need = 2
-	case len(params) >= 4 && params[0] == "2":
-		need = 4
-	default:
-		return len(params)
+	case len(p) > 3 && p[3] == '5':
+		return c.theme.Profile >= colorprofile.ANSI256
+	case len(p) > 3 && p[3] == '2':
+		return c.theme.Profile >= colorprofile.TrueColor
 	}
-	for _, p := range params[1:need] {
-		if v, err := strconv.Atoi(p); err != nil || v < 0 || v > 255 {
-			return len(params)
-		}
-	}
-	shows := need == 2 && c.theme.Profile >= colorprofile.ANSI256 || c.theme.Profile >= colorprofile.TrueColor
-	if kind != "" && shows {
-		c.sgr[kind] = strconv.Itoa(n) + ";" + strings.Join(params[:need], ";")
-	}
-	return need
+	return true
 }

@@ -6,25 +6,19 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/base/syntax"
+	"github.com/lathe-dev/lathe/internal/base/unified"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 )
-
-// diffLine is one line of a unified diff.
-type diffLine struct {
-	sign   byte // ' ', '+', '-', '@' for the start of a hunk, '\\' for a remark
-	text   string
-	number int // in the old text for '-', else in the new one
-}
 
 // diff draws a change: line numbers, signs, and the changes within lines.
 func (b *Block) diff(v event.Diff) {
-	var list []diffLine
+	var list []unified.Line
 	for _, d := range v.Each() {
 		if len(v.Files) > 0 {
-			list = append(list, diffLine{'@', term.EscapeLine(d.Path), 0})
+			list = append(list, unified.Line{Sign: '@', Text: term.EscapeLine(d.Path)})
 		}
 		list = append(list, parse(d.Unified)...)
 	}
@@ -37,22 +31,25 @@ func (b *Block) diff(v event.Diff) {
 	}
 	digits := 1
 	for _, l := range list {
-		digits = max(digits, len(strconv.Itoa(l.number)))
+		digits = max(digits, len(strconv.Itoa(number(l))))
 	}
-	words := pairs(list)
+	words := unified.Words(list)
 	for i, l := range list {
 		b.diffRow(l, i, digits, words[i])
 	}
 	b.fold(shortDiff, 0, "line")
 }
 
-func (b *Block) diffRow(l diffLine, i, digits int, words [][2]int) {
+// number is the number of a line in the old text for one that is removed, else in the new one.
+func number(l unified.Line) int { return cmp.Or(l.New, l.Old) }
+
+func (b *Block) diffRow(l unified.Line, i, digits int, words [][2]int) {
 	d := b.t.Diff
-	number := line.Span{Text: fmt.Sprintf("%*d ", digits, l.number), Style: d.Number}
-	r := row{text: l.text, brk: line.Cells, words: words}
-	switch l.sign {
+	mark := line.Span{Text: fmt.Sprintf("%*d ", digits, number(l)), Style: d.Number}
+	r := row{text: l.Text, brk: line.Cells, words: words}
+	switch l.Sign {
 	case '@':
-		if i == 0 && l.text == "" {
+		if i == 0 && l.Text == "" {
 			return
 		}
 		r.first, r.side, r.style, r.brk = []line.Span{{Text: strings.Repeat(" ", digits) + " ⋯ ", Style: d.Hunk}}, none,
@@ -60,69 +57,22 @@ func (b *Block) diffRow(l diffLine, i, digits int, words [][2]int) {
 	case '\\':
 		r.first, r.side, r.style = []line.Span{{Text: strings.Repeat(" ", digits+3)}}, none, d.Hunk
 	case '+':
-		r.first, r.side, r.style = []line.Span{number, {Text: "+ ", Style: d.AddedMark}}, after, d.Added
+		r.first, r.side, r.style = []line.Span{mark, {Text: "+ ", Style: d.AddedMark}}, after, d.Added
 	case '-':
-		r.first, r.side, r.style = []line.Span{number, {Text: "- ", Style: d.RemovedMark}}, before, d.Removed
+		r.first, r.side, r.style = []line.Span{mark, {Text: "- ", Style: d.RemovedMark}}, before, d.Removed
 	default:
-		r.first, r.side, r.style = []line.Span{number, {Text: "  "}}, both, b.t.Text
+		r.first, r.side, r.style = []line.Span{mark, {Text: "  "}}, both, b.t.Text
 	}
 	b.rows = append(b.rows, r)
 }
 
-// parse reads a unified diff of one file. Lines before the first hunk are dropped.
-func parse(unified string) []diffLine {
-	var out []diffLine
-	old, now := 0, 0
-	begun := false
-	for _, s := range lines(term.Escape(unified)) {
-		if from, to, context, ok := hunk(s); ok {
-			old, now, begun = from, to, true
-			out = append(out, diffLine{'@', untab(context, tabStop), 0})
-			continue
-		}
-		if !begun {
-			continue
-		}
-		sign, text := byte(' '), ""
-		if s != "" {
-			sign, text = s[0], untab(s[1:], tabStop)
-		}
-		switch sign {
-		case '+':
-			out = append(out, diffLine{sign, text, now})
-			now++
-		case '-':
-			out = append(out, diffLine{sign, text, old})
-			old++
-		case '\\':
-			out = append(out, diffLine{sign, strings.TrimSpace(text), 0})
-		default:
-			out = append(out, diffLine{' ', text, now})
-			old, now = old+1, now+1
-		}
+// parse reads a unified diff of one file, escaped and without tabs.
+func parse(diff string) []unified.Line {
+	list := unified.Parse(term.Escape(diff))
+	for i := range list {
+		list[i].Text = untab(list[i].Text, tabStop)
 	}
-	return out
-}
-
-// hunk reads "@@ -12,3 +12,4 @@ context".
-func hunk(s string) (old, now int, context string, ok bool) {
-	rest, ok := strings.CutPrefix(s, "@@ -")
-	if !ok {
-		return 0, 0, "", false
-	}
-	ranges, context, ok := strings.Cut(rest, " @@")
-	from, to, sep := strings.Cut(ranges, " +")
-	if !ok || !sep {
-		return 0, 0, "", false
-	}
-	old, err1 := strconv.Atoi(first(from))
-	now, err2 := strconv.Atoi(first(to))
-	return old, now, strings.TrimPrefix(context, " "), err1 == nil && err2 == nil
-}
-
-func first(s string) string {
-	s, _, _ = strings.Cut(s, ",")
-	return s
+	return list
 }
 
 // paint is the text of a row in its colours: those of its language, with the changed words over them.
@@ -131,7 +81,7 @@ func (b *Block) paint(i int) []line.Span {
 	var spans []line.Span
 	if b.lang != nil && r.side != none && (r.side == both || b.t.Diff.Fill) {
 		b.lang.Line(b.state(i), r.text, func(k syntax.Kind, text string) {
-			spans = append(spans, line.Span{Text: text, Style: r.style.With(syntax.Style(b.t, k))})
+			spans = append(spans, line.Span{Text: text, Style: r.style.With(b.t.Paint(k))})
 		})
 	} else {
 		spans = []line.Span{{Text: r.text, Style: r.style}}

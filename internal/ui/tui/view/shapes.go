@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"strings"
 
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/machine/term"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
 	"github.com/lathe-dev/lathe/internal/ui/tui/markdown"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 

@@ -14,9 +14,9 @@ import (
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/ui/tui/line"
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
 	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 

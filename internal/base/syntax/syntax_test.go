@@ -7,7 +7,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"pgregory.net/rapid"
 
-	"github.com/lathe-dev/lathe/internal/ui/tui/syntax"
+	"github.com/lathe-dev/lathe/internal/base/syntax"
 )
 
 // letters represent kinds in the tests, one per byte of code.

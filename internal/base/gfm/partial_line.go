@@ -1,15 +1,15 @@
-package markdown
+package gfm
 
 import (
 	"slices"
 	"strings"
 )
 
-// partialLine is the visible part of a line that has not ended: nothing while it may still become anything, so
+// PartialLine is the visible part of a line that has not ended: nothing while it may still become anything, so
 // that a heading does not flash up for the first "-" of a list.
-func partialLine(partial string, b *blocks) string {
-	if b.leaf != nil && (b.leaf.kind == fence || b.leaf.kind == indented || b.leaf.kind == html) {
-		if b.leaf.kind == fence && strings.Trim(strings.TrimSpace(partial), string(b.leaf.fenceChar)) == "" {
+func PartialLine[T any](partial string, b *Blocks[T]) string {
+	if b.Leaf != nil && (b.Leaf.Kind == Fence || b.Leaf.Kind == Indented || b.Leaf.Kind == HTML) {
+		if b.Leaf.Kind == Fence && strings.Trim(strings.TrimSpace(partial), string(b.Leaf.fenceChar)) == "" {
 			return "" // perhaps the end of the code
 		}
 		return partial
@@ -29,9 +29,9 @@ func partialLine(partial string, b *blocks) string {
 	return partial
 }
 
-// closeInline closes the open marks in the text of a block, so that it is shown as it will most likely
+// CloseInline closes the open marks in the text of a block, so that it is shown as it will most likely
 // be: "**bo" as bold text, "[text](http://ex" as a link's text.
-func closeInline(lines []string) []string {
+func CloseInline(lines []string) []string {
 	text := strings.Join(lines, "\n")
 	closed := closing(text)
 	if closed == text {

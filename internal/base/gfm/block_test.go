@@ -1,4 +1,4 @@
-package markdown
+package gfm
 
 import (
 	"encoding/json"
@@ -117,32 +117,32 @@ func blanks(s string) string {
 
 // ours lists the leaves found line by line.
 func ours(source string) string {
-	var b blocks
+	var b Blocks[struct{}]
 	for l := range strings.SplitSeq(strings.TrimSuffix(source, "\n"), "\n") {
-		b.add(l, false)
+		b.Add(l, false)
 	}
 	b.closeTo(0)
 	b.close()
 	var out []string
-	for i := 0; i < len(b.out); i++ {
-		l := b.out[i]
+	for i := 0; i < len(b.Out); i++ {
+		l := b.Out[i]
 		path := ""
-		for _, c := range l.frame {
+		for _, c := range l.Frame {
 			switch {
-			case c.quote:
+			case c.Quote:
 				path += ">"
-			case c.marker[0] >= 0x80:
+			case c.Marker[0] >= 0x80:
 				path += "-"
 			default:
-				path += c.marker
+				path += c.Marker
 			}
 		}
-		if l.kind == empty {
+		if l.Kind == Empty {
 			filled := false
-			if i+1 < len(b.out) && len(b.out[i+1].frame) >= len(l.frame) {
+			if i+1 < len(b.Out) && len(b.Out[i+1].Frame) >= len(l.Frame) {
 				filled = true
-				for k := range l.frame {
-					filled = filled && b.out[i+1].frame[k].quote == l.frame[k].quote && !b.out[i+1].frame[k].first
+				for k := range l.Frame {
+					filled = filled && b.Out[i+1].Frame[k].Quote == l.Frame[k].Quote && !b.Out[i+1].Frame[k].First
 				}
 			}
 			if !filled {
@@ -150,22 +150,22 @@ func ours(source string) string {
 			}
 			continue
 		}
-		body := strings.Join(l.lines, "\n")
-		switch l.kind {
-		case paragraph:
+		body := strings.Join(l.Lines, "\n")
+		switch l.Kind {
+		case Paragraph:
 			out = append(out, path+" text "+squeeze(body))
-		case heading:
-			out = append(out, fmt.Sprintf("%s h%d %s", path, l.level, squeeze(body)))
-		case fence:
-			out = append(out, fmt.Sprintf("%s fence %q %q", path, l.info, blanks(body)))
-		case indented:
+		case Heading:
+			out = append(out, fmt.Sprintf("%s h%d %s", path, l.Level, squeeze(body)))
+		case Fence:
+			out = append(out, fmt.Sprintf("%s fence %q %q", path, l.Info, blanks(body)))
+		case Indented:
 			out = append(out, fmt.Sprintf("%s code %q", path, blanks(body)))
-		case html:
+		case HTML:
 			out = append(out, fmt.Sprintf("%s html %q", path, blanks(body)))
-		case rule:
+		case Rule:
 			out = append(out, path+" rule")
-		case table:
-			out = append(out, fmt.Sprintf("%s table %d", path, len(l.lines)))
+		case Table:
+			out = append(out, fmt.Sprintf("%s table %d", path, len(l.Lines)))
 		}
 	}
 	return strings.Join(out, "\n")

@@ -14,8 +14,6 @@ package syntax
 
 import (
 	"strings"
-
-	"github.com/lathe-dev/lathe/internal/ui/tui/theme"
 )
 
 // Kind is the role of a piece of code.
@@ -38,37 +36,6 @@ const (
 	Removed
 	kinds
 )
-
-// Style is how a kind looks.
-func Style(t *theme.Theme, k Kind) theme.Style {
-	switch k {
-	case Keyword:
-		return t.Syntax.Keyword
-	case String:
-		return t.Syntax.String
-	case Number:
-		return t.Syntax.Number
-	case Comment:
-		return t.Syntax.Comment
-	case Function:
-		return t.Syntax.Function
-	case Type:
-		return t.Syntax.Type
-	case Constant:
-		return t.Syntax.Constant
-	case Variable:
-		return t.Syntax.Variable
-	case Operator:
-		return t.Syntax.Operator
-	case Tag:
-		return t.Syntax.Tag
-	case Added:
-		return t.Diff.AddedMark
-	case Removed:
-		return t.Diff.RemovedMark
-	}
-	return t.CodeBlock
-}
 
 // State carries over from one line to the next. The zero value is the start of a text. States can be
 // compared.

@@ -1,30 +1,30 @@
-package view
+package unified
 
 import (
 	"unicode"
 	"unicode/utf8"
 )
 
-// pairs finds for each line of a diff the words that differ from the line it replaces, or that replaces
+// Words finds for each line of a diff the words that differ from the line it replaces, or that replaces
 // it: the first removed line is paired with the first added one behind it, and so on. Lines that have
 // little in common are not paired.
-func pairs(list []diffLine) [][][2]int {
+func Words(list []Line) [][][2]int {
 	out := make([][][2]int, len(list))
 	for i := 0; i < len(list); {
-		if list[i].sign != '-' {
+		if list[i].Sign != '-' {
 			i++
 			continue
 		}
 		from := i
-		for i < len(list) && list[i].sign == '-' {
+		for i < len(list) && list[i].Sign == '-' {
 			i++
 		}
 		mid := i
-		for i < len(list) && list[i].sign == '+' {
+		for i < len(list) && list[i].Sign == '+' {
 			i++
 		}
 		for k := 0; from+k < mid && mid+k < i; k++ {
-			out[from+k], out[mid+k] = changed(list[from+k].text, list[mid+k].text)
+			out[from+k], out[mid+k] = changed(list[from+k].Text, list[mid+k].Text)
 		}
 	}
 	return out

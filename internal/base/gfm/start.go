@@ -1,4 +1,4 @@
-package markdown
+package gfm
 
 import (
 	"strconv"
@@ -6,8 +6,8 @@ import (
 )
 
 // start finds the block that begins on the line, behind the containers that matched.
-func (b *blocks) start(matched int) {
-	para := b.leaf != nil && b.leaf.kind == paragraph
+func (b *Blocks[T]) start(matched int) {
+	para := b.Leaf != nil && b.Leaf.Kind == Paragraph
 	lazy, entered := matched < len(b.open), false
 	for {
 		indent := b.indentation()
@@ -35,10 +35,10 @@ func (b *blocks) start(matched int) {
 }
 
 // block starts a leaf other than a paragraph, if one begins with text.
-func (b *blocks) block(text string, indent int, matched *int, para, lazy bool) bool {
-	if para && !lazy && len(b.leaf.lines) > 0 {
+func (b *Blocks[T]) block(text string, indent int, matched *int, para, lazy bool) bool {
+	if para && !lazy && len(b.Leaf.Lines) > 0 {
 		if level := setext(text); level > 0 {
-			b.leaf.kind, b.leaf.level = heading, level
+			b.Leaf.Kind, b.Leaf.Level = Heading, level
 			b.close()
 			return true
 		}
@@ -46,31 +46,31 @@ func (b *blocks) block(text string, indent int, matched *int, para, lazy bool) b
 			return true
 		}
 	}
-	start := func(k kind) *leaf {
+	start := func(k Kind) *Leaf[T] {
 		b.closeTo(*matched)
 		return b.begin(k)
 	}
 	if level, title, ok := atx(text); ok {
-		l := start(heading)
-		l.level, l.lines = level, []string{title}
+		l := start(Heading)
+		l.Level, l.Lines = level, []string{title}
 		b.close()
 		return true
 	}
 	if c, n, info, ok := opensFence(text); ok {
-		l := start(fence)
-		l.fenceChar, l.fenceLen, l.fenceStart, l.info = c, n, indent, info
+		l := start(Fence)
+		l.fenceChar, l.fenceLen, l.fenceStart, l.Info = c, n, indent, info
 		return true
 	}
 	if end, ok := opensHTML(text, para); ok {
-		l := start(html)
-		l.htmlEnd, l.lines = end, []string{b.rest()}
+		l := start(HTML)
+		l.htmlEnd, l.Lines = end, []string{b.rest()}
 		if endsHTML(text, end) {
 			b.close()
 		}
 		return true
 	}
 	if isRule(text) {
-		start(rule)
+		start(Rule)
 		b.close()
 		return true
 	}
@@ -78,14 +78,14 @@ func (b *blocks) block(text string, indent int, matched *int, para, lazy bool) b
 }
 
 // code starts indented code.
-func (b *blocks) code() {
-	l := b.begin(indented)
-	l.lines = []string{b.rest()[4:]}
+func (b *Blocks[T]) code() {
+	l := b.begin(Indented)
+	l.Lines = []string{b.rest()[4:]}
 }
 
 // enter opens a quote or a list item, if one begins with text. interrupts says that a paragraph is open in
 // the same container, which only some items may end.
-func (b *blocks) enter(text string, indent, matched int, interrupts, para bool) bool {
+func (b *Blocks[T]) enter(text string, indent, matched int, interrupts, para bool) bool {
 	if matched >= maxDepth {
 		return false
 	}
@@ -127,7 +127,7 @@ func (b *blocks) enter(text string, indent, matched int, interrupts, para bool) 
 	c.task = b.task()
 	b.open = append(b.open, c)
 	if c.ends {
-		b.begin(empty)
+		b.begin(Empty)
 		b.close()
 	}
 	b.inside().fresh = true
@@ -135,7 +135,7 @@ func (b *blocks) enter(text string, indent, matched int, interrupts, para bool) 
 }
 
 // task takes the box of a task list item.
-func (b *blocks) task() byte {
+func (b *Blocks[T]) task() byte {
 	s := b.rest()
 	if len(s) < 4 || s[0] != '[' || s[2] != ']' || s[3] != ' ' || strings.TrimSpace(s[4:]) == "" {
 		return 0
@@ -150,7 +150,7 @@ func (b *blocks) task() byte {
 
 // text handles the rest: a blank line, a row of a table, or the text of a paragraph. entered says that a
 // container began on the line.
-func (b *blocks) text(matched int, para, lazy, entered bool) {
+func (b *Blocks[T]) text(matched int, para, lazy, entered bool) {
 	if b.isBlank() {
 		b.closeTo(matched)
 		b.close()
@@ -160,13 +160,13 @@ func (b *blocks) text(matched int, para, lazy, entered bool) {
 		return
 	}
 	text := strings.TrimLeft(b.rest(), " ")
-	if para || b.leaf != nil && b.leaf.kind == table && !lazy && !entered {
-		b.proceed(text)
+	if para || b.Leaf != nil && b.Leaf.Kind == Table && !lazy && !entered {
+		b.Proceed(text)
 		return
 	}
 	b.closeTo(matched)
-	b.begin(paragraph)
-	b.proceed(text)
+	b.begin(Paragraph)
+	b.Proceed(text)
 }
 
 // item reads the marker of a list item and its width in columns.
@@ -234,7 +234,7 @@ func opensFence(s string) (char byte, n int, info string, ok bool) {
 	return char, n, info, n >= 3 && (char != '`' || !strings.Contains(info, "`"))
 }
 
-func (b *blocks) closesFence(l *leaf) bool {
+func (b *Blocks[T]) closesFence(l *Leaf[T]) bool {
 	indent := b.indentation()
 	t := strings.TrimRight(b.rest()[indent:], " ")
 	return indent <= 3 && len(t) >= l.fenceLen && strings.Trim(t, string(l.fenceChar)) == ""
