@@ -89,6 +89,7 @@ type Settings struct {
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
 	Eval         Eval         `json:"eval"`
+	Goal         Goal         `json:"goal"`
 	Subagents    Subagents    `json:"subagents"`
 	Worktree     Worktree     `json:"worktree"`
 	ExploreCache ExploreCache `json:"exploreCache"`
@@ -243,6 +244,14 @@ type Eval struct {
 	Command   string `json:"command"`   // the check command; "": none
 	TimeoutMs int    `json:"timeoutMs"` // of the check command
 	MaxRounds int    `json:"maxRounds"`
+}
+
+// Goal bounds the work for a goal; 0: no bound.
+type Goal struct {
+	MaxRounds  int     `json:"maxRounds"` // verdicts
+	MaxMinutes int     `json:"maxMinutes"`
+	MaxTokens  int     `json:"maxTokens"`
+	MaxUSD     float64 `json:"maxUsd"`
 }
 
 // Worktree configures the copies of the project that isolated agents work in.
