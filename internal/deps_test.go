@@ -242,6 +242,7 @@ var table = func() map[string]row {
 		"judges see the conversation, a diff and a check's result, by way of functions; " +
 			"their verdicts are entries of the log",
 	}
+	t["agent/review"] = row{nil, "reviewers are asked by way of functions; who they are is above"}
 	t["store/keyring"] = row{nil, "secrets are kept by the system or in a file; whose they are is above"}
 	t["base/jsonrpc"] = row{nil, "JSON-RPC with a stranger is bytes in and out; who asks what is above"}
 	t["base/approved"] = row{nil, "an answer about a content is a file; what the content is, is above"}

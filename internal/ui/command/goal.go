@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -13,7 +14,9 @@ import (
 )
 
 // workCommands are about longer work.
-func workCommands() []Command { return []Command{goalCommand()} }
+func workCommands() []Command {
+	return slices.Concat([]Command{goalCommand()}, asideCommands(), reviewCommands())
+}
 
 func goalCommand() Command {
 	return Command{

@@ -1,9 +1,47 @@
 package console
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 // The commands about longer work.
 func init() {
+	exercises["btw"] = func(t *testing.T, s *seat, p *place) {
+		s.shows("btw", "", "Nothing was asked yet")
+		messages := len(s.session().Messages())
+		if page := s.command("btw", "what *is* it?").Page; page == nil || page.Text == "" {
+			t.Errorf("%+v", page)
+		}
+		if page := s.command("btw", "").Page; page == nil || !strings.Contains(page.Text, `what \*is\* it?`) {
+			t.Errorf("%+v", page)
+		}
+		if n := len(s.session().Messages()); n != messages {
+			t.Errorf("the conversation has %d messages, had %d", n, messages)
+		}
+	}
+	exercises["recap"] = func(t *testing.T, s *seat, _ *place) {
+		if out := s.command("recap", ""); out.Text == "" {
+			t.Errorf("%+v", out)
+		}
+	}
+	exercises["handoff"] = func(t *testing.T, s *seat, _ *place) {
+		s.refuses("handoff", "", "say what the new session is for")
+		before := s.session().ID()
+		out := s.command("handoff", "write the docs")
+		if out.Insert == "" || !strings.Contains(out.Text, before) || s.session().ID() == before {
+			t.Errorf("%+v", out)
+		}
+	}
+	exercises["search"] = func(t *testing.T, s *seat, _ *place) {
+		s.refuses("search", "", "say what to search for")
+		if p := s.command("search", "CHANGE").Pick; len(p.Items) != 1 || p.Items[0].Detail == "" {
+			t.Errorf("%+v", p)
+		}
+		if p := s.command("search", "all zzzz").Pick; len(p.Items) != 0 {
+			t.Errorf("%+v", p)
+		}
+	}
 	exercises["goal"] = func(t *testing.T, s *seat, _ *place) {
 		s.shows("goal", "", "There is no goal")
 		s.refuses("goal", "--rounds x", "--rounds needs a value")
@@ -17,5 +55,17 @@ func init() {
 		}
 		s.shows("goal", "clear", "cleared")
 		s.shows("goal", "clear", "No goal is active")
+	}
+}
+
+func init() {
+	exercises["review"] = func(t *testing.T, s *seat, _ *place) {
+		s.refuses("review", "--max-findings x", "not a number")
+		s.refuses("review", "--quick", "has no option --quick")
+		s.refuses("review", "", "in no git repository")
+		s.refuses("review", "post", "no review of a pull request")
+	}
+	exercises["security-review"] = func(t *testing.T, s *seat, _ *place) {
+		s.refuses("security-review", "", "in no git repository")
 	}
 }
