@@ -26,8 +26,8 @@ func sessionGrepCommand(p *program, o *Options) *cobra.Command {
 	var all, asJSON bool
 	c := &cobra.Command{
 		Use: "grep TEXT", Short: "Search what was said in sessions",
-		Long: `Search the prompts, replies, calls, results and titles of the sessions of this folder for a text, in any case. It exits
-with 1 when nothing was found.`,
+		Long: `Search the prompts, replies, calls, results and titles of the sessions of this folder for a text, in any case. It
+exits with 1 when nothing was found.`,
 		Example: "  lathe session grep \"connection refused\"\n  lathe session grep --all --json parser",
 		RunE: func(c *cobra.Command, words []string) error {
 			text := strings.TrimSpace(strings.Join(words, " "))
@@ -63,7 +63,9 @@ with 1 when nothing was found.`,
 
 func (p *program) printFound(found []foundText) error {
 	if len(found) == 0 {
-		return &Error{Code: exitFailed, Msg: "no session of this folder has it", Hint: "--all searches those of other folders"}
+		return &Error{
+			Code: exitFailed, Msg: "no session of this folder has it", Hint: "--all searches those of other folders",
+		}
 	}
 	for _, f := range found {
 		title := f.Title

@@ -12,8 +12,8 @@ import (
 	"github.com/lathe-dev/lathe/internal/agent/review"
 )
 
-// A repository of 18 lines, one claim for each: the first 12 are defects; three of the others are denied by the agent that
-// checks them, and three have evidence that is not in the file.
+// A repository of 18 lines, one claim for each: the first 12 are defects; three of the others are denied by the agent
+// that checks them, and three have evidence that is not in the file.
 func planted() (files map[string]string, claims []review.Finding) {
 	var b strings.Builder
 	for i := range 18 {
@@ -54,7 +54,8 @@ func TestAllPlantedDefectsAreFoundAndTheFalseOnesDropped(t *testing.T) {
 				t.Error(title)
 			}
 			said := map[string]any{
-				"confirmed": true, "confidence": 0.9, "file": "a.go", "evidence": claims[n].Evidence, "trace": "a.go:1 reads past the end",
+				"confirmed": true, "confidence": 0.9, "file": "a.go", "evidence": claims[n].Evidence,
+				"trace": "a.go:1 reads past the end",
 			}
 			switch {
 			case n >= 15:
@@ -81,7 +82,8 @@ func TestAllPlantedDefectsAreFoundAndTheFalseOnesDropped(t *testing.T) {
 	if err = errors.Join(err, json.Unmarshal(out, &sarif)); err != nil || len(sarif.Runs[0].Results) != 12 {
 		t.Errorf("%v %s", err, out)
 	}
-	if rep, err = r.Run(t.Context(), "diff", review.Levels["low"], 5); err != nil || len(rep.Findings) != 5 || rep.Left != 7 {
+	rep, err = r.Run(t.Context(), "diff", review.Levels["low"], 5)
+	if err != nil || len(rep.Findings) != 5 || rep.Left != 7 {
 		t.Errorf("%v %+v", err, rep)
 	}
 }

@@ -146,11 +146,11 @@ func (p *Approver) note(ctx context.Context, a agent.Approval, d permission.Deci
 	if err != nil {
 		return err
 	}
-	return p.Journal.Record(func() error { return log.AddDecision(ctx, a.CallID, record, d.Source == byUser) })
+	return p.Journal.Record(func() error { return log.AddDecision(ctx, a.CallID, record, d.Source == ByUser) })
 }
 
-// byUser is the source of decisions that a person made just now.
-const byUser = "the user"
+// ByUser is the source of decisions that a person made just now.
+const ByUser = "the user"
 
 // askPermission puts a permission dialog to the front end.
 func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permission.Decision) (permission.Decision,
@@ -268,7 +268,7 @@ func permissionOptions(rules []string, edits bool) []event.Option {
 
 // decided turns an answer into a decision and keeps the rules where the user wants that.
 func (p *Approver) decided(proposed []string, ans event.Answer) permission.Decision {
-	d := permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, Input: ans.Input}
+	d := permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Source: ByUser, Input: ans.Input}
 	rules := ans.Rules
 	if len(rules) == 0 {
 		rules = proposed
@@ -296,7 +296,7 @@ func (p *Approver) decided(proposed []string, ans event.Answer) permission.Decis
 		return d
 	}
 	return permission.Decision{
-		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused",
+		Effect: permission.Deny, Layer: permission.LayerAsk, Source: ByUser, Reason: "the user refused",
 		Guidance: strings.TrimSpace(ans.Text), Interrupt: ans.Interrupt || ans.Choice != event.ChoiceNo,
 	}
 }

@@ -57,7 +57,10 @@ func (s *Store) Grep(ctx context.Context, dir, text string) []Hits {
 		})
 	}
 	for i := range all {
-		next <- &all[i]
+		select {
+		case next <- &all[i]:
+		case <-ctx.Done():
+		}
 	}
 	close(next)
 	wg.Wait()
@@ -142,7 +145,8 @@ func (h *Hits) take(line []byte, n needle) {
 	}
 }
 
-// finds looks for the text in the strings of a JSON value. What lathe added to a message is no text of the conversation.
+// finds looks for the text in the strings of a JSON value. What lathe added to a message is no text of the
+// conversation.
 func finds(v any, n needle, around *string) bool {
 	switch v := v.(type) {
 	case string:

@@ -2,6 +2,7 @@ package command
 
 import (
 	"context"
+	_ "embed"
 	"errors"
 	"fmt"
 	"strings"
@@ -40,8 +41,8 @@ func asideCommands() []Command {
 	}
 }
 
-const btwOpening = "A side question of the user, who may be watching you work. Answer it briefly from what this conversation " +
-	"shows. Call no tool and do not go on with the work; the answer does not enter the conversation.\n\n"
+const btwOpening = "A side question of the user, who may be watching you work. Answer it briefly from what this " +
+	"conversation shows. Call no tool and do not go on with the work; the answer does not enter the conversation.\n\n"
 
 func btw(ctx context.Context, h *Host, args string) (event.Output, error) {
 	id := h.Session().ID()
@@ -80,8 +81,9 @@ func (k *Kept) asides(session string) string {
 	return strings.Join(k.answers[session], "\n\n---\n\n")
 }
 
-const recapSystem = "You tell the user of a coding agent where its work stands. Answer with at most two short sentences: what " +
-	"was done last and what is next or waits for the user. No heading, no list."
+const recapSystem = "You tell the user of a coding agent where its work stands. Answer with at most two short " +
+	"sentences: " +
+	"what was done last and what is next or waits for the user. No heading, no list."
 
 func recap(ctx context.Context, h *Host, _ string) (event.Output, error) {
 	if len(h.Session().Messages()) == 0 {
@@ -91,10 +93,8 @@ func recap(ctx context.Context, h *Host, _ string) (event.Output, error) {
 	return event.Output{Text: line}, err
 }
 
-const handoffQuestion = "The user goes on in a new session, which knows nothing of this one, with this goal:\n\n%s\n\nWrite the first prompt " +
-	"of that session. Call no tool. Say what to do; the decisions that hold, each with its reason; the files that matter, each as " +
-	"@path on a line with what it is for; what was tried and failed; how to check the result. Leave out what the goal does not " +
-	"need. Answer with the prompt only."
+//go:embed handoff.md
+var handoffQuestion string
 
 func handoff(ctx context.Context, h *Host, args string) (event.Output, error) {
 	switch {

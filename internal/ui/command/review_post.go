@@ -22,7 +22,8 @@ func commentText(r reviewed) string {
 		return "\nThere is nothing to comment.\n"
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\n%s for pull request #%d; `/review post` posts them:\n\n", plural(len(r.Findings), "comment"), r.Pull)
+	fmt.Fprintf(&b, "\n%s for pull request #%d; `/review post` posts them:\n\n", plural(len(r.Findings), "comment"),
+		r.Pull)
 	for _, f := range r.Findings {
 		fmt.Fprintf(&b, "%s line %d\n\n%s\n\n", code(f.File), f.Line, fenced("", commentOf(f)))
 	}

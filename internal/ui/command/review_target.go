@@ -67,7 +67,8 @@ func (h *Host) changeOf(ctx context.Context, words []string) (ch change, err err
 		ch.base = target
 		err = diff("the commit "+target, target+"^", target, "--")
 	default:
-		err = fmt.Errorf("%q is no commit, branch, range (main..topic), pull request (#12) or path of this repository", target)
+		err = fmt.Errorf("%q is no commit, branch, range (main..topic), pull request (#12) or path of this "+
+			"repository", target)
 	}
 	ch.text = h.readable(repo, ch.text)
 	if len(ch.text) > mostReviewed {

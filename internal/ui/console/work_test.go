@@ -3,6 +3,11 @@ package console
 import (
 	"strings"
 	"testing"
+
+	"github.com/lathe-dev/lathe/internal/event"
+	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/llm"
+	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
 
 // The commands about longer work.
@@ -67,5 +72,39 @@ func init() {
 	}
 	exercises["security-review"] = func(t *testing.T, s *seat, _ *place) {
 		s.refuses("security-review", "", "in no git repository")
+	}
+}
+
+// Rules are proposed for what the user allowed and would be asked about again, with counts and calls.
+func TestRulesAreSuggestedFromUse(t *testing.T) {
+	ask := func(path string) llmtest.Reply {
+		return llmtest.Say(llmtest.Tool("Write", map[string]any{"file_path": "${WORKDIR}/" + path, "content": "x"}))
+	}
+	p := newPlace(t, llmtest.Replies(ask("docs/a.md"), ask("docs/b.md"), llmtest.Say(llmtest.Text("Done."))))
+	s := p.open(t, nil)
+	if _, err := s.Console.Prompt(t.Context(), port.Prompt{Message: llm.UserText("write")}); err != nil {
+		t.Fatal(err)
+	}
+	for range 2 {
+		q := until[event.Asked](s, nil)
+		if err := s.Answer(s.session().ID(), q.ID, event.Answer{Choice: event.ChoiceOnce}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	until[event.TurnEnd](s, nil)
+	pick := s.command("permissions", "suggest").Pick
+	if pick == nil || len(pick.Items) == 0 || pick.Command != "permissions allow" {
+		t.Fatalf("%+v", pick)
+	}
+	total := 0
+	for _, i := range pick.Items {
+		total += strings.Count(i.Preview, "Write: ")
+	}
+	if total != 2 {
+		t.Errorf("%+v", pick)
+	}
+	s.command("permissions", "allow "+pick.Items[0].ID)
+	if next := s.command("permissions", "suggest").Pick; len(next.Items) >= len(pick.Items) {
+		t.Errorf("the rule that was added is proposed again: %+v", next)
 	}
 }
