@@ -88,6 +88,7 @@ type Settings struct {
 
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
+	AutoMode     AutoMode     `json:"autoMode"`
 	Eval         Eval         `json:"eval"`
 	Goal         Goal         `json:"goal"`
 	Subagents    Subagents    `json:"subagents"`
@@ -139,6 +140,14 @@ type ModelInfo struct {
 	OutputPrice     *float64 `json:"outputPrice"`
 	CacheReadPrice  *float64 `json:"cacheReadPrice"`
 	CacheWritePrice *float64 `json:"cacheWritePrice"`
+}
+
+// AutoMode holds sentences for the model that answers questions in the mode auto.
+type AutoMode struct {
+	Allow       []string `json:"allow"`       // what runs
+	SoftDeny    []string `json:"soft_deny"`   // what runs only when the user asked for it in words
+	HardDeny    []string `json:"hard_deny"`   // what is refused
+	Environment []string `json:"environment"` // what is trusted: hosts, repositories, buckets
 }
 
 // Permissions holds the rules as written; Config.Rules adds their origins.

@@ -63,8 +63,10 @@ type Config struct {
 type Approver struct {
 	Config
 	Questions
-	stayInside atomic.Bool // do not offer to run commands outside of the sandbox
-	keptInside sync.Map    // inputs of commands that a person kept inside
+	stayInside atomic.Bool  // do not offer to run commands outside of the sandbox
+	deniedRow  atomic.Int32 // refusals of the small model since it last did otherwise
+	denied     atomic.Int32 // all of them
+	keptInside sync.Map     // inputs of commands that a person kept inside
 }
 
 // New makes the approver of a session.
@@ -99,7 +101,7 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 			return d, err
 		}
 	}
-	if d.Effect == permission.Deny && d.Source == byClassifier && p.Hooks.PermissionDenied(ctx, a, d.Reason) {
+	if d.Effect == permission.Deny && d.Source == ByClassifier && p.Hooks.PermissionDenied(ctx, a, d.Reason) {
 		d.Reason += "; a hook says that you may try again"
 	}
 	return d, p.note(ctx, a, d)
@@ -178,7 +180,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		q.Undo = p.Covered(ctx, a.Request)
 	}
 	q.ReasonType = reasonType(again, a, q.Outside)
-	if d.Source == byClassifier {
+	if d.Source == ByClassifier {
 		q.Reason, q.ReasonType = d.Reason, "classifier"
 	}
 	var rules []string

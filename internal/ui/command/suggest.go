@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 
@@ -30,7 +29,7 @@ type suggestion struct {
 }
 
 // suggestRules proposes rules for calls that the user allowed, and would be asked about again.
-func suggestRules(ctx context.Context, h *Host) (event.Output, error) {
+func suggestRules(ctx context.Context, h *Host, denied bool) (event.Output, error) {
 	byRule := map[string]*suggestion{}
 	n := 0
 	for info, err := range h.Instance.Store().List(h.Instance.Dir()) {
@@ -40,7 +39,7 @@ func suggestRules(ctx context.Context, h *Host) (event.Output, error) {
 		if n++; n > mostSuggestedFrom || ctx.Err() != nil {
 			break
 		}
-		for _, c := range allowedIn(h, info.ID) {
+		for _, c := range decided(h, info.ID, denied) {
 			now, err := h.Session().Consider(ctx, c)
 			if err != nil || now.Decision.Effect != permission.Ask || len(now.Propose) != 1 {
 				continue // it cannot be judged any more, a rule allows it, or no single rule would
@@ -60,6 +59,11 @@ func suggestRules(ctx context.Context, h *Host) (event.Output, error) {
 		Title: "Rules for what you allowed", Command: "permissions allow",
 		Empty: "No call that you allowed in this folder would be asked about again.",
 	}
+	done := "allowed"
+	if denied {
+		p.Title, p.Empty = "Rules for what the mode auto refused", "The mode auto refused nothing in this folder."
+		done = "refused"
+	}
 	var all []*suggestion
 	for _, s := range byRule {
 		all = append(all, s)
@@ -69,15 +73,19 @@ func suggestRules(ctx context.Context, h *Host) (event.Output, error) {
 	})
 	for _, s := range all[:min(len(all), mostSuggested)] {
 		p.Items = append(p.Items, event.PickItem{
-			ID: s.rule, Label: s.rule, Detail: fmt.Sprintf("allowed %s", plural(s.count, "time")),
+			ID: s.rule, Label: s.rule, Detail: done + " " + plural(s.count, "time"),
 			Preview: "It would have allowed:\n\n" + fenced("", strings.Join(s.calls, "\n")),
 		})
 	}
 	return event.Output{Pick: p}, nil
 }
 
-// allowedIn lists the calls of a session that the user allowed when asked.
-func allowedIn(h *Host, id string) (out []llm.ToolCall) {
+// decided lists the calls of a session that the user allowed when asked, or those that the mode auto refused.
+func decided(h *Host, id string, denied bool) (out []llm.ToolCall) {
+	effect, source := permission.Allow, approval.ByUser
+	if denied {
+		effect, source = permission.Deny, approval.ByClassifier
+	}
 	log := h.Session().Log()
 	if id != log.ID() {
 		var err error
@@ -98,7 +106,7 @@ func allowedIn(h *Host, id string) (out []llm.ToolCall) {
 		case session.Decision:
 			var d permission.Decision
 			c, ok := calls[b.CallID]
-			if ok && json.Unmarshal(b.Decision, &d) == nil && d.Effect == permission.Allow && d.Source == approval.ByUser {
+			if ok && json.Unmarshal(b.Decision, &d) == nil && d.Effect == effect && d.Source == source {
 				out = append(out, c)
 			}
 		}
