@@ -17,7 +17,7 @@ var waitsThatEnd = map[string][]string{
 		"agent/subagent.NewSlots", "agent/subagent.Slots.give", "ui/tui.terminal.write",
 	},
 	"the work that it waits for has the context, and ends with it": {
-		"agent/best.Runner.Run", "agent/review.each", "store/session.Store.Grep 2", "cli.demo.work", "cli.worker.run", "face/port.served.attach",
+		"agent/best.Runner.Run", "agent/review.each", "agent/workflow.run.start", "store/session.Store.Grep 2", "cli.demo.work", "cli.worker.run", "face/port.served.attach",
 		"face/supervisor.Supervisor.shutdown", "extend/customtool.Set.describeAll", "agent/eval.Gate.vote",
 		"agent/eval.Models.Compare",
 		"machine/git.Git.Info", "agent/hook.Hooks.fire", "face/notify.Sender.Send",

@@ -46,6 +46,7 @@ var builtins = []builtin{
 	{cronDeleteTool, func(e *Env) agent.Tool { return newCronDelete(e.Schedules) }},
 	{scheduleWakeupTool, func(e *Env) agent.Tool { return newScheduleWakeup(e.Schedules) }},
 	{setGoalTool, func(e *Env) agent.Tool { return newSetGoal(e.Goal) }},
+	{workflowTool, func(e *Env) agent.Tool { return newWorkflow(e.Agents) }},
 	{monitorTool, func(e *Env) agent.Tool { return newMonitor(&monitors{e.Files, e.Jobs, e.Invoke}) }},
 	{toolSearchTool, func(e *Env) agent.Tool { return newToolSearch(e.Deferred) }},
 }

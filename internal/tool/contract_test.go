@@ -128,6 +128,7 @@ func samples(b *bench) []sample {
 		{"ToolSearch", in{"query": "notebook"}},
 		{"ListAgents", in{}},
 		{"SendMessage", in{"to": "@painter", "message": "which colour?"}},
+		{"Workflow", in{"script": "result = \"done\""}},
 		{"SetGoal", in{"condition": "all tests pass"}},
 		{"PushNotification", in{"message": "the build is green"}},
 		{"Skill", in{"skill": "review", "args": "a.txt"}},
