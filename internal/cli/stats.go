@@ -19,9 +19,9 @@ func statsCommand(p *program, o *Options) *cobra.Command {
 	days := 30
 	c := &cobra.Command{
 		Use: "stats", Short: "Sum up tokens and cost by day, model, cause and project", Args: noArgs,
-		Long: "Sum up tokens and cost of the sessions of all folders, subagents included, by day, model, cause and project. " +
-			"A cause is a skill, the kind of an agent, an MCP server, a schedule, work beside the conversation, or you.\nPrices are those of the\n" +
-			"time of each request.",
+		Long: `Sum up tokens and cost of the sessions of all folders, subagents included, by day, model, cause and project. A
+cause is a skill, the kind of an agent, an MCP server, a schedule, work beside the conversation, or you. Prices are those of the
+time of each request.`,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if days <= 0 {
 				return usage("use a number above 0", "--days: %d is too small", days)

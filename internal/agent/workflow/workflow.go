@@ -1,4 +1,5 @@
-// Package workflow runs scripts that start agents: loops, branches and results in variables, without a model in between.
+// Package workflow runs scripts that start agents: loops, branches and results in variables, without a model in
+// between.
 //
 // The words: a workflow is a script in Starlark; a phase is a part of it with a name for people.
 //
