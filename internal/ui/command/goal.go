@@ -15,7 +15,7 @@ import (
 
 // workCommands are about longer work.
 func workCommands() []Command {
-	return slices.Concat([]Command{goalCommand()}, asideCommands(), reviewCommands())
+	return slices.Concat([]Command{goalCommand()}, asideCommands(), reviewCommands(), recipeCommands())
 }
 
 func goalCommand() Command {

@@ -108,3 +108,18 @@ func TestRulesAreSuggestedFromUse(t *testing.T) {
 		t.Errorf("the rule that was added is proposed again: %+v", next)
 	}
 }
+
+func init() {
+	exercises["verify"] = func(t *testing.T, s *seat, _ *place) {
+		if p := s.command("verify", "the login").Prompt; p == nil || !strings.Contains(p.PlainText(), ".lathe/verify.md") ||
+			!strings.HasSuffix(p.PlainText(), "in particular: the login") {
+			t.Errorf("%+v", p)
+		}
+	}
+	exercises["batch"] = func(t *testing.T, s *seat, _ *place) {
+		s.refuses("batch", "", "say what to do")
+		if p := s.command("batch", "rename Foo").Prompt; p == nil || !strings.Contains(p.PlainText(), "\n\nrename Foo\n\n") {
+			t.Errorf("%+v", p)
+		}
+	}
+}
