@@ -23,8 +23,8 @@ func recipeCommands() []Command {
 		{
 			Name: "verify", Group: groupConversation, Args: "[what]",
 			Help: "Run the program and see whether the change works",
-			Doc: "The agent follows the project's recipe, `.lathe/verify.md`, and reports what it saw. The first time it finds " +
-				"out how to run the program and shows you the recipe before it writes the file.",
+			Doc: "The agent follows the project's recipe, `.lathe/verify.md`, and reports what it saw. The first time it " +
+				"finds out how to run the program and shows you the recipe before it writes the file.",
 			Run: func(_ context.Context, _ *Host, args string) (event.Output, error) {
 				text := strings.TrimSpace(verifyPrompt)
 				if args != "" {
@@ -37,8 +37,8 @@ func recipeCommands() []Command {
 		{
 			Name: "batch", Group: groupConversation, Args: "<task>", Needs: true,
 			Help: "Split a large change into units, each with an agent, a worktree, a check and a branch",
-			Doc: "5 to 30 units that can be merged by themselves. You see the list before the work begins, and the outcome before " +
-				"a branch is pushed or a pull request opened. `/team` is for work whose parts depend on each other.",
+			Doc: "5 to 30 units that can be merged by themselves. You see the list before the work begins, and the outcome " +
+				"before a branch is pushed or a pull request opened. `/team` is for work whose parts depend on each other.",
 			Run: func(_ context.Context, _ *Host, args string) (event.Output, error) {
 				if args == "" {
 					return event.Output{}, errors.New("say what to do: /batch move every handler to the new router")
