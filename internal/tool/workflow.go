@@ -24,8 +24,8 @@ var workflowDescription string
 
 type workflowInput struct {
 	Script  string `json:"script" limits:"minLength=1"`
-	Agents  int    `json:"max_agents,omitempty" jsonschema:"Default 100, at most 500" limits:"minimum=0,maximum=500"`
-	Minutes int    `json:"max_minutes,omitempty" jsonschema:"Default 120" limits:"minimum=0,maximum=1440"`
+	Agents  int    `json:"max_agents,omitempty" jsonschema:"Default 100, at most 500" limits:"maximum=500"`
+	Minutes int    `json:"max_minutes,omitempty" jsonschema:"Default 120" limits:"maximum=1440"`
 }
 
 // WorkflowName is the tool that runs a script that starts agents.
@@ -60,7 +60,7 @@ func newWorkflow(agents *subagent.Agents) agent.Tool {
 func (in workflowInput) run(ctx context.Context, agents *subagent.Agents) (*agent.Result, error) {
 	limits := workflow.Limits{Agents: 100, Time: 2 * time.Hour}
 	if in.Agents > 0 {
-		limits.Agents = in.Agents
+		limits.Agents = min(in.Agents, 500)
 	}
 	if in.Minutes > 0 {
 		limits.Time = time.Duration(in.Minutes) * time.Minute
