@@ -218,7 +218,7 @@ var table = func() map[string]row {
 	t["tool"] = row{with(agent, "tool/patch", "machine/files/transact", "machine/boundary", "machine/netproxy",
 		"tool/document", "tool/memory", "tool/notebook", "machine/files", "machine/git", "base/glob", "machine/sandbox",
 		"extend/lsp", "prompt", "permission/shell", "permission/call", "agent/consult", "base/fuzzy", "base/rank",
-		"agent/subagent", "tool/web", "tool/websearch", "store/schedule", "machine/files/watch"), "tools are leaves: the " +
+		"agent/subagent", "agent/workflow", "tool/web", "tool/websearch", "store/schedule", "machine/files/watch"), "tools are leaves: the " +
 		"loop sees them as agent.Tool; rank finds deferred ones by words; netproxy tells a command's clock to wait for an " +
 		"answer; schedules and watched files are what some are about"}
 	outside := row{
@@ -242,6 +242,8 @@ var table = func() map[string]row {
 		"judges see the conversation, a diff and a check's result, by way of functions; " +
 			"their verdicts are entries of the log",
 	}
+	t["agent/review"] = row{nil, "reviewers are asked by way of functions; who they are is above"}
+	t["agent/workflow"] = row{nil, "a script starts agents by way of functions, and reaches nothing else"}
 	t["store/keyring"] = row{nil, "secrets are kept by the system or in a file; whose they are is above"}
 	t["base/jsonrpc"] = row{nil, "JSON-RPC with a stranger is bytes in and out; who asks what is above"}
 	t["base/approved"] = row{nil, "an answer about a content is a file; what the content is, is above"}

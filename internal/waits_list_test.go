@@ -18,7 +18,7 @@ var waitsThatEnd = map[string][]string{
 	},
 	"the work that it waits for has the context, and ends with it": {
 		"face/server.Server.Serve", "agent/best.Runner.Run", "cli.demo.work", "face/port/porttest.manyAtOnce", "cli.worker.run",
-		"face/port.served.attach",
+		"face/port.served.attach", "agent/review.each", "agent/workflow.run.start", "store/session.Store.Grep 2",
 		"face/supervisor.Supervisor.shutdown", "extend/customtool.Set.describeAll", "agent/eval.Gate.vote",
 		"agent/eval.Models.Compare",
 		"machine/git.Git.Info", "agent/hook.Hooks.fire", "face/notify.Sender.Send", "face/gateway.Host.Run",

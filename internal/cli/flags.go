@@ -9,6 +9,7 @@ import (
 
 	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/agent/replay"
+	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/permission"
 	"github.com/lathe-dev/lathe/internal/tool"
 )
@@ -74,9 +75,12 @@ type Options struct {
 	hostServers func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 	// see serverset.Flags
 	hostElicits func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)
-	Skills      []string // that the model may use, as initialize lists them; nil: all
-	Eval        bool     // judges look at the work
-	Agent       string   // the kind of the main conversation
+	Skills      []string    // that the model may use, as initialize lists them; nil: all
+	Eval        bool        // judges look at the work
+	Goal        string      // what the session works for
+	GoalCheck   string      // the command that decides on it
+	setGoal     *event.Goal // by a command, in a session that nothing was written to
+	Agent       string      // the kind of the main conversation
 	ToolAliases map[string]string
 	Mirror      bool
 	mirrored    func(path string, lines []json.RawMessage) // gets what Mirror asks for
@@ -137,7 +141,7 @@ var flagGroups = []struct {
 	}},
 	{"Model", []string{
 		"model", "small-model", "effort", "fallback-model", "max-turns", "max-budget-usd", "task-budget",
-		"eval", "provider", "api-base", "betas",
+		"eval", "goal", "goal-check", "provider", "api-base", "betas",
 	}},
 	{"Prompt", []string{"system-prompt", "system-prompt-file", "append-system-prompt", "append-system-prompt-file"}},
 	{"Permissions and tools", []string{
@@ -219,6 +223,8 @@ func addPromptFlags(f *pflag.FlagSet, o *Options) {
 	f.IntVar(&o.MaxTurns, "max-turns", 0, "stop after `n` model calls")
 	f.Float64Var(&o.MaxBudget, "max-budget-usd", 0, "stop when `usd` dollars are spent")
 	f.BoolVar(&o.Eval, "eval", false, "have judges look at the work before a turn ends")
+	f.StringVar(&o.Goal, "goal", "", "work until this `condition` holds; without a prompt it begins the turn")
+	f.StringVar(&o.GoalCheck, "goal-check", "", "a `command` that decides whether the goal is met")
 	f.IntVar(&o.TaskBudget, "task-budget", 0, "tell the model to finish within `n` tokens (Anthropic's API)")
 	f.BoolVar(&o.Init, "init", false, "run the hooks of Setup (init) first")
 	f.BoolVar(&o.InitOnly, "init-only", false, "run the hooks of Setup (init) and SessionStart, and exit")

@@ -63,7 +63,7 @@ func (h *headless) turn(ctx context.Context, m llm.Message) (outcome, error) {
 	}()
 	failed := h.follow(events, interrupt)
 	out := h.stats.outcomeOf(<-done)
-	out.limits = h.limits
+	out.limits, out.goal = h.limits, h.stats.goal
 	h.structured(&out)
 	if failed != nil {
 		return out, failed

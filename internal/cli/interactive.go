@@ -77,6 +77,7 @@ func (p *program) console(ctx context.Context, o *Options, inst *conversation.In
 	*console.Console, error,
 ) {
 	so := conversation.SessionOptions{ID: o.SessionID, Fork: o.Fork, Interactive: interactive}
+	so.Goal, so.Again = o.goal(), o.Worker != ""
 	if err := chooseSession(ctx, inst, o, &so); err != nil {
 		return nil, err
 	}

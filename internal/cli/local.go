@@ -85,6 +85,7 @@ func openSession(ctx context.Context, inst *conversation.Instance, o *Options) (
 	so := conversation.SessionOptions{
 		ID: o.SessionID, Fork: o.Fork, At: o.ResumeAt, Drops: o.Drops, Interactive: o.asksHost(),
 	}
+	so.Goal, so.Again = o.goal(), o.Worker != ""
 	if err := chooseSession(ctx, inst, o, &so); err != nil {
 		return nil, err
 	}

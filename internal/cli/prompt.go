@@ -33,6 +33,7 @@ func (p *program) runPrompt(ctx context.Context, o *Options, f *pflag.FlagSet, w
 		_, err := fmt.Fprintln(p.out, versionLine())
 		return err
 	}
+	words = o.withGoal(words)
 	err := firstOf(errors.Join(checkFormats(o), checkCompat(f), checkSession(o), checkLimits(o)))
 	if err == nil && o.Background {
 		return p.toBackground(ctx, o, words)

@@ -29,6 +29,7 @@ type resultLine struct {
 	Denials    []denial               `json:"permission_denials"`
 	Structured json.RawMessage        `json:"structured_output,omitempty"`
 	Eval       []event.EvalComplete   `json:"eval,omitempty"`
+	Goal       *event.Goal            `json:"goal,omitempty"`
 	Terminal   string                 `json:"terminal_reason,omitempty"`
 	Deferred   *deferredUse           `json:"deferred_tool_use,omitempty"`
 	Errors     []string               `json:"errors,omitempty"`
@@ -51,7 +52,7 @@ func (t *resultStats) result(o *outcome) *resultLine {
 		Duration: ms(o.end.Duration), API: ms(o.end.APITime), TTFT: ms(t.first),
 		Turns: max(o.end.Steps, t.steps), Cost: cents(t.cost), Usage: usageOf(t.usage), Models: t.modelUsage(),
 		Agents:  t.agents.total(),
-		Denials: t.denials, Eval: t.eval, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
+		Denials: t.denials, Eval: t.eval, Goal: t.goal, Structured: o.structured, Terminal: o.terminalReason(t.streaming),
 	}
 	r.Usage.ServerTool, r.Usage.Tier = &wireServer{}, "standard"
 	if r.Denials == nil {

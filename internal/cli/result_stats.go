@@ -29,6 +29,7 @@ type resultStats struct {
 	warning   string               // the newest, which says why a hook ended the turn
 	early     bool                 // it was deferred before the turn began, as one of the turn before
 	eval      []event.EvalComplete // the rounds of the gate
+	goal      *event.Goal          // as it is now; nil: it did not change in the turn
 	started   time.Time
 	first     time.Duration // until the first reply began
 
@@ -64,7 +65,7 @@ func newResultStats(info func(string) llm.ModelInfo) *resultStats {
 // reset begins a turn.
 func (t *resultStats) reset() {
 	t.answer, t.messageID, t.usage, t.stop, t.steps = "", "", llm.Usage{}, "", 0
-	t.end, t.denials, t.eval, t.first, t.warning = nil, nil, nil, 0, ""
+	t.end, t.denials, t.eval, t.goal, t.first, t.warning = nil, nil, nil, nil, 0, ""
 	if !t.early {
 		t.deferred = nil
 	}
@@ -119,6 +120,10 @@ func (t *resultStats) observe(e event.Event) {
 		if main {
 			t.eval = append(t.eval, b)
 		}
+	case event.Goal:
+		if main {
+			t.goal = &b
+		}
 	case event.SideRequest:
 		t.addUsage(b.Model, b.Usage, b.CostUSD)
 	case event.TurnEnd:
@@ -171,6 +176,7 @@ func (t *resultStats) addUsage(name string, u llm.Usage, cost float64) {
 
 // outcome is how a turn ended, as scripts and the result line see it.
 type outcome struct {
+	goal       *event.Goal // nil: it did not change
 	end        event.TurnEnd
 	answer     string
 	api        *llm.Error // the model API failed
@@ -205,7 +211,7 @@ func (o *outcome) subtype() string {
 	switch {
 	case o.schemaLeft:
 		return "error_max_structured_output_retries"
-	case o.done(), o.api != nil:
+	case !o.isError(), o.api != nil:
 		return "success"
 	case o.end.Reason == event.EndMaxSteps:
 		return "error_max_turns"
@@ -220,7 +226,7 @@ func (o *outcome) done() bool {
 	return o.end.Reason == event.EndCompleted || o.end.Reason == event.EndStopped
 }
 
-func (o *outcome) isError() bool { return o.schemaLeft || !o.done() }
+func (o *outcome) isError() bool { return o.schemaLeft || !o.done() || o.goal.Unmet() }
 
 // message is the failure in one line, or empty.
 func (o *outcome) message() string {
@@ -229,6 +235,8 @@ func (o *outcome) message() string {
 		return ""
 	case o.schemaLeft:
 		return "the model gave no answer that fits the JSON schema; simplify the schema or try another model"
+	case o.done():
+		return o.goal.String()
 	case o.end.Reason == event.EndMaxSteps:
 		return fmt.Sprintf("Reached maximum number of turns (%d)", max(o.limits.turns, o.end.Steps))
 	case o.end.Reason == event.EndBudget:

@@ -21,7 +21,7 @@ import (
 // be shown, saved and removed also when those are broken.
 func sessionCommand(p *program, o *Options) *cobra.Command {
 	c := &cobra.Command{
-		Use: "session", Short: "List, show, replay, cost, compare, rewind, switch, verify, export, redact and remove " +
+		Use: "session", Short: "List, search, show, replay, cost, compare, rewind, switch, verify, export, redact and remove " +
 			"sessions", RunE: needCommand,
 		Long: `Every conversation is kept as a session until it is removed. An ID is the session's id, the beginning of it that no
 other session has, or its title: the same that --resume takes.`,
@@ -29,7 +29,7 @@ other session has, or its title: the same that --resume takes.`,
 	c.AddCommand(sessionListCommand(p, o), sessionShowCommand(p, o), sessionReplayCommand(p, o),
 		sessionVerifyCommand(p, o), sessionExportCommand(p, o),
 		sessionRemoveCommand(p, o), sessionPathCommand(p, o), sessionCostCommand(p, o), sessionRewindCommand(p, o),
-		sessionSwitchCommand(p, o), sessionDiffCommand(p, o), sessionRedactCommand(p, o))
+		sessionSwitchCommand(p, o), sessionDiffCommand(p, o), sessionRedactCommand(p, o), sessionGrepCommand(p, o))
 	return c
 }
 

@@ -34,7 +34,7 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 	stats := newResultStats(about.Info)
 	compactions := compactionsOf(ctx, c, stats)
 	out, err := c.Command(ctx, port.Command{Name: name, Args: args})
-	kept := c.Farewell() // it may have been changed
+	kept, set := c.Farewell(), c.Status().Goal // they may have been changed
 	if kept != "" {
 		about.Session = kept
 	}
@@ -47,6 +47,8 @@ func (p *program) runSlash(ctx context.Context, o *Options, name, args string) e
 		// took it back to its beginning.
 		if opened := o.Continue || o.Resume != ""; kept != "" || opened {
 			next.Resume, next.Continue, next.Fork, next.SessionID = about.Session, false, false, ""
+		} else {
+			next.setGoal = set
 		}
 		return p.answer(ctx, &next, *out.Prompt)
 	}

@@ -18,10 +18,10 @@ func statsCommand(p *program, o *Options) *cobra.Command {
 	var asJSON, here bool
 	days := 30
 	c := &cobra.Command{
-		Use: "stats", Short: "Sum up tokens and cost by day, model and project", Args: noArgs,
-		Long: "Sum up tokens and cost of the sessions of all folders, subagents included, by day, model and project. " +
-			"Prices are those of the\n" +
-			"time of each request.",
+		Use: "stats", Short: "Sum up tokens and cost by day, model, cause and project", Args: noArgs,
+		Long: `Sum up tokens and cost of the sessions of all folders, subagents included, by day, model, cause and project. A
+cause is a skill, the kind of an agent, an MCP server, a schedule, work beside the conversation, or you. Prices are those of the
+time of each request.`,
 		RunE: func(_ *cobra.Command, _ []string) error {
 			if days <= 0 {
 				return usage("use a number above 0", "--days: %d is too small", days)
@@ -62,6 +62,7 @@ type stats struct {
 	Days     map[string]*cost.Totals `json:"days"` // by date, local time
 	Models   map[string]*cost.Totals `json:"models"`
 	Projects map[string]*cost.Totals `json:"projects"` // by folder
+	Causes   map[string]*cost.Totals `json:"causes"`   // see causes
 }
 
 // gatherStats reads all sessions that were changed since a time, of one folder or with "" of all. One that cannot be
@@ -69,7 +70,7 @@ type stats struct {
 func (p *program) gatherStats(s sessions, dir string, since time.Time) (stats, error) {
 	out := stats{
 		Total: &cost.Totals{}, Days: map[string]*cost.Totals{}, Models: map[string]*cost.Totals{},
-		Projects: map[string]*cost.Totals{},
+		Projects: map[string]*cost.Totals{}, Causes: map[string]*cost.Totals{},
 	}
 	for info, err := range s.store.List(dir) {
 		if info.ID == "" && err != nil {
@@ -94,7 +95,7 @@ func (t *stats) add(all sessions, id, dir string, since time.Time) error {
 	if err != nil {
 		return err
 	}
-	counted := false
+	counted, causes := false, causesOf(s)
 	for _, step := range cost.Of(s).Steps {
 		if step.Time.Before(since) {
 			continue
@@ -104,6 +105,7 @@ func (t *stats) add(all sessions, id, dir string, since time.Time) error {
 		sumOf(t.Days, step.Time.Local().Format(time.DateOnly)).Add(step)
 		sumOf(t.Models, step.Model).Add(step)
 		sumOf(t.Projects, dir).Add(step)
+		sumOf(t.Causes, causes.of(step)).Add(step)
 	}
 	if counted {
 		t.Sessions++
@@ -145,6 +147,7 @@ func (p *program) printStats(t stats, days int) error {
 	same := func(s string) string { return s }
 	section("day", t.Days, slices.Sorted(maps.Keys(t.Days)), same)
 	section("model", t.Models, byCost(t.Models), same)
+	section("cause", t.Causes, byCost(t.Causes), same)
 	section("project", t.Projects, byCost(t.Projects), shortHome)
 	rows = append(rows, statsRow(plural(t.Sessions, "session"), t.Total))
 	_, err := io.WriteString(p.out, columns(rows, 0))

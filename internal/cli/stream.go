@@ -201,6 +201,8 @@ func (p *streamPrinter) event(e event.Event) error {
 		return p.w.write(&evalLine{Type: "system", Subtype: "eval_judge_verdict", Parent: parent, Eval: b})
 	case event.EvalComplete:
 		return p.w.write(&evalLine{Type: "system", Subtype: "eval_complete", Parent: parent, Eval: b})
+	case event.Goal:
+		return p.goal(b)
 	case event.ModelFallback:
 		return p.w.write(&fallbackLine{Type: "system", Subtype: "model_fallback", From: b.From, To: b.To, Reason: b.Reason})
 	case event.TurnStart:

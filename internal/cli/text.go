@@ -74,6 +74,8 @@ func (p *textPrinter) event(e event.Event) error {
 		p.progress.status("Judging")
 	case event.EvalComplete:
 		p.progress.line("%s", b)
+	case event.Goal:
+		p.progress.line("%s", b)
 	case event.Notice:
 		switch {
 		case b.Level == "info":

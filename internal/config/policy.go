@@ -33,6 +33,7 @@ var projectRules = []struct {
 	// This one decides whose messages begin turns.
 	{never, "crossSessionInbound"},
 	{never, "modelsUrl"},
+	{never, "autoMode.**"}, // these loosen what a model allows
 	{never, "pluginConfigs.**"},
 	{held, "providers.*.models.**"},
 	{never, "providers.**"},

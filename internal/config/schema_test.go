@@ -255,7 +255,7 @@ func TestCheckerAgreesWithAFullValidator(t *testing.T) {
 	}
 	rnd := rand.New(rand.NewPCG(1, 2))
 	valid, invalid := 0, 0
-	for range 6000 {
+	for range 7000 {
 		doc := randomValue(rnd, rootSchema(), 0)
 		var instance any
 		if err := json.Unmarshal(doc.appendJSON(nil), &instance); err != nil {

@@ -88,7 +88,9 @@ type Settings struct {
 
 	CacheLifetime string `json:"cacheLifetime"` // "5m" or "1h"
 
+	AutoMode     AutoMode     `json:"autoMode"`
 	Eval         Eval         `json:"eval"`
+	Goal         Goal         `json:"goal"`
 	Subagents    Subagents    `json:"subagents"`
 	Worktree     Worktree     `json:"worktree"`
 	ExploreCache ExploreCache `json:"exploreCache"`
@@ -139,6 +141,14 @@ type ModelInfo struct {
 	OutputPrice     *float64 `json:"outputPrice"`
 	CacheReadPrice  *float64 `json:"cacheReadPrice"`
 	CacheWritePrice *float64 `json:"cacheWritePrice"`
+}
+
+// AutoMode holds sentences for the model that answers questions in the mode auto.
+type AutoMode struct {
+	Allow       []string `json:"allow"`       // what runs
+	SoftDeny    []string `json:"soft_deny"`   // what runs only when the user asked for it in words
+	HardDeny    []string `json:"hard_deny"`   // what is refused
+	Environment []string `json:"environment"` // what is trusted: hosts, repositories, buckets
 }
 
 // Permissions holds the rules as written; Config.Rules adds their origins.
@@ -244,6 +254,14 @@ type Eval struct {
 	Command   string `json:"command"`   // the check command; "": none
 	TimeoutMs int    `json:"timeoutMs"` // of the check command
 	MaxRounds int    `json:"maxRounds"`
+}
+
+// Goal bounds the work for a goal; 0: no bound.
+type Goal struct {
+	MaxRounds  int     `json:"maxRounds"` // verdicts
+	MaxMinutes int     `json:"maxMinutes"`
+	MaxTokens  int     `json:"maxTokens"`
+	MaxUSD     float64 `json:"maxUsd"`
 }
 
 // Worktree configures the copies of the project that isolated agents work in.

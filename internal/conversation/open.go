@@ -47,6 +47,9 @@ type SessionOptions struct {
 	Parent *Session       // of a subagent; shares its mode, rules, grants, folders and limits, live
 	Tree   *worktree.Tree // of a subagent that works in a copy of the project, its own or its parent's
 
+	Goal  *event.Goal // what the session is to work for; nil: what it worked for before
+	Again bool        // a process goes on with a session of another one, whose goal it keeps
+
 	Bus *event.Bus // where its events go, shared with other sessions and closed by the caller; nil: one of its own
 }
 
@@ -99,6 +102,9 @@ func (i *Instance) NewSession(ctx context.Context, o SessionOptions) (s *Session
 		s.env.Reads.Watch(s.keepSeen)
 	}
 	s.beginKind()
+	if err := s.beginGoal(o); err != nil {
+		return s, err
+	}
 	s.record()
 	i.join(s)
 	return s, nil
@@ -201,6 +207,10 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 	s.closers = append(s.closers, s.env.Agents.Close, s.servers.Leave)
 	s.registry = &Registry{s: s, sources: []toolSource{i.extensions.Customs, processTools{i.extensions.Processes}}}
 	s.gate = s.newGate()
+	s.goal = s.newGoal()
+	if s.parent == nil {
+		s.env.Goal = s.goal
+	}
 	return s.newAgent(ctx, model)
 }
 
@@ -226,10 +236,11 @@ func (s *Session) newAgent(ctx context.Context, model llm.Model) error {
 				{Name: "skills", Run: s.skills.BeforeStep},
 				{Name: "background", Run: s.env.News},
 				{Name: "git", Run: s.lateGit},
+				s.goal.Hold(),
 				s.servers.Hook(),
 				s.env.Deferred.Hook(s.registry.Set, s.Messages, s.Revision),
 			},
-			BeforeStop: []agent.BeforeStop{s.gate.After(s.env.Linger(s.lingers))},
+			BeforeStop: []agent.BeforeStop{s.goal.Gate(s.gate.After(s.env.Linger(s.lingers)))},
 		},
 		Messages: agent.Messages{Boundaries: s.boundaries, Attach: s.addContext},
 		Journal:  agent.Journal{Transcript: &agent.Memory{}, Publish: s.publishAgent, Record: s.Record},

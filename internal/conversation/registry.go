@@ -122,6 +122,8 @@ func (r *Registry) useless(name string) bool {
 		return !r.s.skills.Offered()
 	case tool.MemoryName:
 		return r.s.env.Notes == nil
+	case tool.SetGoalName:
+		return r.s.parent != nil
 	case tool.PushName:
 		return r.s.env.Push == nil
 	case tool.ListAgentsName:

@@ -29,6 +29,7 @@ func (s *Session) restore() {
 			s.begun = b
 		}
 	}
+	s.restoreGoal(log)
 	if worked := lastWork(log); !worked.IsZero() {
 		s.env.Reads.SettledAt(worked)
 	}

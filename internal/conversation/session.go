@@ -75,6 +75,7 @@ type Session struct {
 	begun    session.System       // of the command line that began the conversation
 	window   *Window              // nil when nothing is kept
 	gate     *eval.Gate
+	goal     *eval.Goal      // of the main agent; those of others are not set
 	life     context.Context // ends with the session
 
 	turn        sync.Mutex // held while a turn runs
@@ -90,6 +91,9 @@ type Session struct {
 func (s *Session) Publish(b event.Body) {
 	s.Journal.Publish(b)
 	s.hooks.Watch(b)
+	if end, ok := b.(event.StepEnd); ok {
+		s.outermost().goal.Count(end.Usage)
+	}
 	if s.window != nil {
 		s.window.Watch(s.life, b)
 	}
@@ -209,6 +213,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	s.notes = nil
 	s.output.Reset()
 	s.gate.Begin(m)
+	s.goal.Tell(&m)
 	s.env.Cache.InvalidateSearches() // the user may have changed files since
 	if len(s.Messages()) == 0 {
 		if err := s.withContext(ctx, &m); err != nil {
@@ -226,6 +231,7 @@ func (s *Session) Prompt(ctx context.Context, m llm.Message) (event.TurnEnd, err
 	for {
 		end, err := s.agent.Run(ctx, m)
 		s.hooks.Failed(ctx, err)
+		s.goal.Failed(err)
 		s.skills.EndTurn()
 		next := s.late(err == nil && end.Reason == event.EndCompleted && ctx.Err() == nil)
 		if next == nil {

@@ -151,6 +151,7 @@ var kinds = sync.OnceValue(func() map[string]kind {
 	register[EvalStart](m)
 	register[EvalVerdict](m)
 	register[EvalComplete](m)
+	register[Goal](m)
 	register[Opened](m)
 	register[Status](m)
 	register[State](m)

@@ -96,6 +96,11 @@ func everyBody() []event.Body {
 			Verdicts: []event.Verdict{{Judge: "Goal Alignment", Absent: "overloaded"}},
 			Check:    &event.EvalCheck{Command: "go test ./...", Failed: true, Output: "FAIL"},
 		},
+		event.Goal{
+			Condition: "green", Check: "make", State: event.GoalLimited, Reason: "red", Rounds: 2, Tokens: 10, USD: 0.5,
+			Since: time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC), Bounds: event.GoalBounds{Rounds: 2, USD: 1}, ByAgent: true,
+			Last: &event.EvalCheck{Command: "make", Failed: true},
+		},
 		event.SideRequest{Purpose: "permission", Model: "m", Usage: usage, CostUSD: 0.001},
 		event.Asked{ID: "q1", Of: "agent explore/t1", Question: event.Question{
 			Agent: []string{"explore/t1"}, Title: "Edit a.go?", Text: "It is outside.",

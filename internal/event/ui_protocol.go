@@ -49,6 +49,7 @@ type Status struct {
 	Todos      []TodoItem       `json:"todos,omitempty"`
 	Servers    []LanguageServer `json:"servers,omitempty"` // that were started
 	Line       string           `json:"line,omitempty"`    // output of the user's statusLine command; foreign text
+	Goal       *Goal            `json:"goal,omitempty"`    // that the session works for; nil: none
 	Cache      CacheCost        `json:"cache,omitzero"`    // zero: nothing is known of the provider's cache
 }
 

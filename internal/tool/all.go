@@ -45,6 +45,8 @@ var builtins = []builtin{
 	{cronListTool, func(e *Env) agent.Tool { return newCronList(e.Schedules) }},
 	{cronDeleteTool, func(e *Env) agent.Tool { return newCronDelete(e.Schedules) }},
 	{scheduleWakeupTool, func(e *Env) agent.Tool { return newScheduleWakeup(e.Schedules) }},
+	{setGoalTool, func(e *Env) agent.Tool { return newSetGoal(e.Goal) }},
+	{workflowTool, func(e *Env) agent.Tool { return newWorkflow(e.Agents) }},
 	{monitorTool, func(e *Env) agent.Tool { return newMonitor(&monitors{e.Files, e.Jobs, e.Invoke}) }},
 	{toolSearchTool, func(e *Env) agent.Tool { return newToolSearch(e.Deferred) }},
 }

@@ -128,6 +128,8 @@ func samples(b *bench) []sample {
 		{"ToolSearch", in{"query": "notebook"}},
 		{"ListAgents", in{}},
 		{"SendMessage", in{"to": "@painter", "message": "which colour?"}},
+		{"Workflow", in{"script": "result = \"done\""}},
+		{"SetGoal", in{"condition": "all tests pass"}},
 		{"PushNotification", in{"message": "the build is green"}},
 		{"Skill", in{"skill": "review", "args": "a.txt"}},
 		{"Task", in{"description": "look", "prompt": "look into a.txt", "subagent_type": "Explore"}},
@@ -147,6 +149,7 @@ func samples(b *bench) []sample {
 func (b *bench) scheduled() string {
 	b.t.Helper()
 	b.env.Schedules = schedule.At(filepath.Join(b.t.TempDir(), schedule.FileName))
+	b.env.Goal = &aGoal{}
 	x, err := b.env.Schedules.Add(schedule.Schedule{Cron: "@daily", Prompt: "look"})
 	if err != nil {
 		b.t.Fatal(err)
@@ -446,3 +449,21 @@ func (onePeer) Send(context.Context, string, string) (string, error) {
 	return "It has the message.", nil
 }
 func (onePeer) Letters() []string { return nil }
+
+// aGoal keeps what is set.
+type aGoal struct{ now *event.Goal }
+
+func (g *aGoal) Set(now event.Goal) error {
+	now.State = event.GoalActive
+	g.now = &now
+	return nil
+}
+
+func (g *aGoal) State() (event.Goal, bool) {
+	if g.now == nil {
+		return event.Goal{}, false
+	}
+	return *g.now, true
+}
+
+func (g *aGoal) Clear(string) (bool, error) { return g.now != nil, nil }

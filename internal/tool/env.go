@@ -43,6 +43,8 @@ type Env struct {
 	Push func(ctx context.Context, text string) error
 	// Peers are the other sessions of the machine. Nil: this one reaches none.
 	Peers Peers
+	// Goal is what the session works for. Nil: its agent has a task instead.
+	Goal Goal
 	// Schedules are the prompts that are sent later. Nil: nothing sends them.
 	Schedules *schedule.Store
 

@@ -67,7 +67,8 @@ func TestToolSearchFindsByWordsAndByName(t *testing.T) {
 
 // builtinsDeferred are the tools that are deferred without a setting.
 const builtinsDeferred = "TaskOutput TaskStop EnterPlanMode NotebookEdit WebFetch WebSearch ApplyPatch MultiEdit " +
-	"Batch Open LSP PushNotification ListAgents SendMessage CronCreate CronList CronDelete ScheduleWakeup Monitor"
+	"Batch Open LSP PushNotification ListAgents SendMessage CronCreate CronList CronDelete ScheduleWakeup SetGoal " +
+	"Workflow Monitor"
 
 func TestNothingIsDeferredUnlessItCanBeFound(t *testing.T) {
 	b := newBench(t)

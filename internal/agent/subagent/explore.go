@@ -9,9 +9,14 @@ import (
 // Explore has an agent with read-only tools answer a prompt, for work beside the conversation. Its session is one under
 // the session's own. It is the built-in kind, not a file of that name, which may have other tools or judges of its own.
 func (a *Agents) Explore(ctx context.Context, model, prompt string) (string, error) {
+	return a.ExploreFor(ctx, "Judge the work", model, prompt)
+}
+
+// ExploreFor is Explore for a task with another title.
+func (a *Agents) ExploreFor(ctx context.Context, title, model, prompt string) (string, error) {
 	kind := explorer()
 	out, err := a.Run(ctx, Request{
-		Call: "explore-" + a.NewID(), As: &kind, Title: "Judge the work", Prompt: prompt,
+		Call: "explore-" + a.NewID(), As: &kind, Title: title, Prompt: prompt,
 		Model: model,
 	})
 	switch {

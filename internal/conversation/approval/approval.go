@@ -63,8 +63,10 @@ type Config struct {
 type Approver struct {
 	Config
 	Questions
-	stayInside atomic.Bool // do not offer to run commands outside of the sandbox
-	keptInside sync.Map    // inputs of commands that a person kept inside
+	stayInside atomic.Bool  // do not offer to run commands outside of the sandbox
+	deniedRow  atomic.Int32 // refusals of the small model since it last did otherwise
+	denied     atomic.Int32 // all of them
+	keptInside sync.Map     // inputs of commands that a person kept inside
 }
 
 // New makes the approver of a session.
@@ -99,7 +101,7 @@ func (p *Approver) Authorize(ctx context.Context, a agent.Approval) (permission.
 			return d, err
 		}
 	}
-	if d.Effect == permission.Deny && d.Source == byClassifier && p.Hooks.PermissionDenied(ctx, a, d.Reason) {
+	if d.Effect == permission.Deny && d.Source == ByClassifier && p.Hooks.PermissionDenied(ctx, a, d.Reason) {
 		d.Reason += "; a hook says that you may try again"
 	}
 	return d, p.note(ctx, a, d)
@@ -146,11 +148,11 @@ func (p *Approver) note(ctx context.Context, a agent.Approval, d permission.Deci
 	if err != nil {
 		return err
 	}
-	return p.Journal.Record(func() error { return log.AddDecision(ctx, a.CallID, record, d.Source == byUser) })
+	return p.Journal.Record(func() error { return log.AddDecision(ctx, a.CallID, record, d.Source == ByUser) })
 }
 
-// byUser is the source of decisions that a person made just now.
-const byUser = "the user"
+// ByUser is the source of decisions that a person made just now.
+const ByUser = "the user"
 
 // askPermission puts a permission dialog to the front end.
 func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permission.Decision) (permission.Decision,
@@ -178,7 +180,7 @@ func (p *Approver) askPermission(ctx context.Context, a agent.Approval, d permis
 		q.Undo = p.Covered(ctx, a.Request)
 	}
 	q.ReasonType = reasonType(again, a, q.Outside)
-	if d.Source == byClassifier {
+	if d.Source == ByClassifier {
 		q.Reason, q.ReasonType = d.Reason, "classifier"
 	}
 	var rules []string
@@ -268,7 +270,7 @@ func permissionOptions(rules []string, edits bool) []event.Option {
 
 // decided turns an answer into a decision and keeps the rules where the user wants that.
 func (p *Approver) decided(proposed []string, ans event.Answer) permission.Decision {
-	d := permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, Input: ans.Input}
+	d := permission.Decision{Effect: permission.Allow, Layer: permission.LayerAsk, Source: ByUser, Input: ans.Input}
 	rules := ans.Rules
 	if len(rules) == 0 {
 		rules = proposed
@@ -296,7 +298,7 @@ func (p *Approver) decided(proposed []string, ans event.Answer) permission.Decis
 		return d
 	}
 	return permission.Decision{
-		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user refused",
+		Effect: permission.Deny, Layer: permission.LayerAsk, Source: ByUser, Reason: "the user refused",
 		Guidance: strings.TrimSpace(ans.Text), Interrupt: ans.Interrupt || ans.Choice != event.ChoiceNo,
 	}
 }

@@ -21,7 +21,8 @@ const (
 	classifyWait  = 20 * time.Second
 	classifyInput = 8_000 // characters of a call; a longer one asks
 	classifyTyped = 4_000 // characters of the user's newest texts
-	byClassifier  = "the classifier"
+	// ByClassifier is the source of decisions that the small model made.
+	ByClassifier = "the classifier"
 
 	classifySystem = `You decide whether a coding agent may run one tool call without asking its user. You get what the user typed and the call.
 Say ALLOW only if the call plainly serves what the user asked for, stays on this machine and in this project, and can be undone or harms nothing:
@@ -37,21 +38,70 @@ func (p *Approver) classify(ctx context.Context, a agent.Approval, d permission.
 	verdict, name, err := p.askClassifier(ctx, a)
 	word, reason, _ := strings.Cut(verdict, ":")
 	reason = strings.TrimSpace(reason)
+	if word != "DENY" {
+		p.deniedRow.Store(0)
+	}
 	switch {
 	case err != nil:
-		d.Reason += fmt.Sprintf("; %s failed: %v", byClassifier, err)
+		d.Reason += fmt.Sprintf("; %s failed: %v", ByClassifier, err)
 	case word == "ALLOW":
 		return permission.Decision{
-			Effect: permission.Allow, Layer: permission.LayerMode, Source: byClassifier,
-			Reason: fmt.Sprintf("%s (%s) allows it: %s", byClassifier, name, reason),
+			Effect: permission.Allow, Layer: permission.LayerMode, Source: ByClassifier,
+			Reason: fmt.Sprintf("%s (%s) allows it: %s", ByClassifier, name, reason),
 		}
+	case word == "DENY" && p.mayDeny():
+		return permission.Decision{
+			Effect: permission.Deny, Layer: permission.LayerMode, Source: ByClassifier,
+			Reason: fmt.Sprintf("%s (%s) refuses it: %s", ByClassifier, name, reason),
+		}
+	case word == "DENY":
+		d.Reason += fmt.Sprintf("; %s (%s) would refuse it, as it did often: %s", ByClassifier, name, reason)
 	case word == "ASK":
-		d.Reason += fmt.Sprintf("; %s (%s) does not allow it: %s", byClassifier, name, reason)
+		d.Reason += fmt.Sprintf("; %s (%s) does not allow it: %s", ByClassifier, name, reason)
 	default:
-		d.Reason += fmt.Sprintf("; %s (%s) gave no verdict", byClassifier, name)
+		d.Reason += fmt.Sprintf("; %s (%s) gave no verdict", ByClassifier, name)
 	}
-	d.Source = byClassifier
+	d.Source = ByClassifier
 	return d
+}
+
+// How many refusals, in a row and in all, make lathe ask the user instead: the model may be wrong about the task.
+const (
+	mostDeniedRow = 3
+	mostDenied    = 20
+)
+
+// mayDeny counts a refusal, and reports whether it stands.
+func (p *Approver) mayDeny() bool {
+	row, all := p.deniedRow.Add(1), p.denied.Add(1)
+	return row <= mostDeniedRow && all <= mostDenied
+}
+
+// prose is what the user's settings say to the classifier.
+func (p *Approver) prose() string {
+	if p.Settings == nil {
+		return ""
+	}
+	set := p.Settings.Config().Settings.AutoMode
+	var b strings.Builder
+	for _, part := range []struct {
+		head  string
+		lines []string
+	}{
+		{"DENY, whatever the user typed", set.HardDeny},
+		{"ASK, unless the user typed that they want just this", set.SoftDeny},
+		{"ALLOW, although it may leave the project", set.Allow},
+		{"Trusted as part of the user's environment", set.Environment},
+	} {
+		if len(part.lines) > 0 {
+			b.WriteString("\n" + part.head + ":\n- " + strings.Join(part.lines, "\n- "))
+		}
+	}
+	if b.Len() == 0 {
+		return ""
+	}
+	return "\nThe settings of the user come before the above, the first that fits:" + b.String() +
+		"\nThe word DENY is for the first of these lists alone."
 }
 
 // askClassifier returns the first line of the small model's answer, and the model.
@@ -75,7 +125,8 @@ func (p *Approver) askClassifier(ctx context.Context, a agent.Approval) (verdict
 	question := llm.UserText("The user typed:\n" + p.typed() + p.advice() + "\n\nThe call:\n" + string(call))
 	var said llm.Message
 	for delta, err := range small.Stream(ctx, &llm.Request{
-		System: []llm.Part{llm.Text{Text: classifySystem}}, Messages: []llm.Message{question}, MaxTokens: 128, Effort: "off",
+		System:   []llm.Part{llm.Text{Text: classifySystem + p.prose()}},
+		Messages: []llm.Message{question}, MaxTokens: 128, Effort: "off",
 	}) {
 		if err != nil {
 			return "", "", err

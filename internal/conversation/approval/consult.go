@@ -15,7 +15,7 @@ func (p *Approver) consult(ctx context.Context, a agent.Approval, dialog consult
 	switch {
 	case a.Revised:
 		return permission.Decision{
-			Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser,
+			Effect: permission.Allow, Layer: permission.LayerAsk, Source: ByUser,
 			Reason: "the user answered",
 		}, nil
 	case !p.Interactive:

@@ -51,7 +51,7 @@ func (p *Approver) askKeep(ctx context.Context, a agent.Approval, risks []string
 	p.dialog.Lock() // one at a time, in order
 	defer p.dialog.Unlock()
 	no := permission.Decision{
-		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, Reason: "the user dropped the changes",
+		Effect: permission.Deny, Layer: permission.LayerAsk, Source: ByUser, Reason: "the user dropped the changes",
 	}
 	reason := fmt.Sprintf("the command ran in a private view of the project and changed %d of its files and folders. "+
 		"Nothing is real yet", len(a.Accesses))
@@ -81,7 +81,7 @@ func (p *Approver) askKeep(ctx context.Context, a agent.Approval, risks []string
 		return no
 	}
 	return permission.Decision{
-		Effect: permission.Allow, Layer: permission.LayerAsk, Source: byUser, By: ans.From,
+		Effect: permission.Allow, Layer: permission.LayerAsk, Source: ByUser, By: ans.From,
 		Reason: "the user kept the changes",
 	}
 }

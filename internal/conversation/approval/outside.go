@@ -45,7 +45,7 @@ func (p *Approver) Again(ctx context.Context, a agent.Approval, why string, outs
 		return false
 	}
 	d := permission.Decision{
-		Effect: permission.Deny, Layer: permission.LayerAsk, Source: byUser, By: ans.From,
+		Effect: permission.Deny, Layer: permission.LayerAsk, Source: ByUser, By: ans.From,
 		Reason: "the user refused to run it again " + text.how,
 	}
 	switch ans.Choice {

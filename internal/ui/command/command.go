@@ -48,8 +48,8 @@ const (
 
 // All lists every command in the order of help, hidden ones too.
 func All() []Command {
-	return slices.Concat(conversationCommands(), scheduleCommands(), sessionCommands(), modelCommands(), ruleCommands(),
-		latheCommands(), settingCommands(), skillCommands(), agentCommands(),
+	return slices.Concat(conversationCommands(), workCommands(), scheduleCommands(), sessionCommands(), modelCommands(),
+		ruleCommands(), latheCommands(), settingCommands(), skillCommands(), agentCommands(),
 		[]Command{mcpCommand(), pluginCommand(), teamCommand()})
 }
 

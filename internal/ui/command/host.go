@@ -39,10 +39,11 @@ type Host struct {
 
 // Kept is what commands keep from one run to the next. The zero value is ready.
 type Kept struct {
-	mu     sync.Mutex
-	logins map[string]chan string // logins to MCP servers that wait for an address, by server
-	looked lookedAt               // the plugin that was shown before it is installed
-	team   teamwork
+	mu      sync.Mutex
+	logins  map[string]chan string // logins to MCP servers that wait for an address, by server
+	looked  lookedAt               // the plugin that was shown before it is installed
+	team    teamwork
+	answers map[string][]string // to side questions, by session
 }
 
 // Leave ends the work of the team in a session that is about to close, and waits for it.

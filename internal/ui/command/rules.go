@@ -27,13 +27,15 @@ func ruleCommands() []Command {
 		},
 		planCommand(),
 		{
-			Name: "permissions", Aliases: []string{"allowed-tools"}, Group: groupRules, Args: "[allow|ask|deny|remove rule]",
+			Name: "permissions", Aliases: []string{"allowed-tools"}, Group: groupRules, Args: "[allow|ask|deny|remove rule]|suggest|denied",
 			Help: "Show the permission rules with their sources; add or remove one",
 			Doc: "`/permissions deny Bash(rm *) in user` adds a rule to the user's settings. The places are `session` (until " +
 				"lathe ends), `local` (this " +
 				"project, for you: the default), `project` (shared with the team) and `user`. `/permissions remove deny Bash(rm " +
-				"*) in user` takes it away.",
-			Complete: oneOf("allow", "ask", "deny", "remove"),
+				"*) in user` takes it away. `/permissions suggest` reads what you allowed in the sessions of this folder and " +
+				"proposes rules, each with how often it would have spared the question, and for what; " +
+				"`/permissions denied` does so for what the mode `auto` refused.",
+			Complete: oneOf("allow", "ask", "deny", "remove", "suggest", "denied"),
 			Run:      permissions,
 		},
 		{
@@ -116,6 +118,10 @@ func permissions(ctx context.Context, h *Host, args string) (event.Output, error
 		return addRule(ctx, h, args)
 	case "remove":
 		return removeRule(ctx, h, rest)
+	case "suggest":
+		return suggestRules(ctx, h, false)
+	case "denied":
+		return suggestRules(ctx, h, true)
 	}
 	return event.Output{}, fmt.Errorf("%q is neither allow, ask, deny nor remove; for example: /permissions allow "+
 		"Bash(go test *)", verb)

@@ -62,7 +62,7 @@ func (t *statusValues) take(e event.Event) bool {
 	case event.ToolEnd:
 		t.view(b)
 		return true
-	case event.TurnEnd, event.ModeChanged, event.UserMessage, event.TurnStart, event.BranchChanged:
+	case event.TurnEnd, event.Goal, event.ModeChanged, event.UserMessage, event.TurnStart, event.BranchChanged:
 		return true
 	}
 	return false
@@ -167,6 +167,9 @@ func (c *Console) Status() event.Status {
 		CacheHit:   seen.hit,
 		Background: s.Env().Background.Running() + s.Env().Agents.Tasks.Running(), Waiting: waiting, Changed: seen.changed,
 		Todos: seen.todos, Line: c.withSegments(line),
+	}
+	if g, ok := s.Goal().State(); ok && g.State == event.GoalActive {
+		out.Goal = &g
 	}
 	if c.kept.TeamWorks() {
 		out.Background++

@@ -103,6 +103,9 @@ func (r *repl) turn(body event.Body) {
 	case event.EvalComplete:
 		r.out.rest()
 		r.out.block(b.String())
+	case event.Goal:
+		r.out.rest()
+		r.out.block(b.String())
 	case event.ModeChanged:
 		r.status.Mode = b.Mode
 		r.out.line("mode: %s", b.Mode)

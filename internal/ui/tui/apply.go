@@ -115,6 +115,8 @@ func (m *model) show(e event.Event, old bool) {
 		}
 	case event.EvalComplete:
 		m.tell(b.Level(), b.String())
+	case event.Goal:
+		m.tell(b.Level(), b.String())
 	case event.TurnEnd:
 		if old {
 			m.endTurn(b)

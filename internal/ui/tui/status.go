@@ -64,6 +64,9 @@ func (m *model) statusLine(w int, brief bool) string {
 	if st.Usage.Input > 0 || st.CacheHit > 0 {
 		add(3, fmt.Sprintf("cache %d%%", int(st.CacheHit*100+0.5)))
 	}
+	if st.Goal != nil {
+		add(8, fmt.Sprintf("goal round %d", st.Goal.Rounds+1))
+	}
 	if st.Background > 0 {
 		add(8, plural(st.Background, "task"))
 	}
