@@ -27,6 +27,7 @@ type program struct {
 	out, err io.Writer
 	o        fleet.Options
 	lathe    string
+	work     string
 }
 
 // errJobs says that the command went well and jobs did not.
@@ -73,6 +74,7 @@ func (p *program) root() *cobra.Command {
 	f.StringVar(&p.o.Key, "key", "", "the `file` with this client's key")
 	f.StringVar(&p.o.CA, "ca", "", "the `file` with the authority that signed the server's certificate")
 	f.StringVar(&p.lathe, "lathe", "", "the `program` lathe; else the one beside this program, then that on PATH")
+	f.StringVar(&p.work, "work", "", "the `folder` for the copies that jobs work in; else lathe-fleet in the cache folder")
 	f.IntVar(&p.o.Replicas, "replicas", 0, "how many nodes of a cluster keep each message; else 3 where it has them")
 	f.DurationVar(&p.o.Lease, "lease", 0, "how long a worker may be `silent` until another one takes its jobs; else 30s")
 	root.AddCommand(p.up(), p.worker(), p.submit(), p.list(), p.show(), p.logs(), p.cancel(), p.retry(), p.result(),
@@ -88,14 +90,18 @@ func (p *program) open(ctx context.Context) (*fleet.Fleet, error) {
 	return fleet.Open(ctx, p.o)
 }
 
-// place chooses the folder of the fleet.
+// place chooses the folders of the fleet. Those of jobs are not within lathe's own, which no agent may change.
 func (p *program) place() error {
+	if p.work == "" {
+		p.work = filepath.Join(filepath.Dir(config.ResolvePaths(os.Environ(), "").CacheHome), "lathe-fleet")
+	}
 	if p.o.Dir == "" {
 		p.o.Dir = filepath.Join(config.ResolvePaths(os.Environ(), "").DataHome, "fleet")
 	}
-	var err error
+	var err, workErr error
 	p.o.Dir, err = filepath.Abs(p.o.Dir)
-	return err
+	p.work, workErr = filepath.Abs(p.work)
+	return errors.Join(err, workErr)
 }
 
 // sessions is what runs jobs here.
@@ -135,7 +141,7 @@ func (p *program) newWorker(f *fleet.Fleet, slots int) (*fleet.Worker, error) {
 		return nil, err
 	}
 	return &fleet.Worker{
-		Fleet: f, Slots: slots, Dir: filepath.Join(p.o.Dir, "work"), Kinds: map[string]fleet.Work{"": s.Work},
+		Fleet: f, Slots: slots, Dir: p.work, Kinds: map[string]fleet.Work{"": s.Work},
 		Log: func(format string, args ...any) { fmt.Fprintf(p.err, format+"\n", args...) },
 	}, nil
 }
