@@ -1,8 +1,8 @@
 // Package fleet runs jobs for lathe on many machines.
 //
 // The words: a job is one piece of work for an agent; its record says what became of it; a worker is a process that
-// takes jobs, a slot one job at a time in it; a try is one run of a job by a worker; a result is what a job left behind.
-// The engine is NATS JetStream, in this process or a cluster elsewhere.
+// takes jobs; a try is one run of a job by a worker; a result is what a job left behind. The engine is NATS JetStream,
+// in this process or a cluster elsewhere.
 //
 // Promises:
 //

@@ -83,7 +83,8 @@ func say(text string) Work {
 			return Outcome{}, err
 		}
 		patch := filepath.Join(t.Dir, "patch")
-		return Outcome{Answer: text + t.Job.Prompt, Files: Files{Patch: patch}}, os.WriteFile(patch, []byte(t.Job.Prompt), 0o600)
+		err := os.WriteFile(patch, []byte(t.Job.Prompt), 0o600)
+		return Outcome{Answer: text + t.Job.Prompt, Files: Files{Patch: patch}}, err
 	}
 }
 
