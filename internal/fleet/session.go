@@ -24,6 +24,8 @@ type Sessions struct {
 	Lathe string // the program
 	Place supervisor.Place
 	Repos string // the folder of copies of repositories
+	// Settings are more settings of the sessions and of the sandbox, as JSON.
+	Settings string
 }
 
 // Work runs one try of a job.
@@ -144,6 +146,9 @@ func (s *Sessions) start(ctx context.Context, super *supervisor.Client, t *Task,
 	}
 	if t.Job.Model != "" {
 		args = append(args, "--model="+t.Job.Model)
+	}
+	if s.Settings != "" {
+		args = append(args, "--settings="+s.Settings)
 	}
 	if t.Job.Budget > 0 {
 		args = append(args, fmt.Sprintf("--max-budget-usd=%g", t.Job.Budget))

@@ -162,7 +162,11 @@ func (s *Sessions) Confined(ctx context.Context, dir string, open bool, environ 
 ) {
 	name := args[0]
 	if args = args[1:]; !open {
-		name, args = s.Lathe, append([]string{"sandbox", "run", "--", name}, args...)
+		own := []string{"sandbox", "run"}
+		if s.Settings != "" {
+			own = append(own, "--settings="+s.Settings)
+		}
+		name, args = s.Lathe, append(append(own, "--", name), args...)
 	}
 	c := command(ctx, name, args...)
 	var b bytes.Buffer

@@ -78,7 +78,7 @@ func (p *program) root() *cobra.Command {
 	f.IntVar(&p.o.Replicas, "replicas", 0, "how many nodes of a cluster keep each message; else 3 where it has them")
 	f.DurationVar(&p.o.Lease, "lease", 0, "how long a worker may be `silent` until another one takes its jobs; else 30s")
 	root.AddCommand(p.up(), p.worker(), p.submit(), p.list(), p.show(), p.logs(), p.cancel(), p.retry(), p.result(),
-		p.stats(), p.drain(), p.limits(), p.key())
+		p.stats(), p.drain(), p.limits(), p.key(), p.bench())
 	return root
 }
 
@@ -140,8 +140,10 @@ func (p *program) newWorker(f *fleet.Fleet, slots int) (*fleet.Worker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &fleet.Worker{
+	w := &fleet.Worker{
 		Fleet: f, Slots: slots, Dir: p.work, Kinds: map[string]fleet.Work{"": s.Work},
 		Log: func(format string, args ...any) { fmt.Fprintf(p.err, format+"\n", args...) },
-	}, nil
+	}
+	p.trials(w, s)
+	return w, nil
 }
