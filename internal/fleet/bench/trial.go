@@ -217,7 +217,8 @@ func (r *run) oracle(ctx context.Context) error {
 
 // script runs a script of the task in the agent's folder, in the sandbox.
 func (r *run) script(ctx context.Context, path string) (int, string, error) {
-	return r.Sessions.Confined(ctx, r.job.Dir, false, r.environ(), "sh", "-c", `cd app && exec bash "../$0"`, path)
+	args := append([]string{"env"}, r.environ()...) // the sandbox has an environment of its own
+	return r.Sessions.Confined(ctx, r.job.Dir, false, nil, append(args, "sh", "-c", `cd app && exec bash "../$0"`, path)...)
 }
 
 func (r *run) environ() []string {
