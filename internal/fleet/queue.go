@@ -290,7 +290,7 @@ func (f *Fleet) List(ctx context.Context) ([]Record, error) {
 	n := int(c.CachedInfo().NumPending)
 	defer func() { _ = s.DeleteConsumer(context.WithoutCancel(ctx), c.CachedInfo().Name) }() // else it ends by itself
 	raw := make([][]byte, 0, n)
-	it, err := c.Messages(jetstream.PullMaxMessages(5000))
+	it, err := c.Messages(jetstream.PullMaxMessages(50_000))
 	if err != nil {
 		return nil, err
 	}

@@ -222,10 +222,15 @@ func (r *run) script(ctx context.Context, path string) (int, string, error) {
 }
 
 func (r *run) environ() []string {
-	return []string{
-		"GOCACHE=" + filepath.Join(r.Cache, "go-build"), "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOPROXY=off",
-		"TEST_DIR=" + r.sub("tests"), "PYTHONDONTWRITEBYTECODE=1",
+	var own []string
+	for _, name := range []string{"RUSTUP_HOME", "CARGO_HOME", "GOROOT"} { // where toolchains are
+		if v := os.Getenv(name); v != "" {
+			own = append(own, name+"="+v)
+		}
 	}
+	return append(own,
+		"GOCACHE="+filepath.Join(r.Cache, "go-build"), "GOFLAGS=-buildvcs=false", "GOTOOLCHAIN=local", "GOPROXY=off",
+		"TEST_DIR="+r.sub("tests"), "PYTHONDONTWRITEBYTECODE=1")
 }
 
 // verify runs the tests and reads the reward.
