@@ -1,7 +1,6 @@
 package fleet
 
 import (
-	"cmp"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -40,12 +39,25 @@ func Open(ctx context.Context, o Options) (*Fleet, error) {
 	if o.URL != "" {
 		return openURL(ctx, o)
 	}
-	f, err := dialLocal(ctx, o)
-	if !errors.Is(err, ErrNoEngine) {
-		return f, err
+	for end := time.Now().Add(patience); ; {
+		f, err := dialLocal(ctx, o)
+		if !errors.Is(err, ErrNoEngine) {
+			return f, err
+		}
+		f, err = embed(ctx, o)
+		if !errors.Is(err, errBusy) || time.Now().After(end) {
+			return f, err
+		}
+		select { // the other process is about to listen, or to end
+		case <-time.After(100 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
 	}
-	return Embed(ctx, o)
 }
+
+// errBusy is returned where another process runs the engine.
+var errBusy = errors.New("another process runs the engine")
 
 // ErrNoEngine is returned where no engine runs on this machine.
 var ErrNoEngine = errors.New("no fleet runs here; lathe fleet up starts one")
@@ -111,7 +123,7 @@ func connect(ctx context.Context, o Options, url string, opts ...nats.Option) (*
 		nc.Close()
 		return nil, err
 	}
-	f := &Fleet{nc: nc, js: js, keys: keys, lease: cmp.Or(o.Lease, defaultLease)}
+	f := &Fleet{nc: nc, js: js, keys: keys, lease: o.Lease}
 	f.trust = f.readTrust
 	if o.Worker {
 		f.blobs, err = js.ObjectStore(ctx, blobBucket)
@@ -140,12 +152,26 @@ func (f *Fleet) prepareAny(ctx context.Context, o Options) error {
 // Embed starts the engine in this process. Clients of the same user reach it by a socket in the folder, those of other
 // machines by TLS at Options.Listen.
 func Embed(ctx context.Context, o Options) (*Fleet, error) {
+	for end := time.Now().Add(5 * time.Second); ; { // a short command may have it
+		f, err := embed(ctx, o)
+		if !errors.Is(err, errBusy) || time.Now().After(end) {
+			return f, err
+		}
+		select {
+		case <-time.After(50 * time.Millisecond):
+		case <-ctx.Done():
+			return nil, ctx.Err()
+		}
+	}
+}
+
+func embed(ctx context.Context, o Options) (*Fleet, error) {
 	if err := os.MkdirAll(o.Dir, 0o700); err != nil {
 		return nil, err
 	}
 	lock := flock.New(filepath.Join(o.Dir, "engine.lock"), flock.SetPermissions(0o600))
 	if ok, err := lock.TryLock(); err != nil || !ok {
-		return nil, errors.Join(errors.New("another process runs the engine in "+o.Dir), err)
+		return nil, errors.Join(fmt.Errorf("%w in %s", errBusy, o.Dir), err)
 	}
 	unlock := func() { _ = lock.Unlock() }
 	s, err := startServer(o)

@@ -78,14 +78,8 @@ func (f *Fleet) prepare(ctx context.Context, replicas int) error {
 			return fmt.Errorf("the stream %s: %w", c.Name, err)
 		}
 	}
-	for p := range Priorities {
-		_, err := f.js.CreateOrUpdateConsumer(ctx, queueStream, jetstream.ConsumerConfig{
-			Durable: consumerOf(p), AckPolicy: jetstream.AckExplicitPolicy, AckWait: f.lease, MaxDeliver: -1,
-			MaxAckPending: -1, FilterSubject: fmt.Sprintf("fleet.jobs.%d.>", p),
-		})
-		if err != nil {
-			return fmt.Errorf("the queue of priority %d: %w", p, err)
-		}
+	if err := f.prepareQueue(ctx); err != nil {
+		return err
 	}
 	_, err := f.js.CreateOrUpdateConsumer(ctx, timeStream, jetstream.ConsumerConfig{
 		Durable: "due", AckPolicy: jetstream.AckExplicitPolicy, AckWait: f.lease, FilterSubject: "fleet.due.*",
@@ -97,6 +91,28 @@ func (f *Fleet) prepare(ctx context.Context, replicas int) error {
 		Bucket: blobBucket, Storage: jetstream.FileStorage, Replicas: replicas,
 	})
 	return err
+}
+
+// prepareQueue makes the consumers of the queue. The lease stays as it is unless this client was given one.
+func (f *Fleet) prepareQueue(ctx context.Context) error {
+	if f.lease == 0 {
+		c, err := f.js.Consumer(ctx, queueStream, consumerOf(Priorities-1)) // the last one: then all are there
+		if err == nil {
+			f.lease = c.CachedInfo().Config.AckWait
+			return nil
+		}
+		f.lease = defaultLease
+	}
+	for p := range Priorities {
+		_, err := f.js.CreateOrUpdateConsumer(ctx, queueStream, jetstream.ConsumerConfig{
+			Durable: consumerOf(p), AckPolicy: jetstream.AckExplicitPolicy, AckWait: f.lease, MaxDeliver: -1,
+			MaxAckPending: -1, FilterSubject: fmt.Sprintf("fleet.jobs.%d.>", p),
+		})
+		if err != nil {
+			return fmt.Errorf("the queue of priority %d: %w", p, err)
+		}
+	}
+	return nil
 }
 
 func consumerOf(priority int) string { return fmt.Sprintf("p%d", priority) }

@@ -1,6 +1,7 @@
 package fleet
 
 import (
+	"context"
 	"fmt"
 	"os"
 	"testing"
@@ -31,4 +32,33 @@ func TestManyJobsAreSubmittedAndListed(t *testing.T) {
 		t.Fatalf("%v %d", err, len(all))
 	}
 	t.Logf("%d records listed in %s", n, time.Since(begun).Round(time.Millisecond))
+}
+
+// TestWorkersScale prints what a job costs the engine and its worker, and how long jobs take on a model that sleeps.
+func TestWorkersScale(t *testing.T) {
+	for _, workers := range []int{1, 4, 16} {
+		f := open(t, Options{})
+		n := 10 * workers
+		var jobs []Job
+		for i := range n {
+			jobs = append(jobs, Job{Prompt: fmt.Sprintf("x%d", i)})
+		}
+		ids := submit(t, f, jobs...)
+		begun, cpu := time.Now(), cpuTime(t)
+		for range workers {
+			work(t, f, 1, func(ctx context.Context, k *Task) (Outcome, error) {
+				select {
+				case <-time.After(100 * time.Millisecond): // the sleeping model
+				case <-ctx.Done():
+				}
+				return say("")(ctx, k)
+			})
+		}
+		for _, id := range ids {
+			over(t, f, id)
+		}
+		took := time.Since(begun)
+		t.Logf("%2d workers: %d jobs of 100 ms in %s, %s of CPU each", workers, n, took.Round(time.Millisecond),
+			((cpuTime(t) - cpu) / time.Duration(n)).Round(10*time.Microsecond))
+	}
 }

@@ -43,6 +43,7 @@ type Worker struct {
 	Log   func(format string, args ...any)
 
 	host  string
+	lease time.Duration
 	begun time.Time
 	queue []jetstream.Consumer // by priority
 	due   jetstream.Consumer
@@ -116,6 +117,7 @@ func (w *Worker) connect(ctx context.Context) error {
 		}
 		w.queue[p] = c
 	}
+	w.lease = w.queue[0].CachedInfo().Config.AckWait
 	var err error
 	if w.due, err = w.Fleet.js.Consumer(ctx, timeStream, "due"); err != nil {
 		return err
@@ -175,7 +177,7 @@ func (w *Worker) handle(ctx context.Context, m jetstream.Msg, id string) error {
 	t, wait, err := w.claim(ctx, id)
 	switch {
 	case errors.Is(err, errLost):
-		return errors.Join(m.NakWithDelay(w.Fleet.lease), ctx.Err())
+		return errors.Join(m.NakWithDelay(w.lease), ctx.Err())
 	case errors.Is(err, errOver), errors.Is(err, ErrNot):
 		return m.DoubleAck(ctx)
 	case err != nil:
@@ -291,7 +293,7 @@ func (w *Worker) notYet(ctx context.Context, j Job, r Record) (time.Duration, er
 
 // hold keeps the lease of a job, and ends the try when the job is no longer this worker's.
 func (w *Worker) hold(ctx context.Context, m jetstream.Msg, t *Task, cancel context.CancelCauseFunc) {
-	beat := time.NewTicker(w.Fleet.lease / 3)
+	beat := time.NewTicker(w.lease / 3)
 	defer beat.Stop()
 	for {
 		select {

@@ -97,7 +97,8 @@ func TestAReportComparesSettingsOverTheirTasks(t *testing.T) {
 	}
 	r := NewReport("suite", scores, []int{1, 2})
 	x, y := r.Settings[0], r.Settings[1]
-	if x.Reward.Value != 0 || y.Reward.Value != 1 || y.Errors != 2 || y.Trials != 8 || y.Pass[2].Value != 1 || x.Total != 8 {
+	if x.Reward.Value != 0 || x.Total != 8 || y.Reward.Value != 1 || y.Errors != 2 || y.Trials != 8 ||
+		y.Pass[2].Value != 1 {
 		t.Errorf("%+v\n%+v", x, y)
 	}
 	if c := r.Comparison[0]; c.Tasks != 3 || c.Better != 3 || c.Reward.Low != 1 {

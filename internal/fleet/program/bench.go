@@ -147,7 +147,8 @@ func (p *program) printReport(rep *bench.Report, out string) error {
 		fmt.Fprintf(p.out, "%s %s: reward %.1f %% (%.1f to %.1f), %d trials, %d errors, $%.4f\n", oneLine(s.Agent), s.Model,
 			100*s.Reward.Value, 100*s.Reward.Low, 100*s.Reward.High, s.Trials, s.Errors, s.Total)
 		for _, k := range slices.Sorted(maps.Keys(s.Pass)) {
-			fmt.Fprintf(p.out, "  pass@%d %.1f %% (%.1f to %.1f)\n", k, 100*s.Pass[k].Value, 100*s.Pass[k].Low, 100*s.Pass[k].High)
+			i := s.Pass[k]
+			fmt.Fprintf(p.out, "  pass@%d %.1f %% (%.1f to %.1f)\n", k, 100*i.Value, 100*i.Low, 100*i.High)
 		}
 	}
 	for _, c := range rep.Comparison {

@@ -12,7 +12,9 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/fleet"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 )
@@ -179,6 +181,98 @@ func TestOneCommandRunsTwentyJobsOnFourWorkers(t *testing.T) {
 		t.Errorf("%s", out)
 	}
 	if out := m.must("stats"); !strings.Contains(out, "done            20") {
+		t.Errorf("%s", out)
+	}
+}
+
+// socket is where an engine is reached, below the home folder.
+const socket = ".local/share/lathe/fleet/engine.sock"
+
+// TestASessionGoesOnAfterItsWorkerWasKilled kills the worker in the middle of a turn: the session is the same after it.
+func TestASessionGoesOnAfterItsWorkerWasKilled(t *testing.T) {
+	script := writes()
+	script.Replies[0].FirstByte = llmtest.Duration(4 * time.Second)
+	m := newMachine(t, script)
+	up := func() *exec.Cmd {
+		c := m.command("lathe-fleet", "up", "--workers", "1", "--lease", "1s")
+		c.Stderr = os.Stderr
+		if err := c.Start(); err != nil {
+			t.Fatal(err)
+		}
+		t.Cleanup(func() { _, _ = c.Process.Kill(), c.Wait() })
+		if !await.Until(func() bool { _, err := os.Stat(filepath.Join(m.home, socket)); return err == nil }) {
+			t.Fatal("the fleet is not up")
+		}
+		return c
+	}
+	first := up()
+	m.must("submit", m.jobs(fleet.Job{ID: "long", Repo: m.repo(), Prompt: "write the file late"}))
+	session := func() string {
+		var all []struct{ Name, SessionID, CWD string }
+		out, err := m.run("lathe", "ps", "--json")
+		if err != nil || json.Unmarshal([]byte(out), &all) != nil || len(all) != 1 {
+			return ""
+		}
+		return all[0].SessionID
+	}
+	if !await.Until(func() bool { return session() != "" }) {
+		t.Fatal("lathe ps does not list the job")
+	}
+	before := session()
+	if err := first.Process.Kill(); err != nil {
+		t.Fatal(err)
+	}
+	_ = first.Wait() // it was killed
+	up()
+	var shown struct {
+		Record fleet.Record
+		Result *fleet.Result
+	}
+	if !await.Until(func() bool {
+		shown.Result = nil
+		return json.Unmarshal([]byte(m.must("show", "long")), &shown) == nil && shown.Result != nil
+	}) {
+		t.Fatalf("%s\n%s", m.must("list"), m.must("show", "long"))
+	}
+	if shown.Result.State != fleet.Done || shown.Result.Session != before || shown.Record.Tries != 2 {
+		t.Errorf("the session was %s: %+v %+v", before, shown.Record, shown.Result)
+	}
+	if patch := m.must("result", "long", "--patch"); strings.Count(patch, "+late") != 1 {
+		t.Errorf("%s", patch)
+	}
+}
+
+func TestARunningSessionIsCancelled(t *testing.T) {
+	script := writes()
+	script.Replies[0].FirstByte = llmtest.Duration(time.Minute)
+	m := newMachine(t, script)
+	c := m.command("lathe-fleet", "up", "--workers", "1")
+	if err := c.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _, _ = c.Process.Kill(), c.Wait() })
+	if !await.Until(func() bool { _, err := os.Stat(filepath.Join(m.home, socket)); return err == nil }) {
+		t.Fatal("the fleet is not up")
+	}
+	m.must("submit", "-p", "write the file x")
+	running := func() string {
+		for line := range strings.Lines(m.must("list", "--json", "--state", "running")) {
+			var r fleet.Record
+			if json.Unmarshal([]byte(line), &r) == nil {
+				return r.ID
+			}
+		}
+		return ""
+	}
+	if !await.Until(func() bool { return running() != "" }) {
+		t.Fatal("no job runs")
+	}
+	id := running()
+	m.must("cancel", id)
+	if !await.Until(func() bool { return strings.Contains(m.must("show", id), `"result"`) }) {
+		t.Fatalf("%s", m.must("show", id))
+	}
+	if out := m.must("list", "--json"); !strings.Contains(out, `"cancelled"`) {
 		t.Errorf("%s", out)
 	}
 }
