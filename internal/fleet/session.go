@@ -3,7 +3,6 @@ package fleet
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -61,14 +60,6 @@ func (s *Sessions) conclude(ctx context.Context, t *Task, space *space, out Outc
 	return out, err
 }
 
-// sessionFile is in the folder of a job: which session has it.
-const sessionFile = "session.json"
-
-type kept struct {
-	Job     string `json:"job"` // of the supervisor
-	Session string `json:"session"`
-}
-
 // Converse has a session work on the prompt of a job in a folder. A session of an earlier try on this machine goes on
 // where it stopped.
 func (s *Sessions) Converse(ctx context.Context, t *Task, dir string) (out Outcome, err error) {
@@ -88,7 +79,6 @@ func (s *Sessions) Converse(ctx context.Context, t *Task, dir string) (out Outco
 		return out, err
 	}
 	defer l.file.Close()
-	l.id = func(session string) error { return t.keep(kept{j.ID, session}) }
 	err = l.listen(ctx, door, j.ID)
 	out = l.out
 	out.Files.Log = l.file.Name()
@@ -124,21 +114,18 @@ func pidOf(p supervisor.Place, id string) int {
 	return j.PID
 }
 
-func (t *Task) keep(k kept) error {
-	b, err := json.Marshal(k)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(filepath.Join(t.Dir, sessionFile), b, 0o600)
-}
-
 // start finds the process of an earlier try, resumes its session, or begins one.
 func (s *Sessions) start(ctx context.Context, super *supervisor.Client, t *Task, dir string) (supervisor.Job, error) {
-	var k kept
-	if b, err := os.ReadFile(filepath.Join(t.Dir, sessionFile)); err == nil && json.Unmarshal(b, &k) == nil {
-		if j, err := super.Wake(ctx, supervisor.Named{ID: k.Job, Environ: os.Environ()}); err == nil {
+	jobs, _ := s.Place.List() // those that can be read
+	for _, j := range jobs {
+		if j.CWD != dir { // no other session works in the folder
+			continue
+		}
+		j, err := super.Wake(ctx, supervisor.Named{ID: j.ID, Environ: os.Environ()})
+		if err == nil {
 			return j, nil
 		}
+		t.worker.Log("%s: its session does not go on: %v", t.Job.ID, err)
 	}
 	args := []string{
 		"--permission-mode=" + cmp.Or(t.Job.Mode, "acceptEdits"),
@@ -159,7 +146,7 @@ func (s *Sessions) start(ctx context.Context, super *supervisor.Client, t *Task,
 	if err != nil {
 		return j, fmt.Errorf("the session cannot be started: %w", err)
 	}
-	return j, t.keep(kept{Job: j.ID})
+	return j, nil
 }
 
 // listener follows the session of a job to its end.
@@ -167,7 +154,6 @@ type listener struct {
 	task      *Task
 	file      *os.File
 	pid       func() int
-	id        func(session string) error
 	sandboxed bool
 
 	out   Outcome
@@ -225,7 +211,7 @@ func (l *listener) take(ctx context.Context, s port.Session, e event.Event) (ove
 		for _, h := range b.History {
 			l.read(h)
 		}
-		return false, l.id(b.Session)
+		return false, nil
 	case event.Asked:
 		return false, refuse(ctx, s, e.Session, b)
 	case event.Status:
