@@ -16,7 +16,7 @@ FUZZTIME  ?= 10s
 BENCHTIME ?= 1s
 PLATFORMS := darwin/arm64 linux/arm64 windows/amd64
 
-.PHONY: all build test race lint fmt vet check cross bench fuzz sdkcheck update pictures clean help
+.PHONY: all build fleet test race lint fmt vet check cross bench fuzz sdkcheck update pictures clean help
 
 all: build
 
@@ -25,6 +25,9 @@ help: ## show this list
 
 build: ## build the static binary into bin/
 	CGO_ENABLED=0 $(GO) build -trimpath -gcflags '$(GCFLAGS)' -ldflags '$(LDFLAGS)' -o $(BIN) ./cmd/lathe
+
+fleet: build ## also build lathe-fleet, beside the binary
+	CGO_ENABLED=0 $(GO) build -trimpath -ldflags '$(LDFLAGS)' -o $(dir $(BIN))lathe-fleet ./cmd/lathe-fleet
 
 test: ## run all tests
 	$(GO) test ./...

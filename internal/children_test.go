@@ -23,6 +23,8 @@ var startersOfPrograms = map[string]string{
 	"internal/face/supervisor/":       "a session process and the supervisor outlive who starts them, and are lathe itself",
 	"internal/cli/attach.go":          "ssh asks for passwords at the terminal, and lives as long as the face",
 	"internal/cli/web.go":             "the user's browser goes on when lathe ends",
+	"internal/cli/fleet.go":           "lathe-fleet takes this program's place",
+	"internal/fleet/":                 "it starts lathe itself, git and gh; what a model decides runs in lathe's sandbox",
 	"internal/cli/demo_tui.go":        "lathe's own interface in the demo needs the terminal",
 	"internal/machine/term/termtest/": "the terminal of tests runs what a test names",
 	"tools/":                          "programs for development are not part of lathe",

@@ -71,6 +71,14 @@ func TestProgramLinksNoPackageForTests(t *testing.T) {
 	}
 }
 
+func TestProgramLinksNothingOfTheFleet(t *testing.T) {
+	for _, p := range linked(t) {
+		if strings.Contains(p.ImportPath, "nats-io/") || strings.HasPrefix(p.ImportPath, modulePath+"/internal/fleet") {
+			t.Errorf("cmd/lathe links %s: the fleet is a program of its own, for its size", p.ImportPath)
+		}
+	}
+}
+
 func TestProgramLinksOnlyTheListedPackages(t *testing.T) {
 	var paths []string
 	for _, p := range external(linked(t)) {

@@ -102,5 +102,10 @@ var waitsThatEnd = map[string][]string{
 	"the other side is on its way to it, and waits for nothing": {
 		"extend/mcp.server.whenIdle", "extend/mcp/serve.Stdio", "machine/sandbox.spawner.do",
 	},
-	"it gives back what it just took": {"machine/files.Index.Close"},
+	"it gives back what it just took":                                                      {"machine/files.Index.Close"},
+	"lathe-fleet ends by the interrupt that it is sent, after its running jobs":            {"cli.program.runFleet"},
+	"a goroutine of its own, which takes the end of the supervisor":                        {"fleet.Sessions.spawn"},
+	"the heartbeat ends with the context of the try, which has been cancelled":             {"fleet.Worker.handle"},
+	"each job has a time limit, and Grace ends them all; the heartbeat has been cancelled": {"fleet.Worker.Run 2"},
+	"it waits for the end of the command's context itself":                                 {"fleet/program.program.up"},
 }

@@ -1,0 +1,21 @@
+import test from "node:test";
+import assert from "node:assert/strict";
+import { Emitter } from "./task.mjs";
+test("emitter", () => {
+  const e = new Emitter(), got = [];
+  const b = () => got.push("b");
+  e.on("x", (v) => { got.push("a" + v); e.off("x", b); });
+  e.on("x", b);
+  e.once("x", () => { got.push("c"); e.on("x", () => got.push("d")); });
+  e.emit("x", 1);
+  assert.deepEqual(got, ["a1", "b", "c"]);
+  e.emit("x", 2);
+  assert.deepEqual(got.slice(3), ["a2", "d"]);
+  e.emit("none");
+  const end = e.on("y", () => { throw new Error("bad"); });
+  e.on("y", () => got.push("y"));
+  assert.throws(() => e.emit("y"), /bad/);
+  assert.equal(got.at(-1), "y");
+  end();
+  e.emit("y");
+});

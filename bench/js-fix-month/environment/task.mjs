@@ -1,0 +1,4 @@
+export function addMonths(date, n) {
+  date.setMonth(date.getMonth() + n);
+  return date;
+}

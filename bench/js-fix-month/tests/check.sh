@@ -1,0 +1,1 @@
+cp /tests/hidden.test.mjs . && node --test hidden.test.mjs

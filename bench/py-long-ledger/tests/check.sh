@@ -1,0 +1,1 @@
+diff /tests/want.txt top.txt
