@@ -125,7 +125,7 @@ func TestAWordCloseToACommandIsAskedAboutOnATerminal(t *testing.T) {
 	if err == nil || !strings.Contains(out, `did you mean "doctor"?`) || !strings.Contains(out, "as a prompt? [y/N]") {
 		t.Errorf("%v: %q", err, out)
 	}
-	out, err = onTerminal(t, t.TempDir(), "", "fleet")
+	out, err = onTerminal(t, t.TempDir(), "", "update")
 	if err == nil || !strings.Contains(out, "not there yet") {
 		t.Errorf("%v: %q", err, out)
 	}

@@ -27,7 +27,8 @@ func (w *Worker) finish(ctx context.Context, t *Task, state State, reason string
 		name, path string
 		to         **Blob
 	}{
-		{"log", out.Files.Log, &res.Log}, {"transcript", out.Files.Transcript, &res.Transcript},
+		{"log", out.Files.Log, &res.Log},
+		{"transcript", out.Files.Transcript, &res.Transcript},
 		{"patch", out.Files.Patch, &res.Patch},
 	} {
 		if *f.to, err = w.Fleet.upload(ctx, t.Job.ID+"/"+t.Record.Run+"/"+f.name, f.path); err != nil {
