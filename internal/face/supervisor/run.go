@@ -253,6 +253,9 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 		if err := json.Unmarshal(params, &start); err != nil {
 			return nil, err
 		}
+		if start.ID != "" && uuid.Validate(start.ID+"-0000-0000-0000-000000000000") != nil {
+			return nil, fmt.Errorf("%q is no id of a job", start.ID)
+		}
 		return s.start(ctx, start)
 	case methodWake:
 		return s.wake(ctx, n)
@@ -290,7 +293,7 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 func (s *Supervisor) start(ctx context.Context, start Start) (Job, error) {
 	now := time.Now()
 	j := Job{
-		ID: cmp.Or(start.id, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working,
+		ID: cmp.Or(start.ID, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working,
 		StartedAt: now, Changed: now, Args: start.Args, Prompt: start.Prompt, Protocol: port.Version,
 	}
 	if err := s.Write(j); err != nil {

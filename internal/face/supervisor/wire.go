@@ -55,7 +55,7 @@ type Environ struct {
 
 // Start describes a new job. Its process gets the environment of the face.
 type Start struct {
-	id      string   // of the job; empty: one is made
+	ID      string   `json:"id,omitempty"` // of the job, eight digits of a UUID; empty: one is made
 	Name    string   `json:"name,omitempty"`
 	Kind    string   `json:"kind"`
 	CWD     string   `json:"cwd"`
