@@ -371,6 +371,14 @@ var table = func() map[string]row {
 		"draws with the terminal's parts; how sessions are opened and started is given by cli"}
 	remote := row{[]string{"event", "llm"}, "a front end for machines and chats, kept as small as its stream of events"}
 	t["face/gateway"], t["fleet"] = remote, remote
+	t["face/acp"] = row{
+		[]string{
+			"base/atomicfile", "base/jsonrpc", "event", "face/port", "face/supervisor", "llm", "store/session",
+		},
+		"an editor speaks with session processes by the port; what is on disk of a session is in its store, and flags and " +
+			"keys are cli's",
+	}
+	t["face/acp/acptest"] = row{nil, "the editor of the tests knows the published schema and nothing of lathe's"}
 	t["cli"] = row{slices.Sorted(maps.Keys(t)), "the command line wires front ends to sessions"}
 	t["base/regular"] = row{nil, "reading a file that may be a pipe is a system call"}
 	for _, name := range []string{ // they read files at the start

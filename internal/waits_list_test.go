@@ -10,7 +10,7 @@ var waitsThatEnd = map[string][]string{
 		"machine/files.Index.hold",
 		"machine/files.NewIndex", "llm/openai.socketConn.makeRoom", "extend/mcp/remote.SSE.read",
 		"base/jsonrpc.Conn.answered",
-		"base/jsonrpc.Conn.lost",
+		"base/jsonrpc.Conn.lost", "face/acp/acptest.Client.take",
 		"extend/mcp/serve.session.answered", "machine/netproxy.Proxy.leave", "prompt.Begin 3", "prompt.start",
 		"ui/repl.editor.read",
 		"ui/repl.reader.read",
@@ -29,7 +29,7 @@ var waitsThatEnd = map[string][]string{
 		"tool.search.ripgrep",
 	},
 	"it waits for a session process beside everything else, as long as that lives": {"face/supervisor.Supervisor.launch"},
-	"the channel is closed in the next lines":                                      {"face/port.Server.Serve"},
+	"the channel is closed in the next lines":                                      {"face/port.Server.Serve", "face/acp.Serve 2"},
 	"a second after an interruption the turn leaves its queue of calls, whatever they wait for (agent.abandonAfter)": {
 		"agent.Agent.before", "agent.queue.judge", "agent.queue.next", "agent.queue.resolve", "agent.queue.schedule",
 		"agent.queue.start 2",

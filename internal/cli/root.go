@@ -16,13 +16,13 @@ import (
 var commandNames = []string{
 	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
 	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
-	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule",
+	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule", "acp",
 	"completion", "man", "help", "version", "__complete", "__completeNoDesc",
 }
 
 // reservedNames are commands to come: no prompt begins with such a word, so that a script means the same later.
 var reservedNames = []string{
-	"serve", "acp", "web", "fleet", "gateway", "telegram", "teams", "import", "update",
+	"serve", "web", "fleet", "gateway", "telegram", "teams", "import", "update",
 }
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
@@ -77,6 +77,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
 		daemonCommand(p), portCommand(p), dashCommand(p, o), scheduleCommand(p, o),
+		acpCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }
