@@ -199,9 +199,6 @@ func (a *Agent) know(p initializeParams) *jsonrpc.Error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.client != nil {
-		return fault(jsonrpc.InvalidRequest, "the connection is initialized already")
-	}
 	a.client = &p.Capabilities
 	if p.Info != nil {
 		a.name = p.Info.Name

@@ -96,22 +96,21 @@ func (a *Agent) newSession(ctx context.Context, p placeParams) (opened, error) {
 	if err := p.check(); err != nil {
 		return opened{}, err
 	}
-	id := session.NewID()
-	j, err := a.start(ctx, p, "--session-id="+id)
+	p.SessionID = session.NewID()
+	j, err := a.start(ctx, p, uuid.NewString()[:8], "--session-id="+p.SessionID)
 	if err != nil {
 		return opened{}, err
 	}
-	return a.open(ctx, id, j.ID, false, true)
+	return a.open(ctx, p, j, false, true)
 }
 
 // start begins the job of a session.
-func (a *Agent) start(ctx context.Context, p placeParams, session string) (supervisor.Job, error) {
-	job := uuid.NewString()[:8]
+func (a *Agent) start(ctx context.Context, p placeParams, job string, flags ...string) (supervisor.Job, error) {
 	servers, err := a.keepServers(job, p.Servers)
 	if err != nil {
 		return supervisor.Job{}, err
 	}
-	args := append(append([]string{session}, a.Args...), servers...)
+	args := slices.Concat(a.Args, flags, servers)
 	for _, dir := range p.Dirs {
 		args = append(args, "--add-dir="+dir)
 	}
@@ -149,13 +148,13 @@ func (a *Agent) comeBack(ctx context.Context, p placeParams, replay bool) (opene
 			return opened{}, notFound(p.SessionID)
 		}
 		p.CWD = info.Dir
-		if job, err = a.start(ctx, p, "--resume="+p.SessionID); err != nil {
+		if job, err = a.start(ctx, p, uuid.NewString()[:8], "--resume="+p.SessionID); err != nil {
 			return opened{}, err
 		}
 	} else if err := a.renewServers(ctx, job, p.Servers); err != nil {
 		return opened{}, err
 	}
-	return a.open(ctx, p.SessionID, job.ID, replay, false)
+	return a.open(ctx, p, job, replay, false)
 }
 
 // renewServers gives a job the client's MCP servers. A process that rests is started afresh for them; one that works is
@@ -174,12 +173,17 @@ func (a *Agent) renewServers(ctx context.Context, j supervisor.Job, list []mcpSe
 	if !j.Live() || j.State == supervisor.Working || j.State == supervisor.Blocked {
 		return nil
 	}
+	return a.respawn(ctx, j.ID, nil)
+}
+
+// respawn starts the process of a job afresh; nil: with the arguments that it had.
+func (a *Agent) respawn(ctx context.Context, job string, args []string) error {
 	c, err := a.Door.Supervisor(ctx)
 	if err != nil {
 		return err
 	}
 	defer c.Close()
-	_, err = c.Respawn(ctx, supervisor.Named{ID: j.ID, Environ: os.Environ()})
+	_, err = c.Respawn(ctx, supervisor.Named{ID: job, Environ: os.Environ(), Args: args})
 	return err
 }
 
@@ -229,6 +233,9 @@ func (a *Agent) list(_ context.Context, p listParams) (listResult, error) {
 		if err != nil || info.Agent != "" || !filepath.IsAbs(info.Dir) {
 			continue // it cannot be opened
 		}
+		if info.Title == "" && info.FirstPrompt == "" {
+			continue // nothing was said in it yet
+		}
 		if at++; at <= from {
 			continue
 		}
@@ -254,14 +261,13 @@ func (a *Agent) remove(ctx context.Context, p sessionParams) (struct{}, error) {
 		s.cancel()
 		a.drop(s)
 	}
-	job, err := a.jobOf(p.SessionID)
-	if err == nil {
+	if job, err := a.jobOf(p.SessionID); err == nil {
 		a.forget(ctx, job.ID)
 	}
-	if _, found := a.stored(p.SessionID); found {
-		return struct{}{}, a.Store.Trash(p.SessionID)
+	if _, found := a.stored(p.SessionID); !found {
+		return struct{}{}, nil // there is nothing to delete, which is what the client wants
 	}
-	return struct{}{}, err // a job without a message has nothing on disk
+	return struct{}{}, a.Store.Trash(p.SessionID)
 }
 
 // closeSession is session/close: the turn and the process end, and the session stays on disk.
@@ -273,7 +279,7 @@ func (a *Agent) closeSession(ctx context.Context, p sessionParams) (struct{}, er
 	s.cancel()
 	a.drop(s)
 	if s.unused() {
-		a.forget(ctx, s.job)
+		a.forget(ctx, s.job.ID)
 		return struct{}{}, nil
 	}
 	c, err := a.Door.Supervisor(ctx)
@@ -281,7 +287,7 @@ func (a *Agent) closeSession(ctx context.Context, p sessionParams) (struct{}, er
 		return struct{}{}, err
 	}
 	defer c.Close()
-	_, err = c.Stop(ctx, s.job)
+	_, err = c.Stop(ctx, s.job.ID)
 	return struct{}{}, err
 }
 
@@ -318,7 +324,7 @@ func (a *Agent) leave() {
 	for _, s := range all {
 		a.drop(s)
 		if s.unused() {
-			a.forget(ctx, s.job)
+			a.forget(ctx, s.job.ID)
 		}
 	}
 }

@@ -73,6 +73,9 @@ func (s *openSession) forget(p *prompt) {
 
 // run sends a prompt and waits for the end of its turn.
 func (s *openSession) run(ctx context.Context, p *prompt, m llm.Message) (string, error) {
+	if err := s.awake(ctx); err != nil {
+		return "", err
+	}
 	if name, args, ok := s.command(m); ok {
 		out := s.runCommand(ctx, p, name, args)
 		if out == nil && p.ctx.Err() == nil {

@@ -3,20 +3,23 @@ package acp
 import (
 	"context"
 	"errors"
+	"io"
 	"strings"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
 	"github.com/lathe-dev/lathe/internal/event"
 	"github.com/lathe-dev/lathe/internal/face/port"
+	"github.com/lathe-dev/lathe/internal/face/supervisor"
 )
 
 // openSession is a session that the client has open.
 type openSession struct {
-	a       *Agent
-	id, job string
-	port    *port.Stay
-	events  port.Events
+	a      *Agent
+	id     string
+	place  placeParams // by which the client opened it
+	port   *port.Stay
+	events port.Events
 
 	ctx   context.Context // ends when the client leaves the session
 	end   context.CancelCauseFunc
@@ -26,26 +29,30 @@ type openSession struct {
 	show *shower // of the goroutine that reads the events
 
 	mu      sync.Mutex
+	job     supervisor.Job // as it was started last
 	status  event.Status
 	prompts map[string]*prompt // that the client waits for, by id
 	asking  map[string]func()  // ends the requests to the client, by the id of the question
-	plans   bool               // the session has a command list
 	fresh   bool               // the client made it, and nothing was said in it
+	wake    chan struct{}      // tells the reader of the events that a process is needed again
+	back    chan struct{}      // closed when it has the events of the next process; nil: it has them
+	meant   bool               // the end of the process is meant, and the next one runs
+	last    event.Cursor       // of the events that were read
 }
 
 // open connects to the process of a session, and shows its history before it returns if replay is set.
-func (a *Agent) open(ctx context.Context, id, job string, replay, fresh bool) (opened, error) {
+func (a *Agent) open(ctx context.Context, p placeParams, job supervisor.Job, replay, fresh bool) (opened, error) {
 	door := a.Door
 	a.mu.Lock()
 	door.Face = port.Face{Kind: "editor", Name: a.name}
 	a.mu.Unlock()
-	stay, err := door.Stay(ctx, job)
+	stay, err := door.Stay(ctx, job.ID)
 	if err != nil {
 		return opened{}, err
 	}
 	s := &openSession{
-		a: a, id: id, job: job, port: stay, ready: make(chan struct{}), sent: make(chan struct{}),
-		prompts: map[string]*prompt{}, asking: map[string]func(){}, fresh: fresh,
+		a: a, id: p.SessionID, place: p, job: job, port: stay, ready: make(chan struct{}), sent: make(chan struct{}),
+		prompts: map[string]*prompt{}, asking: map[string]func(){}, fresh: fresh, wake: make(chan struct{}, 1),
 	}
 	s.ctx, s.end = context.WithCancelCause(a.life)
 	s.show = &shower{s: s, calls: map[string]*shown{}, said: map[string]*strings.Builder{}}
@@ -57,7 +64,7 @@ func (a *Agent) open(ctx context.Context, id, job string, replay, fresh bool) (o
 		return opened{}, errors.Join(err, stay.Close())
 	}
 	a.mu.Lock()
-	a.sessions[id] = s
+	a.sessions[s.id] = s
 	a.mu.Unlock()
 	go s.follow(replay)
 	select {
@@ -70,7 +77,7 @@ func (a *Agent) open(ctx context.Context, id, job string, replay, fresh bool) (o
 	}
 	out := opened{Options: s.options(ctx), Modes: s.modes(), sent: sync.OnceFunc(func() { close(s.sent) })}
 	if fresh {
-		out.SessionID = id
+		out.SessionID = s.id
 	}
 	return out, nil
 }
@@ -86,9 +93,17 @@ func (s *openSession) follow(replay bool) {
 	var early []event.Event // what comes before the client knows the session, and is not in its history
 	for ready := false; ; {
 		e, err := s.events.Next(s.ctx)
+		if errors.Is(err, io.EOF) && ready {
+			if err = s.attachAgain(); err == nil {
+				continue
+			}
+		}
 		if err != nil {
 			s.end(err)
 			return
+		}
+		if e.Cursor != "" {
+			s.last = e.Cursor
 		}
 		switch b := e.Body.(type) {
 		case event.Opened:
@@ -123,6 +138,63 @@ func (s *openSession) follow(replay bool) {
 				s.take(e)
 			}
 		}
+	}
+}
+
+// attachAgain goes on with the events of the next process, when the client wants something of the session: who attaches
+// early would start the process that is to be replaced.
+func (s *openSession) attachAgain() error {
+	s.mu.Lock()
+	meant := s.meant
+	if s.back == nil {
+		s.back = make(chan struct{})
+	}
+	s.mu.Unlock()
+	s.events.Close()
+	if !meant {
+		s.endPrompts(outcome{err: errors.New("the process of the session was ended")}, func(*prompt) bool { return true })
+	}
+	select {
+	case <-s.wake:
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	}
+	events, err := s.port.Attach(s.ctx, port.From{After: s.last, History: 1})
+	if err == nil {
+		s.events = events
+	}
+	return err
+}
+
+// attached notes that the events of a process come.
+func (s *openSession) attached() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.meant = false; s.back != nil {
+		close(s.back)
+		s.back = nil
+	}
+}
+
+// awake waits until the events of a process come.
+func (s *openSession) awake(ctx context.Context) error {
+	s.mu.Lock()
+	back := s.back
+	s.mu.Unlock()
+	if back == nil {
+		return nil
+	}
+	select {
+	case s.wake <- struct{}{}:
+	default:
+	}
+	select {
+	case <-back:
+		return nil
+	case <-s.ctx.Done():
+		return context.Cause(s.ctx)
+	case <-ctx.Done():
+		return context.Cause(ctx)
 	}
 }
 
@@ -198,6 +270,7 @@ func (s *openSession) take(e event.Event) {
 			return
 		}
 	case event.State:
+		s.attached()
 		s.stateChanged(b)
 		return
 	}
@@ -233,6 +306,9 @@ func (a *Agent) setOption(ctx context.Context, p setOptionParams) (setOptionResu
 
 // set changes an option to one of its values.
 func (s *openSession) set(ctx context.Context, id, value string) error {
+	if err := s.awake(ctx); err != nil {
+		return err
+	}
 	for _, o := range s.options(ctx) {
 		if o.ID != id {
 			continue
@@ -240,6 +316,9 @@ func (s *openSession) set(ctx context.Context, id, value string) error {
 		for _, v := range o.Options {
 			if v.Value != value {
 				continue
+			}
+			if id == sandboxOption {
+				return s.setSandbox(ctx, value)
 			}
 			if _, err := s.port.Command(ctx, port.Command{Name: id, Args: value}); err != nil {
 				return fault(jsonrpc.InvalidRequest, "%v", err)

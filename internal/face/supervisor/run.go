@@ -272,7 +272,12 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 		}
 		return s.schedule(in)
 	case methodRespawn:
-		if _, err := s.end(ctx, n.ID); err != nil {
+		j, err := s.end(ctx, n.ID)
+		if err == nil && n.Args != nil {
+			j.Args = n.Args
+			err = s.Write(j)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return s.wake(ctx, n)

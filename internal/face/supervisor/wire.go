@@ -64,10 +64,12 @@ type Start struct {
 	Environ []string `json:"environ"`
 }
 
-// Named names a job. Environ replaces the environment of its process; nil: the one that it had.
+// Named names a job. Environ replaces the environment of its process, and Args the arguments of one that is started
+// afresh; nil: those that it had.
 type Named struct {
 	ID      string   `json:"id"`
 	Environ []string `json:"environ,omitempty"`
+	Args    []string `json:"args,omitempty"`
 }
 
 // Jobs lists the jobs.
