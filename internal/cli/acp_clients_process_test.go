@@ -90,7 +90,8 @@ func TestTheOfficialClientOfEditors(t *testing.T) {
 		out.Rejected != "end_turn" {
 		t.Errorf("%+v", out)
 	}
-	if len(out.Asked) != 2 || out.Asked[0] != "touch made.txt; echo made-it" || !strings.Contains(out.Agent, "It is made.") {
+	if len(out.Asked) != 2 ||
+		out.Asked[0] != "touch made.txt; echo made-it" || !strings.Contains(out.Agent, "It is made.") {
 		t.Errorf("%+v", out)
 	}
 	if len(out.Listed) != 1 || !out.Listed[0] || out.Resumed != "" ||

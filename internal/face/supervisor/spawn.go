@@ -11,7 +11,8 @@ func (p Place) supervisorLog() string {
 }
 
 // Spawn starts a supervisor that outlives this process, by way of one that ends at once: a program that ends what it
-// started, with all below, as clients of editors do, finds no supervisor there. It keeps nothing of the caller's terminal.
+// started, with all below, as clients of editors do, finds no supervisor there. It keeps nothing of the caller's
+// terminal.
 func (p Place) Spawn() error {
 	if err := os.MkdirAll(filepath.Dir(p.supervisorLog()), 0o700); err != nil {
 		return err
