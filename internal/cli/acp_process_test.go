@@ -25,10 +25,11 @@ type editor struct {
 	cmd *exec.Cmd
 	end func() // closes stdin and waits
 
-	mu      sync.Mutex
-	asked   []map[string]any // permission requests
-	choose  string           // the kind of option that the client selects; empty: it leaves them open
-	choosed chan struct{}
+	buffers func(method string, params json.RawMessage) (any, *acptest.Error) // fs/ methods; nil: not known
+
+	mu     sync.Mutex
+	asked  []map[string]any // permission requests
+	choose string           // the kind of option that the client selects; empty: it leaves them open
 }
 
 // editor starts lathe acp.
@@ -64,6 +65,9 @@ func (p *jobsPlace) editor(t *testing.T, unstable bool, args ...string) *editor 
 
 // answer answers the agent's requests.
 func (e *editor) answer(ctx context.Context, method string, params json.RawMessage) (any, *acptest.Error) {
+	if strings.HasPrefix(method, "fs/") && e.buffers != nil {
+		return e.buffers(method, params)
+	}
 	if method != "session/request_permission" {
 		return nil, &acptest.Error{Code: -32601, Message: "unknown"}
 	}

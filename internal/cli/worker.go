@@ -66,7 +66,8 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 	}
 	o.patient = true
 	others := &peers{place: w.place, self: w.known}
-	o.peers = others
+	editor := &editorBuffers{}
+	o.peers, o.buffers = others, editor
 	inst, err := p.instance(o)
 	if err != nil {
 		return err
@@ -81,6 +82,7 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 	l, err := port.Listen(w.place.Socket(w.job.ID))
 	if err == nil {
 		server := &port.Server{Session: c, Lathe: version, Other: w.request, Peer: others.answer}
+		editor.server.Store(server)
 		w.change(func(j *supervisor.Job) {
 			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
 			j.Mode, j.CWD, j.Schedules = string(c.Status().Mode), c.Status().Dir, c.Schedules()

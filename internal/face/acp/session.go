@@ -42,19 +42,22 @@ type openSession struct {
 
 // open connects to the process of a session, and shows its history before it returns if replay is set.
 func (a *Agent) open(ctx context.Context, p placeParams, job supervisor.Job, replay, fresh bool) (opened, error) {
-	door := a.Door
+	s := &openSession{
+		a: a, id: p.SessionID, place: p, job: job, ready: make(chan struct{}), sent: make(chan struct{}),
+		prompts: map[string]*prompt{}, asking: map[string]func(){}, fresh: fresh, wake: make(chan struct{}, 1),
+	}
+	s.ctx, s.end = context.WithCancelCause(a.life)
+	door, can := a.Door, a.can()
 	a.mu.Lock()
-	door.Face = port.Face{Kind: "editor", Name: a.name}
+	door.Face = port.Face{
+		Kind: "editor", Name: a.name, Buffers: can.FS.Read || can.FS.Write, Answer: s.answerProcess,
+	}
 	a.mu.Unlock()
 	stay, err := door.Stay(ctx, job.ID)
 	if err != nil {
 		return opened{}, err
 	}
-	s := &openSession{
-		a: a, id: p.SessionID, place: p, job: job, port: stay, ready: make(chan struct{}), sent: make(chan struct{}),
-		prompts: map[string]*prompt{}, asking: map[string]func(){}, fresh: fresh, wake: make(chan struct{}, 1),
-	}
-	s.ctx, s.end = context.WithCancelCause(a.life)
+	s.port = stay
 	s.show = &shower{s: s, calls: map[string]*shown{}, said: map[string]*strings.Builder{}}
 	from := port.From{History: 1}
 	if replay {
