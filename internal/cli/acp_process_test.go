@@ -25,6 +25,7 @@ type editor struct {
 	cmd *exec.Cmd
 	end func() // closes stdin and waits
 
+	form    func(params json.RawMessage) object                               // answers elicitation/create; nil: not known
 	buffers func(method string, params json.RawMessage) (any, *acptest.Error) // fs/ methods; nil: not known
 
 	mu     sync.Mutex
@@ -65,6 +66,9 @@ func (p *jobsPlace) editor(t *testing.T, unstable bool, args ...string) *editor 
 
 // answer answers the agent's requests.
 func (e *editor) answer(ctx context.Context, method string, params json.RawMessage) (any, *acptest.Error) {
+	if method == "elicitation/create" && e.form != nil {
+		return e.form(params), nil
+	}
 	if strings.HasPrefix(method, "fs/") && e.buffers != nil {
 		return e.buffers(method, params)
 	}

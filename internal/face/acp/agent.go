@@ -170,6 +170,10 @@ func (a *Agent) begin(name string, params json.RawMessage) work {
 		return method(params, a.setMode)
 	case "session/set_config_option":
 		return method(params, a.setOption)
+	case "session/fork":
+		return method(params, a.fork)
+	case "session/set_title":
+		return method(params, a.setTitle)
 	case "session/prompt":
 		return a.prompt(params)
 	}
@@ -238,6 +242,7 @@ func (a *Agent) initialized() initializeResult {
 	c.LoadSession, c.Prompt.Image, c.Prompt.EmbeddedContext, c.MCP.HTTP, c.MCP.SSE = true, true, true, true, true
 	c.Session.List, c.Session.Delete, c.Session.AdditionalDirectories = supported, supported, supported
 	c.Session.Resume, c.Session.Close, c.Auth.Logout = supported, supported, supported
+	c.Session.Fork, c.Session.Title = supported, supported
 	return out
 }
 

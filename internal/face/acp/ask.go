@@ -76,6 +76,9 @@ func (s *openSession) about(id string, q event.Question) toolCall {
 var errOpen = errors.New("the question stays open")
 
 func (s *openSession) answerTo(ctx context.Context, about toolCall, q event.Question) (event.Answer, error) {
+	if s.elicits(q) {
+		return s.elicit(ctx, q)
+	}
 	if len(q.Parts) == 0 {
 		return s.choose(ctx, about, q)
 	}

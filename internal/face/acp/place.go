@@ -104,6 +104,24 @@ func (a *Agent) newSession(ctx context.Context, p placeParams) (opened, error) {
 	return a.open(ctx, p, j, false, true)
 }
 
+// fork is session/fork: a copy of a session, which goes on by itself.
+func (a *Agent) fork(ctx context.Context, p placeParams) (opened, error) {
+	if err := p.check(); err != nil {
+		return opened{}, err
+	}
+	info, found := a.stored(p.SessionID)
+	if !found {
+		return opened{}, notFound(p.SessionID)
+	}
+	of := p.SessionID
+	p.SessionID, p.CWD = session.NewID(), info.Dir
+	j, err := a.start(ctx, p, uuid.NewString()[:8], "--resume="+of, "--fork-session", "--session-id="+p.SessionID)
+	if err != nil {
+		return opened{}, err
+	}
+	return a.open(ctx, p, j, false, true)
+}
+
 // start begins the job of a session.
 func (a *Agent) start(ctx context.Context, p placeParams, job string, flags ...string) (supervisor.Job, error) {
 	servers, err := a.keepServers(job, p.Servers)

@@ -307,6 +307,22 @@ func (a *Agent) setOption(ctx context.Context, p setOptionParams) (setOptionResu
 	return setOptionResult{s.options(ctx)}, nil
 }
 
+// setTitle is session/set_title.
+func (a *Agent) setTitle(ctx context.Context, p titleParams) (titleResult, error) {
+	s, err := a.session(p.SessionID)
+	if err == nil {
+		err = s.awake(ctx)
+	}
+	title := strings.Join(strings.Fields(p.Title), " ")
+	if title == "" {
+		err = badParams("the title is empty")
+	}
+	if err == nil {
+		_, err = s.port.Command(ctx, port.Command{Name: "rename", Args: title})
+	}
+	return titleResult{title}, err
+}
+
 // set changes an option to one of its values.
 func (s *openSession) set(ctx context.Context, id, value string) error {
 	if err := s.awake(ctx); err != nil {

@@ -33,6 +33,8 @@ type shown struct {
 	output strings.Builder // the live output, its end
 	told   time.Time       // when that was sent
 	below  []string        // the calls of the agent that it runs
+	agent  string          // the session of that agent
+	title  string
 }
 
 // event shows an event.
@@ -151,9 +153,9 @@ func (v *shower) announce(call llm.ToolCall, title string) *shown {
 	if c := v.calls[call.ID]; c != nil {
 		return c
 	}
-	c := &shown{}
-	v.calls[call.ID] = c
 	u := v.describe(call, title)
+	c := &shown{title: u.Title}
+	v.calls[call.ID] = c
 	u.Update, u.Status = "tool_call", "pending"
 	v.s.update(u)
 	return c
@@ -261,8 +263,10 @@ func (v *shower) end(b event.ToolEnd) {
 	}
 	u := v.describe(b.Call, b.Title)
 	u.Update, u.Status = "tool_call_update", status
-	if _, known := v.calls[b.Call.ID]; !known {
+	if c := v.calls[b.Call.ID]; c == nil {
 		u.Update = "tool_call"
+	} else if c.agent != "" {
+		v.subagent(c, "idle")
 	}
 	delete(v.calls, b.Call.ID)
 	u.Content = v.content(b.View)
@@ -291,6 +295,10 @@ func (v *shower) below(e event.Event) {
 	id := event.CallOf(e.Agent)
 	start, ok := e.Body.(event.ToolStart)
 	c := v.calls[id]
+	if c != nil && c.agent == "" && e.Session != "" && e.Session != v.s.id {
+		c.agent = e.Session
+		v.subagent(c, "running")
+	}
 	if !ok || c == nil {
 		return
 	}
@@ -298,6 +306,18 @@ func (v *shower) below(e event.Event) {
 		c.below = c.below[1:]
 	}
 	v.s.update(toolCall{Update: "tool_call_update", ID: id, Content: contents(strings.Join(c.below, "\n"))})
+}
+
+// subagent shows what an agent does, where the client has a place for that.
+func (v *shower) subagent(c *shown, state string) {
+	if v.s.a.can().Subagents == nil {
+		return
+	}
+	does := subagentDoes{State: state}
+	if state == "idle" {
+		does.Stop = "end_turn"
+	}
+	v.s.update(subagentUpdate{"subagent_update", c.agent, c.title, does})
 }
 
 // mostBelow is how many calls of an agent are shown.

@@ -28,9 +28,9 @@ type clientCapabilities struct {
 	Session  struct {
 		Compaction mark `json:"compaction"`
 		Notices    mark `json:"notices"`
-		Subagents  mark `json:"subagents"`
 	} `json:"session"`
-	Auth struct {
+	Subagents mark `json:"subagents"`
+	Auth      struct {
 		Terminal bool `json:"terminal"`
 	} `json:"auth"`
 	Elicitation struct {
@@ -68,7 +68,8 @@ type agentCapabilities struct {
 		AdditionalDirectories mark `json:"additionalDirectories"`
 		Resume                mark `json:"resume"`
 		Close                 mark `json:"close"`
-		Fork                  mark `json:"fork,omitempty"`
+		Fork                  mark `json:"fork"` // this and the next are not stable yet
+		Title                 mark `json:"title"`
 	} `json:"sessionCapabilities"`
 	Auth struct {
 		Logout mark `json:"logout"`
@@ -167,6 +168,27 @@ type sessionInfo struct {
 	CWD       string `json:"cwd"`
 	Title     string `json:"title,omitempty"`
 	UpdatedAt string `json:"updatedAt,omitempty"`
+}
+
+type titleParams struct {
+	SessionID string `json:"sessionId"`
+	Title     string `json:"title"`
+}
+
+type titleResult struct {
+	Title string `json:"title"`
+}
+
+type subagentUpdate struct {
+	Update    string       `json:"sessionUpdate"`
+	SessionID string       `json:"sessionId"`
+	Title     string       `json:"title,omitempty"`
+	State     subagentDoes `json:"state"`
+}
+
+type subagentDoes struct {
+	State string `json:"state"` // running or idle
+	Stop  string `json:"stopReason,omitempty"`
 }
 
 type setModeParams struct {
