@@ -103,6 +103,14 @@ func (e *editor) questions() []map[string]any {
 	return slices.Clone(e.asked)
 }
 
+// untilAsked waits for so many questions.
+func (e *editor) untilAsked(t *testing.T, n int) {
+	t.Helper()
+	if !await.Until(func() bool { return len(e.questions()) >= n }) {
+		t.Fatal("nothing is asked")
+	}
+}
+
 type object = map[string]any
 
 func (e *editor) must(t *testing.T, method string, params, result any) {

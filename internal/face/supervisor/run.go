@@ -333,6 +333,14 @@ func (s *Supervisor) worker(id string) *worker {
 // wake returns a job whose process answers.
 func (s *Supervisor) wake(ctx context.Context, n Named) (Job, error) {
 	w, err := s.needed(ctx, n)
+	if err == nil && !alive(w.pid) { // it has just died, and may be started again
+		select {
+		case <-w.gone:
+			w, err = s.needed(ctx, n)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
 	if err != nil {
 		return Job{}, err
 	}
