@@ -104,11 +104,10 @@ func TestAnEditorAsksWhetherAFolderIsTrusted(t *testing.T) {
 		t.Fatal(err)
 	}
 	e := p.editor(t, false)
+	e.choose = "allow_always"
 	e.initialize(t, object{})
 	id := e.session(t)
-	if !await.Until(func() bool { return len(e.questions()) == 1 }) {
-		t.Fatal("nothing is asked")
-	}
+	e.untilAsked(t, 1)
 	call, _ := json.Marshal(e.questions()[0]["toolCall"])
 	if !strings.Contains(string(call), "Trust this folder?") || !strings.Contains(string(call), "touch ran") {
 		t.Errorf("%s", call)

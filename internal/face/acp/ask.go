@@ -131,7 +131,7 @@ func (s *openSession) choose(ctx context.Context, about toolCall, q event.Questi
 // optionKind is the kind of a choice.
 func optionKind(id string) string {
 	switch id {
-	case event.ChoiceSession, event.ChoiceAlways, event.ChoiceEdits:
+	case event.ChoiceSession, event.ChoiceAlways, event.ChoiceEdits, "trust":
 		return "allow_always"
 	case event.ChoiceNever:
 		return "reject_always"

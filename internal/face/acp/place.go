@@ -101,7 +101,16 @@ func (a *Agent) newSession(ctx context.Context, p placeParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return a.open(ctx, p, j, false, true)
+	return a.openNew(ctx, p, j)
+}
+
+// openNew opens a session that was made; one that cannot be opened is not kept.
+func (a *Agent) openNew(ctx context.Context, p placeParams, j supervisor.Job) (opened, error) {
+	out, err := a.open(ctx, p, j, false, true)
+	if err != nil {
+		a.forget(context.WithoutCancel(ctx), j.ID)
+	}
+	return out, err
 }
 
 // fork is session/fork: a copy of a session, which goes on by itself.
@@ -119,7 +128,7 @@ func (a *Agent) fork(ctx context.Context, p placeParams) (opened, error) {
 	if err != nil {
 		return opened{}, err
 	}
-	return a.open(ctx, p, j, false, true)
+	return a.openNew(ctx, p, j)
 }
 
 // start begins the job of a session.
@@ -297,7 +306,7 @@ func (a *Agent) closeSession(ctx context.Context, p sessionParams) (struct{}, er
 	s.cancel()
 	a.drop(s)
 	if s.unused() {
-		a.forget(ctx, s.job.ID)
+		a.forget(ctx, s.jobID)
 		return struct{}{}, nil
 	}
 	c, err := a.Door.Supervisor(ctx)
@@ -305,7 +314,7 @@ func (a *Agent) closeSession(ctx context.Context, p sessionParams) (struct{}, er
 		return struct{}{}, err
 	}
 	defer c.Close()
-	_, err = c.Stop(ctx, s.job.ID)
+	_, err = c.Stop(ctx, s.jobID)
 	return struct{}{}, err
 }
 
@@ -342,7 +351,7 @@ func (a *Agent) leave() {
 	for _, s := range all {
 		a.drop(s)
 		if s.unused() {
-			a.forget(ctx, s.job.ID)
+			a.forget(ctx, s.jobID)
 		}
 	}
 }

@@ -17,6 +17,7 @@ import (
 type openSession struct {
 	a      *Agent
 	id     string
+	jobID  string
 	place  placeParams // by which the client opened it
 	port   *port.Stay
 	events port.Events
@@ -43,7 +44,7 @@ type openSession struct {
 // open connects to the process of a session, and shows its history before it returns if replay is set.
 func (a *Agent) open(ctx context.Context, p placeParams, job supervisor.Job, replay, fresh bool) (opened, error) {
 	s := &openSession{
-		a: a, id: p.SessionID, place: p, job: job, ready: make(chan struct{}), sent: make(chan struct{}),
+		a: a, id: p.SessionID, jobID: job.ID, place: p, job: job, ready: make(chan struct{}), sent: make(chan struct{}),
 		prompts: map[string]*prompt{}, asking: map[string]func(){}, fresh: fresh, wake: make(chan struct{}, 1),
 	}
 	s.ctx, s.end = context.WithCancelCause(a.life)
