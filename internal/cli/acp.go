@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"os"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -17,7 +18,7 @@ import (
 )
 
 func acpCommand(p *program, o *Options) *cobra.Command {
-	var login bool
+	var login, draft bool
 	c := &cobra.Command{
 		Use: "acp", Short: "Speak with an editor over the Agent Client Protocol", Args: noArgs,
 		Long: "Speak the Agent Client Protocol on stdin and stdout: an editor starts this command, and shows its sessions. " +
@@ -29,12 +30,13 @@ func acpCommand(p *program, o *Options) *cobra.Command {
 				_, err := p.askProvider(c.Context(), o, "Who should answer?")
 				return err
 			}
-			return p.acp(c.Context(), o, passedOn(c.Flags()))
+			return p.acp(c.Context(), o, draft, passedOn(c.Flags()))
 		},
 	}
 	f := c.Flags()
 	addModelFlags(f, o)
 	addPermissionFlags(f, o)
+	f.BoolVar(&draft, "draft", false, "also speak version 2 of the protocol, which is a draft and may change")
 	f.BoolVar(&login, "login", false, "choose a provider and keep its key, in this terminal")
 	return c
 }
@@ -42,7 +44,7 @@ func acpCommand(p *program, o *Options) *cobra.Command {
 // passedOn are the flags that were given, as arguments of a session. Its folder is the client's to say.
 func passedOn(f *pflag.FlagSet) (out []string) {
 	f.Visit(func(given *pflag.Flag) {
-		if given.Name == "cwd" || given.Name == "login" {
+		if slices.Contains([]string{"cwd", "login", "draft"}, given.Name) {
 			return
 		}
 		if list, ok := given.Value.(pflag.SliceValue); ok {
@@ -56,14 +58,14 @@ func passedOn(f *pflag.FlagSet) (out []string) {
 	return out
 }
 
-func (p *program) acp(ctx context.Context, o *Options, args []string) error {
+func (p *program) acp(ctx context.Context, o *Options, draft bool, args []string) error {
 	paths := config.ResolvePaths(os.Environ(), "")
 	if paths.DataHome == "" {
 		return usage("set HOME or XDG_DATA_HOME", "there is no home folder, so no place for sessions")
 	}
 	version, _ := currentVersion()
 	return acp.Serve(ctx, jsonrpc.NewLines(p.in, p.out, p.closeInput), acp.Options{
-		Door: door(), Store: session.NewStore(paths.DataHome), Lathe: version, Args: args,
+		Door: door(), Store: session.NewStore(paths.DataHome), Lathe: version, Args: args, Draft: draft,
 		LoggedIn: func(context.Context) error { return p.withKeys(o, hasKey) },
 		Logout:   func(context.Context) error { return p.withKeys(o, forgetKeys) },
 	})

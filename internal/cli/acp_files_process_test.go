@@ -65,7 +65,7 @@ func TestUnsavedTextsOfAnEditor(t *testing.T) {
 				llmtest.Say(llmtest.Text("done")),
 			))
 			b := &buffers{texts: map[string]string{file: "zero, unsaved\ntwo\n"}, broken: broken}
-			e := p.editor(t, false)
+			e := p.editor(t, "v1")
 			e.buffers, e.choose = b.answer, "allow_always"
 			e.initialize(t, object{"fs": object{"readTextFile": true, "writeTextFile": true}})
 			id := e.session(t)
@@ -107,7 +107,7 @@ func TestAChangeDoesNotOverwriteWhatIsTyped(t *testing.T) {
 		llmtest.Say(llmtest.Text("done")),
 	))
 	b := &buffers{texts: map[string]string{}}
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.buffers = b.answer
 	reads := 0
 	e.buffers = func(method string, params json.RawMessage) (any, *acptest.Error) {

@@ -19,7 +19,7 @@ import (
 
 func TestTheKitsHandshake(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	if err := e.Call(t.Context(), "session/new", object{"cwd": p.dir, "mcpServers": []any{}}, nil); codeOf(err) != -32600 {
 		t.Errorf("a session before initialize: %v", err)
 	}
@@ -55,7 +55,7 @@ func codeOf(err error) int {
 
 func TestTheKitsSessions(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	var first, second object
 	params := object{"cwd": p.dir, "mcpServers": []any{}, "_meta": object{"traceparent": "00-1"}, "extra": 1}
@@ -127,7 +127,7 @@ func TestTheKitsSessions(t *testing.T) {
 
 func TestTheKitsOptions(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	var opened struct {
 		SessionID string
@@ -185,7 +185,7 @@ func TestTheKitsOptions(t *testing.T) {
 
 func TestTheKitsContent(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	id := e.session(t)
 	file := filepath.Join(p.dir, "notes.txt")
@@ -227,7 +227,7 @@ func TestTheKitsContent(t *testing.T) {
 // A cancellation that follows its prompt at once, one without a prompt, one of an unknown session, one by request.
 func TestTheKitsCancellations(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.choose = ""
 	e.initialize(t, object{})
 	id := e.session(t)
@@ -257,7 +257,7 @@ func TestTheKitsCancellations(t *testing.T) {
 
 func TestTheKitsHygiene(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	for line, code := range map[string]int{
 		`{"jsonrpc":"2.0","id":`: -32700,
@@ -294,7 +294,7 @@ func TestTheKitsHygiene(t *testing.T) {
 // The agent ends with its input, and has written nothing but the protocol.
 func TestTheKitsShutdown(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	e.session(t)
 	e.end()

@@ -31,7 +31,7 @@ func TestQuestionsOfTheModelInAnEditor(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := newJobsPlace(t)
 			p.serve(llmtest.Replies(llmtest.Say(ask), llmtest.Say(llmtest.Text("done"))))
-			e := p.editor(t, false)
+			e := p.editor(t, "v1")
 			e.form = func(params json.RawMessage) object {
 				if !strings.Contains(string(params), "Which colour?") {
 					t.Errorf("%s", params)
@@ -59,7 +59,7 @@ func TestQuestionsOfTheModelInAnEditor(t *testing.T) {
 // The MCP servers of the editor reach the session, and their secrets no command line.
 func TestTheServersOfAnEditor(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	var opened struct{ SessionID string }
 	servers := []any{object{
@@ -103,7 +103,7 @@ func TestAnEditorAsksWhetherAFolderIsTrusted(t *testing.T) {
 	if err := os.WriteFile(settings, []byte(hooks), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.choose = "allow_always"
 	e.initialize(t, object{})
 	id := e.session(t)
@@ -126,7 +126,7 @@ func TestAnEditorAsksWhetherAFolderIsTrusted(t *testing.T) {
 // A terminal answers a question of an editor's session, and its prompt shows there.
 func TestATerminalAtASessionOfAnEditor(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.choose = ""
 	e.initialize(t, object{})
 	id := e.session(t)
@@ -173,7 +173,7 @@ func TestUnstablePartsOfTheProtocol(t *testing.T) {
 			llmtest.Tool("Glob", object{"pattern": "*"}),
 		}},
 	))
-	e := p.editor(t, true)
+	e := p.editor(t, "v1.unstable")
 	e.initialize(t, object{"subagents": object{}})
 	id := e.session(t)
 	if stop := e.prompt(t, id, "delegate"); stop != "end_turn" {

@@ -35,7 +35,7 @@ func TestThePortThroughTheProtocolOfEditors(t *testing.T) {
 		return porttest.Place{
 			Without: notInVersion1,
 			Face: func(t *testing.T, _ port.Face) port.Session {
-				e := newJobsPlace(t).editor(t, false)
+				e := newJobsPlace(t).editor(t, "v1")
 				e.initialize(t, object{})
 				return &editorSession{e: e, id: e.session(t), events: make(chan event.Event, 100)}
 			},
@@ -95,7 +95,7 @@ func (s *editorSession) Prompt(ctx context.Context, p port.Prompt) (port.Receipt
 // A session process that is killed goes on, its question comes again, and its prompt is answered.
 func TestAnEditorGoesOnAfterACrash(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.choose = ""
 	e.initialize(t, object{})
 	id := e.session(t)

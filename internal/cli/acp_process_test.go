@@ -34,7 +34,7 @@ type editor struct {
 }
 
 // editor starts lathe acp.
-func (p *jobsPlace) editor(t *testing.T, unstable bool, args ...string) *editor {
+func (p *jobsPlace) editor(t *testing.T, schema string, args ...string) *editor {
 	t.Helper()
 	e := &editor{p: p, choose: "allow_once"}
 	e.cmd = exec.Command(p.lathe, append([]string{"acp"}, args...)...)
@@ -59,7 +59,7 @@ func (p *jobsPlace) editor(t *testing.T, unstable bool, args ...string) *editor 
 		}
 	})
 	t.Cleanup(e.end)
-	e.Client = acptest.New(t, out, in, unstable)
+	e.Client = acptest.New(t, out, in, schema)
 	e.Answer = e.answer
 	return e
 }
@@ -155,7 +155,7 @@ func (e *editor) prompt(t *testing.T, id, text string) string {
 
 func TestAConversationInAnEditor(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.initialize(t, object{})
 	id := e.session(t)
 	e.Until(func(u acptest.Update) bool { return u.Kind == "available_commands_update" })
@@ -205,7 +205,7 @@ func TestAConversationInAnEditor(t *testing.T) {
 
 func TestACancelledTurnInAnEditor(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.choose = ""
 	e.initialize(t, object{})
 	id := e.session(t)
@@ -228,7 +228,7 @@ func TestACancelledTurnInAnEditor(t *testing.T) {
 // A session of an editor goes on when that ends, and another face answers its question.
 func TestASessionOutlivesItsEditor(t *testing.T) {
 	p := newJobsPlace(t)
-	e := p.editor(t, false)
+	e := p.editor(t, "v1")
 	e.choose = ""
 	e.initialize(t, object{})
 	id := e.session(t)
@@ -245,7 +245,7 @@ func TestASessionOutlivesItsEditor(t *testing.T) {
 	if j, err := p.Find(unused); err == nil {
 		t.Errorf("the session in which nothing was said is kept: %+v", j)
 	}
-	again := p.editor(t, false)
+	again := p.editor(t, "v1")
 	again.initialize(t, object{})
 	again.must(t, "session/load", object{"sessionId": id, "cwd": p.dir, "mcpServers": []any{}}, nil)
 	if text := again.Text("user_message_chunk"); text != "ask me" {

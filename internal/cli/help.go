@@ -25,6 +25,7 @@ Commands:
   session      list, show, replay, cost, verify, export and remove sessions
   ps           list the sessions in the background (lathe --bg "..." starts one)
   dash         all sessions of this machine on one screen
+  acp          sessions in an editor: Zed, JetBrains, Neovim, Emacs
   attach       open a session in the background in this terminal
   logs         print its conversation
   stop         end its process

@@ -22,6 +22,15 @@ func TestADiffHasTheOldAndTheNewLinesOfEachPart(t *testing.T) {
 	}
 }
 
+func TestADiffOfTheDraftIsAFileWithItsPatch(t *testing.T) {
+	d := event.Diff{Path: "/a", Unified: "--- a\n+++ a\n@@ -1 +1 @@\n-one\n+two\n@@ -9 +9 @@\n-nine\n+ten\n"}
+	b, err := json.Marshal(draft(toolCall{Update: "tool_call", ID: "1", Content: diffContent(d, "")}))
+	if err != nil || strings.Count(string(b), `"modify"`) != 1 || !strings.Contains(string(b), `+ten`) ||
+		!strings.Contains(string(b), `"tool_call_update"`) {
+		t.Errorf("%s %v", b, err)
+	}
+}
+
 func TestContentOfAPromptBecomesPartsOfAMessage(t *testing.T) {
 	var blocks []content
 	err := json.Unmarshal([]byte(`[{"type":"text","text":"look"},

@@ -12,7 +12,7 @@
 //   - Sessions outlive their client: a turn goes on, and questions wait for another face. A session in which nobody has
 //     said anything is removed.
 //   - The client is asked for nothing that it did not offer.
-//   - A prompt is answered after all updates of its turn.
+//   - A prompt is answered after all updates of its turn; in version 2, a draft, when it is taken.
 package acp
 
 import (
@@ -33,6 +33,7 @@ type Options struct {
 	Store *session.Store
 	Lathe string   // the version of lathe
 	Args  []string // flags of new sessions
+	Draft bool     // version 2 of the protocol may be spoken
 
 	// LoggedIn reports whether some provider can be used; Logout removes the keys that lathe keeps.
 	LoggedIn func(ctx context.Context) error
@@ -48,6 +49,7 @@ type Agent struct {
 	mu       sync.Mutex
 	client   *clientCapabilities // nil before initialize
 	name     string              // of the client, for people
+	version  int                 // of the protocol
 	sessions map[string]*openSession
 }
 
@@ -143,12 +145,24 @@ func (a *Agent) begin(name string, params json.RawMessage) work {
 			if err != nil {
 				return nil, err
 			}
-			return a.initialized(), nil
+			out := a.initialized()
+			if a.drafts() {
+				return draft(out), nil
+			}
+			return out, nil
 		}
 	}
 	if !known {
 		return refuse(fault(jsonrpc.InvalidRequest, "initialize comes first"))
 	}
+	if a.drafts() {
+		return a.draftMethod(name, params)
+	}
+	return a.route(name, params)
+}
+
+// route takes a request of version 1.
+func (a *Agent) route(name string, params json.RawMessage) work {
 	switch name {
 	case "authenticate":
 		return method(params, a.authenticate)
@@ -203,7 +217,11 @@ func (a *Agent) know(p initializeParams) *jsonrpc.Error {
 	}
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.client = &p.Capabilities
+	a.client, a.version = &p.Capabilities, Version
+	if a.Draft && *p.ProtocolVersion >= Draft {
+		a.client, a.version, p.Info = &p.DraftCapabilities, Draft, p.DraftInfo
+		a.client.Session.Notices, a.client.Session.Compaction = supported, supported // all clients of the draft have them
+	}
 	if p.Info != nil {
 		a.name = p.Info.Name
 	}

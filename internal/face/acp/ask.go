@@ -110,7 +110,11 @@ func (s *openSession) choose(ctx context.Context, about toolCall, q event.Questi
 		in.Options = append(in.Options, permissionOption{ID: o.ID, Name: o.Label, Kind: optionKind(o.ID)})
 	}
 	var out permissionResult
-	err := s.a.conn.Call(ctx, "session/request_permission", in, &out, nil)
+	var params any = in
+	if s.a.drafts() {
+		params = draft(in)
+	}
+	err := s.a.conn.Call(ctx, "session/request_permission", params, &out, nil)
 	if refused, ok := errors.AsType[*jsonrpc.Error](err); ok && ctx.Err() == nil {
 		return event.Answer{Choice: event.ChoiceNo, Text: "the editor could not ask: " + refused.Message}, nil
 	}

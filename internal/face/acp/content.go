@@ -185,6 +185,9 @@ func diffContent(d event.Diff, dir string) []toolContent {
 		}
 		was, is := before.String(), after.String()
 		c := toolContent{Type: "diff", Path: path, NewText: &is}
+		if len(out) == 0 {
+			c.patch = d.Unified
+		}
 		if !d.Created {
 			c.OldText = &was
 		}

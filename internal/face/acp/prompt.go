@@ -19,12 +19,14 @@ type prompt struct {
 	id     string
 	ctx    context.Context // of a command that is the prompt
 	stop   context.CancelFunc
-	result chan outcome // gets one
+	result chan outcome  // gets one
+	took   chan struct{} // closed when the session has it
 
 	// guarded by openSession.mu, but for began
 	sent      bool // the session has it
 	cancelled bool
 
+	shows bool // the client of the draft gets its message back
 	began bool // a turn has it; of the goroutine that reads the events
 	ended *outcome
 }
@@ -37,30 +39,49 @@ type outcome struct {
 
 // prompt is session/prompt. It is known before the next message of the client is read, so that a cancellation finds it.
 func (a *Agent) prompt(params json.RawMessage) work {
-	in, failed := decode[promptParams](params)
+	s, p, m, failed := a.takePrompt(params)
 	if failed != nil {
 		return refuse(failed)
 	}
-	s, err := a.session(in.SessionID)
-	if err != nil {
-		return refuse(wireError(err))
-	}
-	parts, err := partsOf(in.Prompt)
-	if err != nil {
-		return refuse(wireError(err))
-	}
-	p := &prompt{id: uuid.NewString(), result: make(chan outcome, 1)}
-	p.ctx, p.stop = context.WithCancel(s.ctx)
-	s.mu.Lock()
-	s.prompts[p.id] = p
-	s.mu.Unlock()
 	return func(ctx context.Context) (any, *jsonrpc.Error) {
 		defer s.forget(p)
-		out, err := s.run(ctx, p, llm.Message{ID: p.id, Role: llm.User, Parts: parts})
+		out, err := s.run(ctx, p, m)
 		if err != nil {
 			return nil, wireError(err)
 		}
 		return promptResult{out}, nil
+	}
+}
+
+// takePrompt notes a prompt.
+func (a *Agent) takePrompt(params json.RawMessage) (*openSession, *prompt, llm.Message, *jsonrpc.Error) {
+	in, failed := decode[promptParams](params)
+	if failed != nil {
+		return nil, nil, llm.Message{}, failed
+	}
+	s, err := a.session(in.SessionID)
+	if err != nil {
+		return nil, nil, llm.Message{}, wireError(err)
+	}
+	parts, err := partsOf(in.Prompt)
+	if err != nil {
+		return nil, nil, llm.Message{}, wireError(err)
+	}
+	p := &prompt{id: uuid.NewString(), result: make(chan outcome, 1), took: make(chan struct{})}
+	p.ctx, p.stop = context.WithCancel(s.ctx)
+	s.mu.Lock()
+	s.prompts[p.id] = p
+	s.mu.Unlock()
+	return s, p, llm.Message{ID: p.id, Role: llm.User, Parts: parts}, nil
+}
+
+// turned reports whether the session took the prompt as the one of a turn.
+func (p *prompt) turned() bool {
+	select {
+	case <-p.took:
+		return true
+	default:
+		return false
 	}
 }
 
@@ -93,6 +114,7 @@ func (s *openSession) run(ctx context.Context, p *prompt, m llm.Message) (string
 		return "", err
 	}
 	s.mu.Lock()
+	close(p.took)
 	p.sent = true
 	cancelled := p.cancelled
 	s.fresh = false
@@ -168,6 +190,7 @@ func (s *openSession) turnEnded(end event.TurnEnd) {
 			out.stop = "refusal"
 		}
 	}
+	s.show.ended = &out
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.prompts {

@@ -247,8 +247,9 @@ func (s *openSession) take(e event.Event) {
 		s.fresh = false
 		s.mu.Unlock()
 		if p != nil {
-			p.began = true
-			return // the client has shown it
+			if p.began = true; !p.shows {
+				return // the client has shown it
+			}
 		}
 	case event.Asked:
 		s.ask(e, b)
@@ -276,6 +277,7 @@ func (s *openSession) take(e event.Event) {
 	case event.State:
 		s.attached()
 		s.stateChanged(b)
+		s.does(b)
 		return
 	}
 	s.show.event(e)
@@ -283,6 +285,11 @@ func (s *openSession) take(e event.Event) {
 
 // update tells the client something of the session. A client that is gone is noticed by the connection.
 func (s *openSession) update(u any) {
+	if s.a.drafts() {
+		if u = draft(u); u == nil {
+			return
+		}
+	}
 	_ = s.a.conn.Notify(s.ctx, "session/update", notification{s.id, u})
 }
 

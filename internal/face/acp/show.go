@@ -20,6 +20,7 @@ type shower struct {
 	s         *openSession
 	replaying bool
 	stop      llm.StopReason // of the last step
+	ended     *outcome       // of the turn that has just ended
 
 	calls map[string]*shown           // calls that run, by id
 	said  map[string]*strings.Builder // what was sent of the reply that streams, by message and kind of part

@@ -43,6 +43,9 @@ type initializeParams struct {
 	ProtocolVersion *int               `json:"protocolVersion"`
 	Capabilities    clientCapabilities `json:"clientCapabilities"`
 	Info            *implementation    `json:"clientInfo"`
+
+	DraftCapabilities clientCapabilities `json:"capabilities"` // of version 2
+	DraftInfo         *implementation    `json:"info"`
 }
 
 type initializeResult struct {
@@ -269,6 +272,8 @@ type toolContent struct {
 	OldText    *string  `json:"oldText,omitempty"`
 	NewText    *string  `json:"newText,omitempty"`
 	TerminalID string   `json:"terminalId,omitempty"`
+
+	patch string // of the first part of a file: the whole diff
 }
 
 type location struct {

@@ -68,7 +68,9 @@ var open = func(name string) func() (*Schema, error) {
 	})
 }
 
-var stable, unstable = open("v1"), open("v1.unstable")
+var opened = map[string]func() (*Schema, error){
+	"v1": open("v1"), "v1.unstable": open("v1.unstable"), "v2": open("v2"),
+}
 
 // check holds a value to a definition.
 func (s *Schema) check(def string, value any) error {
@@ -130,14 +132,11 @@ type Client struct {
 	ended   error
 }
 
-// New begins to read from in. Unstable: the parts of the protocol that are not stable yet may be used.
-func New(t testing.TB, in io.Reader, out io.Writer, useUnstable bool) *Client {
+// New begins to read from in. The schema is v1, v1.unstable, where the parts of the protocol that are not stable yet
+// may be used, or v2.
+func New(t testing.TB, in io.Reader, out io.Writer, use string) *Client {
 	t.Helper()
-	use := stable
-	if useUnstable {
-		use = unstable
-	}
-	schema, err := use()
+	schema, err := opened[use]()
 	if err != nil {
 		t.Fatal(err)
 	}
