@@ -299,3 +299,22 @@ func TestTheKitsShutdown(t *testing.T) {
 	e.session(t)
 	e.end()
 }
+
+// Without a key a session needs a login, and leaves nothing behind.
+func TestTheKitsLogin(t *testing.T) {
+	p := newJobsPlace(t)
+	p.keyless = true
+	e := p.editor(t, "v1")
+	e.initialize(t, object{})
+	err := e.Call(t.Context(), "session/new", object{"cwd": p.dir, "mcpServers": []any{}}, nil)
+	if codeOf(err) != -32000 {
+		t.Errorf("%v", err)
+	}
+	if err := e.Call(t.Context(), "authenticate", object{"methodId": "lathe-auth"}, nil); codeOf(err) != -32000 {
+		t.Errorf("%v", err)
+	}
+	e.must(t, "logout", object{}, nil)
+	if jobs, err := p.List(); err != nil || len(jobs) > 0 {
+		t.Errorf("%v %v", jobs, err)
+	}
+}

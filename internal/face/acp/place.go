@@ -146,7 +146,7 @@ func (a *Agent) start(ctx context.Context, p placeParams, job string, flags ...s
 		return j, nil
 	}
 	a.forget(ctx, job)
-	if noKey := a.LoggedIn(ctx); noKey != nil {
+	if noKey := a.LoggedIn(ctx); noKey != nil && strings.Contains(err.Error(), noKey.Error()) {
 		return j, fault(codeAuth, "%v", noKey)
 	}
 	return j, err

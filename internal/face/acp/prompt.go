@@ -190,14 +190,18 @@ func (s *openSession) turnEnded(end event.TurnEnd) {
 			out.stop = "refusal"
 		}
 	}
-	s.show.ended = &out
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	for _, p := range s.prompts {
-		if p.began && p.ended == nil {
-			p.ended = &out
+		if !p.began || p.ended != nil {
+			continue
 		}
+		if p.cancelled { // however the turn ended: the refusal of a question may have come before the interruption
+			out = outcome{stop: "cancelled"}
+		}
+		p.ended = &out
 	}
+	s.show.ended = &out
 }
 
 // stateChanged answers the prompts whose turn has ended, and takes back those that no turn will have.
