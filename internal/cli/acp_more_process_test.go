@@ -190,3 +190,35 @@ func TestUnstablePartsOfTheProtocol(t *testing.T) {
 }
 
 func promptOf(text string) port.Prompt { return port.Prompt{Message: llm.UserText(text)} }
+
+// The task list is the plan of the editor; a change is a diff; usage has a cost; a notice is one.
+func TestUpdatesOfATurnInAnEditor(t *testing.T) {
+	p := newJobsPlace(t)
+	p.serve(llmtest.Replies(
+		llmtest.Say(llmtest.Tool("TodoWrite", object{"todos": []any{
+			object{"content": "look", "status": "completed", "activeForm": "looking"},
+			object{"content": "write", "status": "in_progress", "activeForm": "writing"},
+		}})),
+		llmtest.Say(llmtest.Tool("Write", object{"file_path": "new.txt", "content": "one\n"})),
+		llmtest.Say(llmtest.Text("done")),
+	))
+	e := p.editor(t, "v1")
+	e.initialize(t, object{"session": object{"notices": object{}, "compaction": object{}}})
+	id := e.session(t)
+	if stop := e.prompt(t, id, "go and look at @no/such/file.txt"); stop != "end_turn" {
+		t.Errorf("%s", stop)
+	}
+	e.Until(func(u acptest.Update) bool {
+		entries, _ := u.Raw["entries"].([]any)
+		return u.Kind == "plan" && len(entries) == 2 && entries[1].(object)["status"] == "in_progress"
+	})
+	e.Until(func(u acptest.Update) bool {
+		content, _ := json.Marshal(u.Raw["content"])
+		return u.Raw["status"] == "completed" && strings.Contains(string(content), `"newText":"one\n"`) &&
+			strings.Contains(string(content), filepath.Join(p.dir, "new.txt"))
+	})
+	e.Until(func(u acptest.Update) bool { return u.Kind == "usage_update" && u.Raw["used"].(float64) > 0 })
+	e.Until(func(u acptest.Update) bool { return u.Kind == "notice" && u.Raw["severity"] == "warning" })
+	e.prompt(t, id, "/compact --force")
+	e.Until(func(u acptest.Update) bool { return u.Kind == "compaction_update" })
+}
