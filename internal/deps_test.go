@@ -410,6 +410,14 @@ var table = func() map[string]row {
 		[]string{"config", "face/supervisor", "fleet", "fleet/bench", "machine/term"},
 		"the command line of a program of its own, since the engine costs 11 MB",
 	}
+	t["face/acp"] = row{
+		[]string{
+			"base/atomicfile", "base/jsonrpc", "event", "face/port", "face/supervisor", "llm", "store/session",
+		},
+		"an editor speaks with session processes by the port; what is on disk of a session is in its store, and flags and " +
+			"keys are cli's",
+	}
+	t["face/acp/acptest"] = row{nil, "the editor of the tests knows the published schema and nothing of lathe's"}
 	notFleet := slices.DeleteFunc(slices.Sorted(maps.Keys(t)), func(p string) bool { return strings.HasPrefix(p, "fleet") })
 	t["cli"] = row{notFleet, "the command line wires front ends to sessions; the fleet is another program, which it starts"}
 	t["base/regular"] = row{nil, "reading a file that may be a pipe is a system call"}

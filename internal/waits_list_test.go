@@ -10,7 +10,7 @@ var waitsThatEnd = map[string][]string{
 		"machine/files.Index.hold",
 		"machine/files.NewIndex", "llm/openai.socketConn.makeRoom", "extend/mcp/remote.SSE.read",
 		"base/jsonrpc.Conn.answered",
-		"base/jsonrpc.Conn.lost",
+		"base/jsonrpc.Conn.lost", "face/acp/acptest.Client.take",
 		"extend/mcp/serve.session.answered", "machine/netproxy.Proxy.leave", "prompt.Begin 3", "prompt.start",
 		"ui/repl.editor.read",
 		"ui/repl.reader.read",
@@ -33,7 +33,7 @@ var waitsThatEnd = map[string][]string{
 		"face/supervisor.Supervisor.launch", "face/supervisor.Place.beside",
 	},
 	"it gives back the place that it has":     {"base/jsonrpc.Conn.serve"},
-	"the channel is closed in the next lines": {"face/port.Server.Serve"},
+	"the channel is closed in the next lines": {"face/port.Server.Serve", "face/acp.Serve 2"},
 	"a second after an interruption the turn leaves its queue of calls, whatever they wait for (agent.abandonAfter)": {
 		"agent.Agent.before", "agent.queue.judge", "agent.queue.next", "agent.queue.resolve", "agent.queue.schedule",
 		"agent.queue.start 2",

@@ -46,12 +46,18 @@ func buildLathe(t testing.TB) string {
 	return built.path
 }
 
+// npmFolder is the folder that a test made for modules of npm; empty: none.
+var npmFolder string
+
 // TestMain is also a language server with fixed answers.
 func TestMain(m *testing.M) {
 	if lsptest.Serve() {
 		return
 	}
 	code := m.Run()
+	if npmFolder != "" {
+		_ = os.RemoveAll(npmFolder)
+	}
 	if built.path != "" {
 		_ = os.RemoveAll(filepath.Dir(built.path))
 	}

@@ -70,8 +70,9 @@ type Options struct {
 	MCPConfig     []string // files, or JSON texts
 	StrictMCP     bool
 	// see serverset.Flags
-	peers       tool.Peers // of a session process; see conversation.Options
-	patient     bool       // a person is watching; see conversation.Options
+	peers       tool.Peers   // of a session process; see conversation.Options
+	buffers     tool.Buffers // the same
+	patient     bool         // a person is watching; see conversation.Options
 	hostServers func(ctx context.Context, server string, message json.RawMessage) (json.RawMessage, error)
 	// see serverset.Flags
 	hostElicits func(ctx context.Context, server string, params json.RawMessage) (json.RawMessage, error)

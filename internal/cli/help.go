@@ -27,6 +27,7 @@ Commands:
   dash         all sessions of this machine on one screen
   fleet        many jobs, on this machine or on many
   bench        measure agents on tasks
+  acp          sessions in an editor: Zed, JetBrains, Neovim, Emacs
   attach       open a session in the background in this terminal
   logs         print its conversation
   stop         end its process

@@ -252,9 +252,19 @@ func daemonCommand(p *program) *cobra.Command {
 			}
 			return err
 		},
-	}, &cobra.Command{
+	}, daemonRunCommand())
+	return c
+}
+
+// daemonRunCommand is the supervisor.
+func daemonRunCommand() *cobra.Command {
+	var apart bool
+	c := &cobra.Command{
 		Use: "run", Short: "Be the supervisor", Hidden: true, Args: noArgs,
 		RunE: func(c *cobra.Command, _ []string) error {
+			if apart {
+				return supervisor.SpawnApart(os.Stderr)
+			}
 			signal.Ignore(syscall.SIGHUP)
 			version, _ := currentVersion()
 			s := &supervisor.Supervisor{
@@ -262,7 +272,8 @@ func daemonCommand(p *program) *cobra.Command {
 			}
 			return s.Run(c.Context())
 		},
-	})
+	}
+	c.Flags().BoolVar(&apart, "apart", false, "start the supervisor, and end")
 	return c
 }
 

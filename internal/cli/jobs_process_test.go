@@ -27,6 +27,7 @@ type jobsPlace struct {
 	lathe     string
 	home, dir string
 	srv       *llmtest.Server
+	keyless   bool // no provider has a key
 }
 
 // jobsScript answers every prompt, and asks first where a prompt says so.
@@ -82,10 +83,11 @@ func (p *jobsPlace) serve(script *llmtest.Script) {
 }
 
 func (p *jobsPlace) environ() []string {
-	return []string{
-		"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C.UTF-8", "SHELL=/bin/sh",
-		"ANTHROPIC_BASE_URL=" + p.srv.URL(), "ANTHROPIC_API_KEY=sk-test",
+	out := []string{"PATH=" + os.Getenv("PATH"), "HOME=" + p.home, "LANG=C.UTF-8", "SHELL=/bin/sh"}
+	if p.keyless {
+		return out
 	}
+	return append(out, "ANTHROPIC_BASE_URL="+p.srv.URL(), "ANTHROPIC_API_KEY=sk-test")
 }
 
 // run runs a command line to its end.

@@ -250,7 +250,7 @@ func (p *program) instance(o *Options) (*conversation.Instance, error) {
 		Configs: o.MCPConfig, Strict: o.StrictMCP, Trust: o.Trust, Host: o.hostServers,
 		Elicit: o.hostElicits,
 	}
-	opts.Push, opts.Peers = pushFrom(o.Worker, cfg), o.peers
+	opts.Push, opts.Peers, opts.Buffers = pushFrom(o.Worker, cfg), o.peers, o.buffers
 	if o.Bypass {
 		opts.Mode = permission.Bypass
 	}

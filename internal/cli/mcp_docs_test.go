@@ -7,7 +7,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -43,9 +42,6 @@ func TestTheEntriesOfTheMCPPageAreRead(t *testing.T) {
 
 // The commands of docs/mcp.md are run as they are there, with a npx that starts a server of this machine.
 func TestTheCommandsOfTheMCPPageRun(t *testing.T) {
-	if runtime.GOOS == "windows" {
-		t.Skip("the npx of this test is a shell script")
-	}
 	dir, env := mcpHome(t)
 	lathe, bin := buildLathe(t), t.TempDir()
 	if err := os.WriteFile(filepath.Join(bin, "npx"), []byte("#!/bin/sh\nexec "+lathe+" mcp serve --no-agent\n"),

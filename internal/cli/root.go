@@ -17,13 +17,13 @@ var commandNames = []string{
 	"session", "undo", "redo", "snapshot", "stats", "config", "tool", "agents", "models",
 	"auth", "best", "team", "hook", "prompt", "permission", "mcp", "lsp", "plugin", "sandbox", "doctor", "demo",
 	"ps", "attach", "logs", "stop", "respawn", "rm", "daemon", "port", "dash", "schedule", "serve", "web",
-	"gateway", "telegram", "teams", "fleet", "bench",
+	"gateway", "telegram", "teams", "fleet", "bench", "acp",
 	"completion", "man", "help", "version", "__complete", "__completeNoDesc",
 }
 
 // reservedNames are commands to come: no prompt begins with such a word, so that a script means the same later.
 var reservedNames = []string{
-	"acp", "import", "update",
+	"import", "update",
 }
 
 // newRoot builds the command tree: for a prompt only the root, so that no word of it can be taken for a
@@ -78,7 +78,7 @@ func addCommands(root *cobra.Command, p *program, o *Options) {
 		mcpCommand(p, o), lspCommand(p, o), pluginCommand(p, o), sandboxCommand(p, o), doctorCommand(p, o),
 		psCommand(p), attachCommand(p, o), logsCommand(p, o), stopCommand(p), respawnCommand(p), rmCommand(p),
 		daemonCommand(p), portCommand(p), dashCommand(p, o), scheduleCommand(p, o), serveCommand(p, o), webCommand(p, o),
-		gatewayCommand(p, o), telegramCommand(p, o), teamsCommand(p, o), fleetCommand(p), benchCommand(p),
+		gatewayCommand(p, o), telegramCommand(p, o), teamsCommand(p, o), fleetCommand(p), benchCommand(p), acpCommand(p, o),
 		demoCommand(p), completionCommand(p), manCommand(p), versionCommand(p))
 	completeFlags(root, o)
 }

@@ -46,7 +46,7 @@ func (p *servePlace) session(t *testing.T) client.Session {
 }
 
 // promptOf is the id of the prompt that a user message is.
-func promptOf(e client.Event) string {
+func idOfPrompt(e client.Event) string {
 	var m event.UserMessage
 	if json.Unmarshal(e.Body, &m) != nil {
 		return ""
@@ -268,7 +268,7 @@ func (p *servePlace) follow(ctx context.Context, c *client.Client, session strin
 	for err == nil {
 		var e client.Event
 		if e, err = events.Next(ctx); err == nil && e.Kind == "message.user" {
-			if id := promptOf(e); strings.HasPrefix(id, "prompt-") {
+			if id := idOfPrompt(e); strings.HasPrefix(id, "prompt-") {
 				seen[id]++
 			}
 		}

@@ -90,7 +90,8 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 	}
 	o.patient = true
 	others := &peers{place: w.place, self: w.known}
-	o.peers = others
+	editor := &editorBuffers{}
+	o.peers, o.buffers = others, editor
 	inst, err := p.instance(o)
 	if err != nil {
 		return err
@@ -110,6 +111,7 @@ func (w *worker) run(ctx context.Context, p *program, o *Options) error {
 	if err == nil {
 		server := &port.Server{Session: c, Lathe: version, Other: w.request, Peer: others.answer}
 		w.server = server
+		editor.server.Store(server)
 		w.change(func(j *supervisor.Job) {
 			j.PID, j.SessionID, j.Lathe, j.Protocol = os.Getpid(), c.Status().Session, version, port.Version
 			j.Failure = nil

@@ -87,6 +87,7 @@ type Options struct {
 	PluginDirs    []string           // folders of plugins for this run
 	NoPersistence bool               // sessions live in memory and end with the instance
 	Peers         tool.Peers         // the other sessions of the machine; nil: they are not reached
+	Buffers       tool.Buffers       // of an editor; nil: there is none
 	// Push sends a text from the model to the user's notification services. Nil: no service is set up.
 	Push func(ctx context.Context, session, text string) error
 

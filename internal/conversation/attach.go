@@ -23,13 +23,13 @@ const mostAttached = 20
 
 // attach adds the files that a message names to it.
 func (s *Session) attach(ctx context.Context, m llm.Message) llm.Message {
-	if slices.ContainsFunc(m.Parts, func(p llm.Part) bool {
-		t, ok := p.(llm.Text)
-		return ok && t.Origin == llm.OriginFile
-	}) {
-		return m // sent again as it was
-	}
 	found, missed := s.mentions(authored(m))
+	if there := session.Attached(m); len(there) > 0 { // a face brought them, or the message is sent again
+		found = slices.DeleteFunc(found, func(f mention) bool {
+			return slices.ContainsFunc(there, func(name string) bool { return strings.HasPrefix(name, f.Path+" (") })
+		})
+		missed = nil
+	}
 	for i, word := range missed {
 		if i == mostAttached {
 			break

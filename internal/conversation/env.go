@@ -36,7 +36,7 @@ func (s *Session) newEnv() (*tool.Env, error) {
 	env.Environ, env.Journals, env.Lasting = func() []string { return s.hooks.Overlay(i.ChildEnv()) },
 		checkpoint.JournalDir(i.projectDir()), i.paths.CacheHome
 	env.Language, env.More, env.Mail = i.Code.Pool(), s.teamTools, s.teamMail
-	env.Peers = i.opts.Peers
+	env.Peers, env.Buffers = i.opts.Peers, i.opts.Buffers
 	if i.opts.Push != nil {
 		env.Push = func(ctx context.Context, text string) error { return i.opts.Push(ctx, s.ID(), text) }
 	}

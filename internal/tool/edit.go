@@ -79,6 +79,7 @@ func (t *editor) prepare(ctx context.Context, _ llm.ToolCall, in editInput) (*ag
 	if err != nil {
 		return nil, err
 	}
+	c.fromEditor(ctx)
 	e.change = c
 	if err := e.decide(ctx); err != nil {
 		c.close()

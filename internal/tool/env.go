@@ -99,6 +99,8 @@ type Files struct {
 	// Environ is the environment of child processes before lathe's own keys are removed. Nil: os.Environ.
 	Environ func() []string
 
+	// Buffers are the texts of an editor. Nil: there is none.
+	Buffers Buffers
 	// Boundary confines the commands of Bash, and says which of them it does not. Nil: they are not confined.
 	Boundary *boundary.Boundary
 

@@ -53,6 +53,7 @@ func newMultiEdit(env *Files) agent.Tool {
 		if err != nil {
 			return nil, err
 		}
+		c.fromEditor(ctx)
 		m := &multiEdit{edit: &edit{change: c}, list: in.Edits}
 		if err := m.all(ctx); err != nil {
 			c.close()

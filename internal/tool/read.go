@@ -183,11 +183,12 @@ func (c *readCall) once(ctx context.Context) (*agent.Result, error) {
 		}
 		return r, nil
 	}
-	if r := c.unchanged(info); r != nil {
+	editor := c.env.buffered(c.path) // which may have another text than before, although the file is as it was
+	if r := c.unchanged(info); r != nil && !editor {
 		return r, nil
 	}
 	key := keyOf("Read", c.in, c.env.Dir.Get())
-	if e, ok := c.env.Cache.get(key, c.path.Real, info); ok {
+	if e, ok := c.env.Cache.get(key, c.path.Real, info); ok && !editor {
 		c.note(*e.seen)
 		return e.result, nil
 	}

@@ -84,6 +84,9 @@ func (c *readCall) text(ctx context.Context, f io.ReadSeeker, info fs.FileInfo, 
 		return nil, nil, err
 	}
 	data := append(head, rest...)
+	if unsaved := c.env.unsaved(ctx, c.path, data); unsaved != nil {
+		data = unsaved
+	}
 	text := files.Decode(data)
 	p := c.paginate(text.View)
 	if err := ctx.Err(); err != nil {

@@ -50,11 +50,12 @@ func newWrite(env *Files) agent.Tool {
 	return newTool(writeTool, writeDescription, (&writer{env}).prepare)
 }
 
-func (t *writer) prepare(_ context.Context, _ llm.ToolCall, in writeInput) (*agent.Plan, error) {
+func (t *writer) prepare(ctx context.Context, _ llm.ToolCall, in writeInput) (*agent.Plan, error) {
 	c, err := t.env.change("write", in.FilePath)
 	if err != nil {
 		return nil, err
 	}
+	c.fromEditor(ctx)
 	c.whole = &in.Content
 	if err := t.fill(c, in.Content); err != nil {
 		c.close()
@@ -98,6 +99,7 @@ type change struct {
 	target *files.Target
 	info   fs.FileInfo // of the file as Prepare saw it; nil when it does not exist
 	before []byte
+	disk   []byte // the content on disk where the editor has another, which is in before; else nil
 	after  []byte
 	whole  *string // the content as the model gave it, where it gave all of it
 	diff   event.Diff
@@ -189,7 +191,11 @@ func (c *change) settle() error {
 	if err != nil {
 		return pathError("write", c.path, err)
 	}
-	if HashOf(data) != HashOf(c.before) {
+	was := c.before
+	if c.disk != nil {
+		was = c.disk
+	}
+	if HashOf(data) != HashOf(was) {
 		return fmt.Errorf("cannot write %s: %w. Read it again, then try again", c.path.Lexical, files.ErrChanged)
 	}
 	c.info = info // touched, but the same content
@@ -198,6 +204,9 @@ func (c *change) settle() error {
 
 // apply puts the new content in place and updates the tracker and the cache. notes are for the model.
 func (c *change) apply(ctx context.Context) (notes string, err error) {
+	if notes, saved, err := c.saveInEditor(ctx); saved || err != nil {
+		return notes, err
+	}
 	done, err := c.target.Replace(c.after, c.info)
 	if errors.Is(err, files.ErrChanged) {
 		return "", fmt.Errorf("cannot write %s: %w. Read it again, then try again", c.path.Lexical, err)

@@ -19,6 +19,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 	"sync"
 	"sync/atomic"
@@ -30,6 +31,9 @@ const MaxMessage = 32 << 20
 
 // maxServed is how many requests of the peer are served at one time; more are refused.
 const maxServed = 16
+
+// maxStrict is the same for a strict handler, whose peer is told when it is one too many.
+const maxStrict = 256
 
 // Transport carries messages to a peer and back. Send may be called from several goroutines.
 type Transport interface {
@@ -77,11 +81,13 @@ func (e *Error) Error() string { return fmt.Sprintf("%s (%d)", e.Message, e.Code
 
 // Codes of errors.
 const (
+	ParseError     = -32700
 	InvalidRequest = -32600
 	NoMethod       = -32601
 	InvalidParams  = -32602
 	NeedsURL       = -32042 // URLElicitationRequired of MCP
 	Internal       = -32603
+	Cancelled      = -32800
 )
 
 // Progress is a report of the peer on a running call.
@@ -100,7 +106,15 @@ type Handler struct {
 	// The peer reads while it writes: it waits when it has too many requests at one time, which are dropped else.
 	Patient bool
 	Cancel  func(n int64) (method string, params any) // the notification that cancels call n; nil: that of MCP
+	// Begin, in the place of Request, is called in the order in which requests and notifications come; what it returns
+	// runs beside the reader.
+	Begin func(method string, params json.RawMessage) func(ctx context.Context) (any, *Error)
+	// Strict: what cannot be read is answered with an error, and so are a request that was cancelled and one too many.
+	Strict bool
 }
+
+// Follower is a result that has to know when its answer was sent.
+type Follower interface{ Sent() }
 
 type message struct {
 	Version string          `json:"jsonrpc"`
@@ -144,6 +158,9 @@ func New(t Transport, h Handler) *Conn {
 	c := &Conn{
 		t: t, h: h, calls: map[string]*waiting{}, running: map[string]context.CancelFunc{},
 		served: make(chan struct{}, maxServed), done: make(chan struct{}),
+	}
+	if h.Strict {
+		c.served = make(chan struct{}, maxStrict)
 	}
 	c.life, c.end = context.WithCancelCause(context.Background())
 	go c.read()
@@ -300,6 +317,10 @@ func (c *Conn) take(data []byte) {
 	if len(data) == 0 {
 		return
 	}
+	if c.h.Strict {
+		c.strict(data)
+		return
+	}
 	if data[0] == '[' {
 		var list []json.RawMessage
 		if json.Unmarshal(data, &list) != nil {
@@ -314,12 +335,44 @@ func (c *Conn) take(data []byte) {
 	c.one(data)
 }
 
+// strict handles a message, and answers one that is none.
+func (c *Conn) strict(data []byte) {
+	refuse := func(id json.RawMessage, code int, why string) {
+		if len(id) == 0 || !slices.Contains([]byte("-0123456789\""), id[0]) {
+			id = json.RawMessage("null")
+		}
+		c.reply(message{Version: "2.0", ID: id, Error: &Error{Code: code, Message: why}})
+	}
+	var m message
+	var parts struct {
+		ID json.RawMessage `json:"id"`
+	}
+	if !json.Valid(data) {
+		refuse(nil, ParseError, "the message is not JSON")
+		return
+	}
+	_ = json.Unmarshal(data, &parts) // of a list there is no id
+	if err := json.Unmarshal(data, &m); err != nil || m.Version != "2.0" {
+		refuse(parts.ID, InvalidRequest, "the message is not of JSON-RPC 2.0")
+		return
+	}
+	if m.Method == "" && len(m.Result) == 0 && m.Error == nil {
+		refuse(parts.ID, InvalidRequest, "the message has neither a method nor a result")
+		return
+	}
+	c.handle(m, data)
+}
+
 func (c *Conn) one(data []byte) {
 	var m message
 	if json.Unmarshal(data, &m) != nil {
 		c.odd(data)
 		return
 	}
+	c.handle(m, data)
+}
+
+func (c *Conn) handle(m message, data []byte) {
 	switch {
 	case m.Method != "" && len(m.ID) > 0 && string(m.ID) != "null":
 		c.serve(m)
@@ -349,6 +402,11 @@ func (c *Conn) answered(m message, data []byte) {
 // lost ends the calls that a lost message may have answered.
 func (c *Conn) lost(l *Lost) {
 	failed := message{lost: cmp.Or(l.Err, error(l))}
+	if c.h.Strict {
+		c.reply(message{
+			Version: "2.0", ID: json.RawMessage("null"), Error: &Error{Code: InvalidRequest, Message: l.Why},
+		})
+	}
 	if l.ID != nil {
 		failed.ID = l.ID
 		c.answered(failed, []byte(l.Why))
@@ -371,7 +429,7 @@ func (c *Conn) odd(data []byte) {
 
 func (c *Conn) notified(m message) {
 	switch m.Method {
-	case "notifications/cancelled", "$/cancelRequest":
+	case "notifications/cancelled", "$/cancelRequest", "$/cancel_request":
 		var p struct {
 			MCP json.RawMessage `json:"requestId"`
 			LSP json.RawMessage `json:"id"`
@@ -430,7 +488,16 @@ func (c *Conn) place() bool {
 func (c *Conn) serve(m message) {
 	if !c.place() {
 		c.odd([]byte("too many requests at one time: " + m.Method))
+		if c.h.Strict {
+			c.reply(message{
+				Version: "2.0", ID: m.ID, Error: &Error{Code: Internal, Message: "too many requests at one time"},
+			})
+		}
 		return
+	}
+	work := func(ctx context.Context) (any, *Error) { return c.request(ctx, m) }
+	if c.h.Begin != nil {
+		work = c.h.Begin(m.Method, m.Params)
 	}
 	answer := message{Version: "2.0", ID: m.ID}
 	ctx, cancel := context.WithCancel(c.life)
@@ -445,9 +512,12 @@ func (c *Conn) serve(m message) {
 			c.mu.Unlock()
 			<-c.served
 		}()
-		result, failed := c.request(ctx, m)
+		result, failed := work(ctx)
 		if ctx.Err() != nil {
-			return // no one waits for the answer
+			if !c.h.Strict || c.life.Err() != nil {
+				return // no one waits for the answer
+			}
+			failed = &Error{Code: Cancelled, Message: "the request was cancelled"}
 		}
 		if answer.Error = failed; failed == nil {
 			raw, err := encode(result)
@@ -456,6 +526,9 @@ func (c *Conn) serve(m message) {
 			}
 		}
 		c.reply(answer)
+		if f, ok := result.(Follower); ok && failed == nil {
+			f.Sent()
+		}
 	}()
 }
 

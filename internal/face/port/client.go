@@ -24,7 +24,7 @@ type Client struct {
 // Connect introduces a face to a process. The client closes the transport.
 func Connect(ctx context.Context, t jsonrpc.Transport, f Face) (*Client, error) {
 	c := &Client{}
-	c.conn = jsonrpc.New(t, jsonrpc.Handler{Notify: c.notified, Cancel: cancelled})
+	c.conn = jsonrpc.New(t, jsonrpc.Handler{Notify: c.notified, Cancel: cancelled, Request: asked(f)})
 	var err error
 	c.Welcome, err = call[Welcome](ctx, c.conn, methodInitialize, Hello{Version, f})
 	if err == nil && c.Welcome.Version != Version {
@@ -35,6 +35,20 @@ func Connect(ctx context.Context, t jsonrpc.Transport, f Face) (*Client, error) 
 		return nil, err
 	}
 	return c, nil
+}
+
+// asked answers what a process asks its face.
+func asked(f Face) func(context.Context, string, json.RawMessage) (any, *jsonrpc.Error) {
+	return func(ctx context.Context, method string, params json.RawMessage) (any, *jsonrpc.Error) {
+		if f.Answer == nil {
+			return nil, &jsonrpc.Error{Code: jsonrpc.NoMethod, Message: "this face answers nothing"}
+		}
+		out, err := f.Answer(ctx, method, params)
+		if err != nil {
+			return nil, wireError(err)
+		}
+		return out, nil
+	}
 }
 
 // Done is closed when the connection has ended.

@@ -23,6 +23,7 @@ package port
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 
 	"github.com/lathe-dev/lathe/internal/event"
@@ -81,7 +82,26 @@ type Face struct {
 	Remote    bool   `json:"remote,omitempty"`    // it is on another machine: it trusts no folder
 	// Answers says which questions it may answer: all (""), "author" (of turns that its principal began) or "none".
 	Answers string `json:"answers,omitempty"`
+	// Buffers: it holds texts of files that may be newer than the disk, and answers MethodBuffer and MethodSave.
+	Buffers bool `json:"buffers,omitempty"`
+	// Answer answers what the process asks this face; nil: nothing.
+	Answer func(ctx context.Context, method string, params json.RawMessage) (any, error) `json:"-"`
 }
+
+// Methods that a process calls on a face with Buffers.
+const (
+	MethodBuffer = "buffer"      // Buffer with a path -> Buffer
+	MethodSave   = "buffer/save" // Buffer -> {}: the text is in the editor and on disk
+)
+
+// Buffer is the text of a file in an editor.
+type Buffer struct {
+	Path string `json:"path"`
+	Text string `json:"text,omitempty"`
+}
+
+// ErrNoFace says that no face is there that answers.
+var ErrNoFace = errors.New("no face is there that answers this")
 
 // From is where a stream begins.
 type From struct {

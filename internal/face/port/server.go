@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/lathe-dev/lathe/internal/base/jsonrpc"
@@ -25,6 +26,28 @@ type Server struct {
 	mu      sync.Mutex
 	authors map[string]string // the principals of prompts, by id
 	faces   int
+	editors []*served // faces with Buffers, the newest last
+}
+
+// Editor reports whether a face with Buffers is connected.
+func (s *Server) Editor() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(s.editors) > 0
+}
+
+// Ask asks the newest face with Buffers. ErrNoFace: none is there.
+func (s *Server) Ask(ctx context.Context, method string, params, result any) error {
+	s.mu.Lock()
+	var c *served
+	if n := len(s.editors); n > 0 {
+		c = s.editors[n-1]
+	}
+	s.mu.Unlock()
+	if c == nil {
+		return ErrNoFace
+	}
+	return received(c.conn.Call(ctx, method, params, result, nil))
 }
 
 // Faces is how many faces are connected, without the supervisor.
@@ -61,6 +84,7 @@ func (s *Server) Serve(ctx context.Context, t jsonrpc.Transport) {
 	})
 	close(ready)
 	defer c.uncount()
+	defer s.editorGone(c)
 	select {
 	case <-c.conn.Done():
 	case <-ctx.Done():
@@ -79,6 +103,12 @@ func (c *served) uncount() {
 	if counted {
 		c.count(-1)
 	}
+}
+
+func (s *Server) editorGone(c *served) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.editors = slices.DeleteFunc(s.editors, func(o *served) bool { return o == c })
 }
 
 func (s *Server) count(n int) {
@@ -154,6 +184,11 @@ func (c *served) initialize(h Hello) (Welcome, error) {
 	}
 	if c.face = &h.Face; c.face.counts() {
 		c.count(1)
+	}
+	if h.Face.Buffers {
+		c.Server.mu.Lock()
+		c.editors = append(c.editors, c)
+		c.Server.mu.Unlock()
 	}
 	return Welcome{Version: Version, Lathe: c.Lathe, PID: os.Getpid()}, nil
 }

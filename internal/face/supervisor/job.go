@@ -187,6 +187,9 @@ func (p Place) List() ([]Job, error) {
 	var errs []error
 	for _, e := range entries {
 		j, err := p.Read(e.Name())
+		if errors.Is(err, fs.ErrNotExist) {
+			continue // it is being made: a face puts its files there first
+		}
 		if err != nil {
 			errs = append(errs, err)
 			continue

@@ -259,6 +259,9 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 		if err := json.Unmarshal(params, &start); err != nil {
 			return nil, err
 		}
+		if start.ID != "" && uuid.Validate(start.ID+"-0000-0000-0000-000000000000") != nil {
+			return nil, fmt.Errorf("%q is no id of a job", start.ID)
+		}
 		return s.start(ctx, start)
 	case methodWake:
 		return s.wake(ctx, n)
@@ -275,7 +278,12 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 		}
 		return s.schedule(in)
 	case methodRespawn:
-		if _, err := s.end(ctx, n.ID); err != nil {
+		j, err := s.end(ctx, n.ID)
+		if err == nil && n.Args != nil {
+			j.Args = n.Args
+			err = s.Write(j)
+		}
+		if err != nil {
 			return nil, err
 		}
 		return s.wake(ctx, n)
@@ -296,7 +304,7 @@ func (s *Supervisor) request(ctx context.Context, _ port.Face, method string, pa
 func (s *Supervisor) start(ctx context.Context, start Start) (Job, error) {
 	now := time.Now()
 	j := Job{
-		ID: cmp.Or(start.id, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working,
+		ID: cmp.Or(start.ID, uuid.NewString()[:8]), Name: start.Name, Kind: start.Kind, CWD: start.CWD, State: Working,
 		StartedAt: now, Changed: now, Args: start.Args, Prompt: start.Prompt, Protocol: port.Version,
 	}
 	if err := s.Write(j); err != nil {
@@ -338,6 +346,14 @@ func (s *Supervisor) wake(ctx context.Context, n Named) (Job, error) {
 		}
 	}
 	w, err := s.needed(ctx, n)
+	if err == nil && !alive(w.pid) { // it has just died, and may be started again
+		select {
+		case <-w.gone:
+			w, err = s.needed(ctx, n)
+		case <-ctx.Done():
+			err = context.Cause(ctx)
+		}
+	}
 	if err != nil {
 		return Job{}, err
 	}

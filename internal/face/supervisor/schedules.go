@@ -163,7 +163,7 @@ func (s *Supervisor) startOne(ctx context.Context, x schedule.Schedule) string {
 	environ := s.times.environs[x.ID]
 	s.mu.Unlock()
 	_, err := s.start(ctx, Start{
-		id: id, Name: x.Session.Name, Kind: "background", CWD: x.Session.CWD, Args: x.Session.Args, Prompt: x.Prompt,
+		ID: id, Name: x.Session.Name, Kind: "background", CWD: x.Session.CWD, Args: x.Session.Args, Prompt: x.Prompt,
 		Environ: orOwn(environ),
 	})
 	if err == nil {

@@ -16,12 +16,10 @@ func (p Place) supervisorLog() string {
 	return filepath.Join(filepath.Dir(p.Jobs), "logs", "supervisor.log")
 }
 
-// Spawn starts a supervisor that outlives this process. It keeps nothing of the caller's terminal.
+// Spawn starts a supervisor that outlives this process, by way of one that ends at once: a program that ends what it
+// started, with all below, as clients of editors do, finds no supervisor there. It keeps nothing of the caller's
+// terminal.
 func (p Place) Spawn() error {
-	self, err := os.Executable()
-	if err != nil {
-		return err
-	}
 	if err := os.MkdirAll(filepath.Dir(p.supervisorLog()), 0o700); err != nil {
 		return err
 	}
@@ -30,12 +28,33 @@ func (p Place) Spawn() error {
 		return err
 	}
 	defer log.Close()
-	cmd := exec.Command(self, "daemon", "run")
-	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = "/", log, log, detached()
-	if err := cmd.Start(); err != nil {
+	cmd, err := daemon(log, "--apart")
+	if err != nil {
+		return err
+	}
+	return cmd.Run()
+}
+
+// SpawnApart is what Spawn runs in between: it starts the supervisor.
+func SpawnApart(log *os.File) error {
+	cmd, err := daemon(log)
+	if err == nil {
+		err = cmd.Start()
+	}
+	if err != nil {
 		return err
 	}
 	return cmd.Process.Release()
+}
+
+func daemon(log *os.File, flags ...string) (*exec.Cmd, error) {
+	self, err := os.Executable()
+	if err != nil {
+		return nil, err
+	}
+	cmd := exec.Command(self, append([]string{"daemon", "run"}, flags...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr, cmd.SysProcAttr = "/", log, log, detached()
+	return cmd, nil
 }
 
 // command is the process of a job, which writes what goes wrong to the job's log. The log is to be closed after the

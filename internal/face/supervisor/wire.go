@@ -70,7 +70,7 @@ type Environ struct {
 
 // Start describes a new job. Its process gets the environment of the face.
 type Start struct {
-	id      string   // of the job; empty: one is made
+	ID      string   `json:"id,omitempty"` // of the job, eight digits of a UUID; empty: one is made
 	Name    string   `json:"name,omitempty"`
 	Kind    string   `json:"kind"`
 	CWD     string   `json:"cwd"`
@@ -79,10 +79,12 @@ type Start struct {
 	Environ []string `json:"environ"`
 }
 
-// Named names a job. Environ replaces the environment of its process; nil: the one that it had.
+// Named names a job. Environ replaces the environment of its process, and Args the arguments of one that is started
+// afresh; nil: those that it had.
 type Named struct {
 	ID      string   `json:"id"`
 	Environ []string `json:"environ,omitempty"`
+	Args    []string `json:"args,omitempty"`
 }
 
 // Jobs lists the jobs.

@@ -5,6 +5,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"strings"
 	"sync"
@@ -98,7 +99,7 @@ func (h *Hits) read(n needle) {
 	for {
 		piece, err := r.ReadSlice('\n')
 		line = append(line, piece...)
-		if err == bufio.ErrBufferFull {
+		if errors.Is(err, bufio.ErrBufferFull) {
 			continue
 		}
 		if low = lowered(low[:0], line); bytes.Contains(low, n.written) {

@@ -29,6 +29,8 @@ type Place struct {
 	// Restart ends the process of the session at once, as kill -9 does, and begins another that goes on with it; nil: the
 	// session lives in the test's process.
 	Restart func(t *testing.T)
+	// Without are the tests that this way cannot express, by name, with the reason.
+	Without map[string]string
 }
 
 // suite are the tests by their names.
@@ -54,7 +56,13 @@ func Names() []string { return slices.Sorted(maps.Keys(suite)) }
 // Run runs the suite; open makes a fresh place.
 func Run(t *testing.T, open func(t *testing.T) Place) {
 	for name, test := range suite {
-		t.Run(name, func(t *testing.T) { test(t, open(t)) })
+		t.Run(name, func(t *testing.T) {
+			p := open(t)
+			if why := p.Without[name]; why != "" {
+				t.Skip(why)
+			}
+			test(t, p)
+		})
 	}
 }
 
