@@ -45,7 +45,7 @@ func (p *servePlace) session(t *testing.T) client.Session {
 	return s
 }
 
-// promptOf is the id of the prompt that a user message is.
+// idOfPrompt is the id of the prompt that a user message is.
 func idOfPrompt(e client.Event) string {
 	var m event.UserMessage
 	if json.Unmarshal(e.Body, &m) != nil {

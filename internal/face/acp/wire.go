@@ -17,7 +17,7 @@ type implementation struct {
 // mark says by being there that something is supported.
 type mark = *struct{}
 
-var supported mark = &struct{}{}
+var supported = mark(&struct{}{})
 
 type clientCapabilities struct {
 	FS struct {
