@@ -1,12 +1,14 @@
 package conversation
 
 import (
+	"cmp"
 	"context"
 	"net/http"
 	"path/filepath"
 	"strings"
 	"time"
 
+	"github.com/lathe-dev/lathe/internal/agent/hook"
 	"github.com/lathe-dev/lathe/internal/conversation/checkpoint"
 	"github.com/lathe-dev/lathe/internal/llm"
 	"github.com/lathe-dev/lathe/internal/store/schedule"
@@ -69,4 +71,22 @@ func (i *Instance) configure(env *tool.Env) {
 		},
 	})
 	env.Cache.Configure(set.ExploreCache.Enabled, set.ExploreCache.MaxEntries, ms(set.ExploreCache.DirectoryTTLMs))
+}
+
+// crons are the prompts that are sent later, for hooks.
+func (s *Session) crons() []hook.Cron {
+	out := []hook.Cron{}
+	if s.env.Schedules == nil {
+		return out
+	}
+	all, err := s.env.Schedules.List()
+	if err != nil {
+		s.warn(err.Error())
+	}
+	for _, x := range all {
+		out = append(out, hook.Cron{
+			ID: x.ID, Schedule: cmp.Or(x.Cron, x.Due.Format(time.RFC3339)), Recurring: !x.Once, Prompt: x.Prompt,
+		})
+	}
+	return out
 }

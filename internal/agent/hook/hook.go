@@ -59,6 +59,14 @@ type Machine struct {
 	setup   string // the trigger of Setup; "": it is not fired
 }
 
+// Cron is a prompt that is sent later, as handlers read it.
+type Cron struct {
+	ID        string `json:"id"`
+	Schedule  string `json:"schedule"` // five fields of cron, or the time of the only run
+	Recurring bool   `json:"recurring"`
+	Prompt    string `json:"prompt"`
+}
+
 // Session is the conversation that a Hooks serves.
 type Session struct {
 	*journal.Journal
@@ -78,6 +86,7 @@ type Session struct {
 	Count  func(purpose string, m llm.ModelInfo, u llm.Usage) // adds their use to the cost of the session
 	// Background lists what works in the background, in all of the conversation; nil: nothing does.
 	Background func() []event.BackgroundTask
+	Crons      func() []Cron // what the conversation has planned; nil: nothing
 	Life       context.Context // ends with the session
 
 	Interactive bool // somebody answers questions

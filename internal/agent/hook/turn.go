@@ -247,6 +247,13 @@ func gather(runs []Run) (texts []string) {
 	return texts
 }
 
+func (h *Hooks) crons() []Cron {
+	if h.s.Crons == nil {
+		return []Cron{}
+	}
+	return h.s.Crons()
+}
+
 // beforeStop lets the hooks of Stop, or for a subagent those of SubagentStop, continue the turn.
 func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Message, error) {
 	o := occasion{event: "Stop"}
@@ -261,7 +268,7 @@ func (h *Hooks) beforeStop(ctx context.Context, reply llm.Message) ([]llm.Messag
 	h.mu.Unlock()
 	o.fields = map[string]any{
 		"stop_hook_active": active, "last_assistant_message": reply.PlainText(),
-		"background_tasks": h.background(), "session_crons": []any{},
+		"background_tasks": h.background(), "session_crons": h.crons(),
 	}
 	if h.child() {
 		o.fields["agent_transcript_path"] = h.Transcript()

@@ -1,6 +1,8 @@
 package console
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -222,5 +224,25 @@ func init() {
 		}
 		s.shows("schedule", "rm "+items[0].ID, "Removed", "look")
 		s.refuses("schedule", "rm "+items[0].ID, "no such schedule")
+	}
+}
+
+// Hooks of Stop read what the conversation has planned.
+func TestHooksReadSchedules(t *testing.T) {
+	p := newPlace(t, talk3())
+	seen := filepath.Join(p.home, "seen")
+	if err := os.MkdirAll(filepath.Join(p.home, ".claude"), 0o700); err != nil {
+		t.Fatal(err)
+	}
+	settings := `{"hooks":{"Stop":[{"hooks":[{"type":"command","command":"cat > ` + seen + `"}]}]}}`
+	if err := os.WriteFile(filepath.Join(p.home, ".claude", "settings.json"), []byte(settings), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := p.open(t, nil)
+	s.command("loop", "5m look around")
+	until[event.TurnEnd](s, nil)
+	told, err := os.ReadFile(seen)
+	if err != nil || !strings.Contains(string(told), `"recurring":true,"prompt":"look around"`) {
+		t.Errorf("%v %s", err, told)
 	}
 }
