@@ -175,8 +175,8 @@ func (s *Session) setUp(ctx context.Context, model llm.Model) (err error) {
 		Main: s.outermost().hooks, Invoke: s.Invoke, Model: s.Model,
 		Models: s.BesideNamed("hook", i.ModelOrSmall), Count: s.CountRequest, Life: s.life, Interactive: s.interactive,
 		Background: s.env.InBackground, Crons: s.crons,
-		Ask:        func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
-		Expand:     func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
+		Ask:    func() func(context.Context, event.Question) (event.Answer, error) { return s.approver.Asker() },
+		Expand: func(m llm.Message) (name, args, by, line string, ok bool) { return s.servers.Expand(m, s.skills) },
 	}); err != nil {
 		return err
 	}

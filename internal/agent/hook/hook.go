@@ -86,7 +86,7 @@ type Session struct {
 	Count  func(purpose string, m llm.ModelInfo, u llm.Usage) // adds their use to the cost of the session
 	// Background lists what works in the background, in all of the conversation; nil: nothing does.
 	Background func() []event.BackgroundTask
-	Crons      func() []Cron // what the conversation has planned; nil: nothing
+	Crons      func() []Cron   // what the conversation has planned; nil: nothing
 	Life       context.Context // ends with the session
 
 	Interactive bool // somebody answers questions
