@@ -27,7 +27,7 @@ var notInVersion1 = map[string]string{
 	"TurnWithoutFace":  "a history has no ends of turns; see TestASessionOutlivesItsEditor",
 	"SameOrder":        "updates have no cursor that two clients could compare",
 	"Restart":          "a prompt that is sent again has no id; see TestAnEditorGoesOnAfterACrash",
-	"ManyAtOnce":       "a client asks for no completions; the kit's hygiene sends many requests",
+	"ManyAtOnce":       "a client asks for no completions",
 	"Read":             "a client reads no pages, settings or files of the session",
 }
 
