@@ -193,6 +193,7 @@ export interface Bodies {
   "eval_judge_verdict": Event_eval_judge_verdict;
   "eval_start": Event_eval_start;
   "file.changed": Event_file_changed;
+  "goal": Event_goal;
   "hook.run": Event_hook_run;
   "hook.start": Event_hook_start;
   "message.returned": Event_message_returned;
@@ -302,6 +303,7 @@ export interface Command {
 }
 
 export interface Decision {
+  by?: string;
   confirm?: boolean;
   effect: string;
   guidance?: string;
@@ -475,6 +477,8 @@ export interface Event_file_changed {
   path: string;
 }
 
+export type Event_goal = Goal;
+
 export interface Event_hook_run {
   duration_ns: number;
   err?: string;
@@ -588,6 +592,7 @@ export interface Event_status {
   cost_usd: number;
   dir: string;
   effort?: string;
+  goal?: Goal;
   line?: string;
   mode: string;
   model: string;
@@ -724,6 +729,27 @@ export interface Found {
 export interface FoundPage {
   found: Found[];
   /** there may be more */ more?: boolean;
+}
+
+export interface Goal {
+  bounds?: GoalBounds;
+  by_agent?: boolean;
+  check?: string;
+  condition: string;
+  last_check?: EvalCheck;
+  reason?: string;
+  rounds: number;
+  since: string;
+  state: string;
+  tokens: number;
+  usd: number;
+}
+
+export interface GoalBounds {
+  rounds?: number;
+  time?: number;
+  tokens?: number;
+  usd?: number;
 }
 
 export interface Hello {
@@ -878,6 +904,7 @@ export interface Output {
   pick?: Pick;
   prompt?: Message;
   quit?: boolean;
+  stay?: boolean;
   text?: string;
   theme?: string;
   view?: View;
@@ -1110,6 +1137,7 @@ export interface Status {
   cost_usd: number;
   dir: string;
   effort?: string;
+  goal?: Goal;
   line?: string;
   mode: string;
   model: string;
