@@ -11,6 +11,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/lathe-dev/lathe/internal/base/await"
 	"github.com/lathe-dev/lathe/internal/llm/llmtest"
 	"github.com/lathe-dev/lathe/internal/machine/term/termtest"
 )
@@ -57,18 +58,20 @@ func converseIn(t *testing.T, home, term string, script *llmtest.Script, env []s
 		"ANTHROPIC_API_KEY=sk-test", "LANG=C.UTF-8",
 	}
 	c.Env = append(c.Env, env...)
-	endSessions(t, c.Env)
+	endSessions(t, home, c.Env)
 	return termtest.Start(t, c, 90, 30), srv
 }
 
-// endSessions ends the session processes of a home after the test.
-func endSessions(t *testing.T, env []string) {
+// endSessions ends the session processes of a home after the test. A supervisor that begins at this moment still writes
+// its log.
+func endSessions(t *testing.T, home string, env []string) {
 	t.Cleanup(func() {
 		c := exec.Command(buildLathe(t), "daemon", "stop")
 		c.Env = env
 		if out, err := c.CombinedOutput(); err != nil {
 			t.Errorf("daemon stop: %v\n%s", err, out)
 		}
+		await.Until(func() bool { return os.RemoveAll(filepath.Join(home, ".local", "state")) == nil })
 	})
 }
 
