@@ -63,8 +63,9 @@ func (p *Problem) Error() string {
 	return text
 }
 
-// Do sends a request for an operation that has no method of its own. In and out are as encoding/json takes them; nil:
-// there is none. Only reading is repeated where the server cannot be reached.
+// Do sends a request for an operation that has no method of its own. In is encoded as the body unless it is nil, and
+// the answer is decoded into out unless that is nil. If the server cannot be reached, only requests that read are tried
+// again.
 func (c *Client) Do(ctx context.Context, method, path string, in, out any) error {
 	return c.do(ctx, method, path, method == http.MethodGet, in, out)
 }

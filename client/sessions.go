@@ -167,7 +167,7 @@ func (c *Client) Command(ctx context.Context, session, name, args string) (out j
 }
 
 // History reads a page of a conversation before a place ("": the end): bodies with their kinds, the oldest first,
-// and the place of the page before ("": there is none).
+// and the place of the previous page, which is "" at the beginning.
 func (c *Client) History(
 	ctx context.Context, session, before string, limit int,
 ) (page []Event, more string, err error) {

@@ -2,7 +2,7 @@ package gfm
 
 import "strings"
 
-// BareURL finds a URL in text (GFM, section "Autolinks (extension)"); at is -1 if there is none.
+// BareURL finds a URL in text (GFM, section "Autolinks (extension)"); at is -1 if the text has no URL.
 func BareURL(v string) (at, end int) {
 	for from := 0; ; {
 		at = -1

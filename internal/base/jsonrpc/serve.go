@@ -7,7 +7,7 @@ import (
 	"strconv"
 )
 
-// strict handles a message, and answers one that is none.
+// strict handles a message, and answers invalid JSON with an error.
 func (c *Conn) strict(data []byte) {
 	refuse := func(id json.RawMessage, code int, why string) {
 		if len(id) == 0 || !slices.Contains([]byte("-0123456789\""), id[0]) {

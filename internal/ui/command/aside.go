@@ -33,9 +33,9 @@ func asideCommands() []Command {
 		},
 		{
 			Name: "search", Group: groupSessions, Alone: true, Args: "[all] <text>", Needs: true,
-			Help: "Search what was said in all sessions of this folder",
-			Doc: "In prompts, replies, calls, results and titles; `/search all TEXT` searches every folder. Choosing one goes " +
-				"on with it. `lathe session grep` is the same for scripts.",
+			Help: "Search all sessions of this folder",
+			Doc: "It searches prompts, replies, calls, results and titles. `/search all TEXT` searches every folder. Choose a " +
+				"session to continue it. Scripts use `lathe session grep`.",
 			Run: searchSessions,
 		},
 	}
